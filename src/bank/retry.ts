@@ -1,6 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
 import { TimerQueue } from './deadline.ts';
-import type { Send } from './exchange.ts';
+import { contextOptions, type Send } from './exchange.ts';
 import { gatewayErrorStatuses, TransportFailure } from './http-message.ts';
 import { resend } from './request.ts';
 
@@ -53,11 +53,11 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
       const now = performance.now();
       const at = now + retryDelayMs();
       if (deadline <= at || cancellation?.isCancelled || !budget.spend()) return onResult(result, sent);
-      const inContext = AsyncLocalStorage.snapshot();
+      const context = new AsyncResource('BankCall', contextOptions);
       const onTimeout = () => {
         if (cancellation !== null) cancellation.pending = null;
         if (deadline <= performance.now()) onResult(result, sent);
-        else inContext(next, resend(call), limits, onResult);
+        else context.runInAsyncScope(next, null, resend(call), limits, onResult);
       };
       const timer = delays.set(at, { onTimeout }, now);
       if (cancellation === null) return;

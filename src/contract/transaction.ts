@@ -57,21 +57,21 @@ const details = resource(
   {
     input: {
       description:
-        'The amount, the times and the people involved. REST `details` of a transaction. What is left out is not sent.',
+        'The amount, the times and the people involved. bankql sends only the given fields. REST `details` of a transaction.',
     },
   },
 );
 
 export const transactionMetadata = resource(
   'TransactionMetadata',
-  'Notes about it. REST `metadata` of a transaction.',
+  'Notes about a transaction. REST `metadata` of a transaction.',
   {
-    comments: text('comments', 'What the customer notes about it.', {
+    comments: text('comments', "The customer's notes about the transaction.", {
       required: 'bodies',
       answer: textOrArray,
       notes: {
         changes:
-          '; the bank requires it beside other metadata: if there is none, an empty text is sent with those',
+          '; the bank requires it with other metadata, so that bankql sends an empty text if there is no comment',
       },
     }),
     narrative: text('narrative', 'A longer text about it.'),
@@ -83,7 +83,8 @@ export const transactionMetadata = resource(
   },
   {
     input: {
-      description: 'Notes about it. REST `metadata` of a transaction. What is left out is not sent.',
+      description:
+        'Notes about a transaction. bankql sends only the given fields. REST `metadata` of a transaction.',
     },
     changes: {
       name: 'TransactionMetadataChanges',
@@ -103,7 +104,7 @@ export const transaction = resource(
       required: 'bodies',
     }),
     transactionId: id('id', "The transaction's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-    metadata: part('metadata', 'Notes about it.', transactionMetadata),
+    metadata: part('metadata', 'Notes about the transaction.', transactionMetadata),
     otherAccountId: text('other_account', "The counterparty's id in the account's list.", {
       answer: reference,
       holdsIds: true,

@@ -84,7 +84,7 @@ export class Execution {
   /** Ends a query whose client has left. A mutation that has begun runs to its end. */
   stopIfAbandoned(): void {
     if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.())
-      this.stop(new GraphQLError('The client has left.'));
+      this.stop(clientHasLeft());
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
@@ -104,6 +104,9 @@ export class Execution {
     return given;
   }
 }
+
+/** Ends work that nobody waits for any more. */
+export const clientHasLeft = () => new GraphQLError('The client has left.');
 
 /** An object of the answer. */
 export type Data = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import { GraphQLError } from 'graphql';
 import type { AnswerBudget } from '../executor/answer-budget.ts';
+import { clientHasLeft } from '../executor/execution.ts';
 import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 
 /** Work over a list in steps of at most about a millisecond: it yields between them, and returns its result. */
@@ -82,7 +82,7 @@ export class ListWork {
       const step = () => {
         try {
           // Otherwise the work of callers that were refused would pile up, and hold up that of all others.
-          if (this.#isAbandoned()) throw new GraphQLError('The client has left.');
+          if (this.#isAbandoned()) throw clientHasLeft();
           const { done, value } = steps.next();
           if (done) resolve(value);
           else queue.push(step);

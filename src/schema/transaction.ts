@@ -81,7 +81,7 @@ TransactionObject.implement({
       type: TransactionRequestObject,
       nullable: true,
       description:
-        "The request that led to it: the account's first request whose `transactionIds` contains its id. Null if there is none. REST: getTransactionsRequest.",
+        "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Null if there is no such request. REST: getTransactionsRequest.",
       extensions: answeredByIdsWithPrefetch(
         (node: TransactionNode, _args: object, context) => loadRequests(node, context),
         (node: TransactionNode, _args: object, context) => {

@@ -71,8 +71,7 @@ class Resting {
       this.#sockets.delete(socket);
       socket.resume();
     }
-    if (!isIdle) return;
-    this.close();
+    if (isIdle) this.close();
   }
 
   /** Stops the clock; it starts again with the next refusal. */
