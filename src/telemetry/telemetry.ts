@@ -34,31 +34,31 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   const calls = histogram(
     'bankql_bank_call_seconds',
     'Calls of the bank by bank operation and outcome: the status, or the reason why it is missing.',
-    ['operation', 'outcome'],
+    ['bank_operation', 'outcome'],
   );
   const shared = counter(
     'bankql_shared_reads_total',
     'Reads that were answered without a call of their own: joined, cached, or stale.',
-    { operation: null, how: null },
+    { bank_operation: null, how: null },
   );
   const drifts = counter(
     'bankql_bank_drift_total',
     'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
-    { operation: null, field: null },
+    { bank_operation: null, field: null },
   );
   const breakers = gauge(
     'bankql_breaker_open',
     '1 while calls of a bank operation are paused, because the bank did not answer them, or slowly.',
-    ['operation'],
+    ['bank_operation'],
     'max',
   );
   const openings = counter(
     'bankql_breaker_opened_total',
     'How often calls of a bank operation were paused, by why: most of the bad calls failed, or were slow.',
-    { operation: Object.keys(operations), reason: words<BreakerReason>({ failed: true, slow: true }) },
+    { bank_operation: Object.keys(operations), reason: words<BreakerReason>({ failed: true, slow: true }) },
   );
   const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
-    operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
+    bank_operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
     state: words<AuditEntry['state']>({
       PENDING: true,
       DONE: true,
@@ -116,7 +116,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   const storeCalls = histogram(
     'bankql_state_call_seconds',
     'Calls of the payment store by method, failed ones included.',
-    ['operation'],
+    ['method'],
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
   );
   const unreadableRecords = counter(
@@ -147,26 +147,30 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
       if (areMetricsRead)
-        calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
+        calls.observe(
+          { bank_operation: operation, outcome: status ?? reason ?? 'failed' },
+          milliseconds / 1000,
+        );
       const activity = currentActivity();
       // A call without a connection was not made.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
-      if (areMetricsRead) shared.inc({ operation, how });
+      if (areMetricsRead) shared.inc({ bank_operation: operation, how });
     },
     /** Counted each time, logged once. */
     onDrift(drift: Drift) {
-      drifts.inc({ ...drift });
-      const name = `${drift.operation} ${drift.field}`;
+      const { operation, field } = drift;
+      drifts.inc({ bank_operation: operation, field });
+      const name = `${operation} ${field}`;
       if (seen.has(name)) return;
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
     },
     onBreaker(operation: string, isOpen: boolean, reason: BreakerReason | null) {
-      breakers.set({ operation }, isOpen ? 1 : 0);
-      if (reason !== null) openings.inc({ operation, reason });
+      breakers.set({ bank_operation: operation }, isOpen ? 1 : 0);
+      if (reason !== null) openings.inc({ bank_operation: operation, reason });
       logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
     },
     /** Shows what callers hold of the process, and how much there is of it. */
@@ -222,8 +226,8 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
           'the store of rate limits is away: each process counts on its own',
         );
     },
-    onStoreCall(operation: StoreOperation, seconds: number) {
-      storeCalls.observe({ operation }, seconds);
+    onStoreCall(method: StoreOperation, seconds: number) {
+      storeCalls.observe({ method }, seconds);
     },
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
@@ -273,7 +277,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     onPayment(entry: AuditEntry) {
       // What the log repeats happened once.
-      if (entry.event === undefined) payments.inc({ operation: entry.operation, state: entry.state });
+      if (entry.event === undefined) payments.inc({ bank_operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };
@@ -351,8 +355,10 @@ export function logStoreEvent(logger: Logger, event: StoreEvent): void {
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
   const each = (amount: 'taken' | 'waiting' | 'waits') => () =>
-    read().map(({ operation, pool, ...usage }) => [{ operation, pool }, usage[amount]] as const);
-  const labels = ['operation', 'pool'] as const;
+    read().map(
+      ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
+    );
+  const labels = ['bank_operation', 'pool'] as const;
   readGauge(
     'bankql_bank_places_taken',
     'Connections to the bank that calls of a bank operation hold.',

@@ -78,7 +78,7 @@ describe('a store that is away while bankql runs', () => {
     expect(sampleOf(back, 'bankql_state_up')).toBe('1');
     expect(sampleOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
     expect(sampleOf(back, 'bankql_unwritten_ends')).toBe('0');
-    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{operation="begin"}'))).toBeGreaterThan(3);
+    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{method="begin"}'))).toBeGreaterThan(3);
     expect(linesWith(bankql, 'payment store is away')).toMatchObject([
       { level: 50, reason: expect.stringContaining('is not available') },
     ]);

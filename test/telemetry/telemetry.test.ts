@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry, watchPools } from '../../src/telemetry/telemetry.ts';
 
 const silent = pino({ level: 'silent' });
 const call: CallReport = {
@@ -25,15 +25,25 @@ async function countedBy(telemetry: ReturnType<typeof createTelemetry>) {
   };
 }
 
-test('REST calls are counted by operation and outcome, reads without a call by how they were answered', async () => {
+test('REST calls are counted by bank operation and outcome, reads without a call by how they were answered', async () => {
   expect(await countedBy(createTelemetry(silent, silent))).toEqual({
     counted: [
-      'bankql_bank_call_seconds_count{operation="getBranches",outcome="200"} 1',
-      'bankql_bank_call_seconds_count{operation="getBranches",outcome="timeout"} 1',
-      'bankql_shared_reads_total{operation="getBranches",how="cached"} 1',
+      'bankql_bank_call_seconds_count{bank_operation="getBranches",outcome="200"} 1',
+      'bankql_bank_call_seconds_count{bank_operation="getBranches",outcome="timeout"} 1',
+      'bankql_shared_reads_total{bank_operation="getBranches",how="cached"} 1',
     ],
     ofProcess: 1,
   });
+});
+
+test('the label `operation` is left to operations of GraphQL', () => {
+  const telemetry = createTelemetry(silent, silent);
+  watchPools(telemetry.registry, () => []);
+  const labels = telemetry.registry
+    .getMetricsAsArray()
+    .map((metric) => [metric.name, Object(metric).labelNames] as const);
+  expect(labels).toContainEqual(['bankql_bank_call_seconds', ['bank_operation', 'outcome']]);
+  expect(labels.filter(([, names]) => names.includes('operation'))).toEqual([]);
 });
 
 test('where nobody reads metrics, what happens with each request is not counted', async () => {
