@@ -1,5 +1,5 @@
 import { references, textOrArray, textsOrText } from './common-schemas.ts';
-import { operation } from './operation.ts';
+import { get, operation, put } from './operation.ts';
 import { type Answer, type Body, id, onlyText, part, resource, text, texts } from './resource.ts';
 import { money } from './shared-parts.ts';
 
@@ -51,31 +51,25 @@ export type AccountBody = Body<typeof account>;
 /** An entry of the account list, which has to hold a balance. */
 export const accountItem = account.answer.extend({ balance: money.answer });
 
+const accounts = { audience: 'caller', resource: 'account' } as const;
+
 /** `{scope}` is `permissions` or `views`. */
 export const getAccountsScope = operation({
   id: 'getAccountsScope',
-  method: 'GET',
+  ...get,
+  ...accounts,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/{scope}',
-  tracked: false,
   auth: 'optional',
-  kind: 'read',
-  audience: 'caller',
-  body: null,
-  resource: 'account',
   envelope: 'accounts',
   answer: accountItem,
 });
 
 export const putAccountID = operation({
   id: 'putAccountID',
-  method: 'PUT',
+  ...put,
+  ...accounts,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'caller',
   body: account.body,
-  resource: 'account',
   envelope: null,
   answer: account.answer,
 });

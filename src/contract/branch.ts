@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from './operation.ts';
+import { get, operation, put, query } from './operation.ts';
 import { type Answer, type Body, boolean, id, number, part, resource, text } from './resource.ts';
 
 const inDegrees = ', in degrees';
@@ -78,44 +78,32 @@ export type BranchBody = Body<typeof branch>;
 export const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type BranchQuery = z.infer<typeof branchQuery>;
 
+const branches = { audience: 'public', resource: 'branch', answer: branch.answer } as const;
+
 export const getBranches = operation({
   id: 'getBranches',
-  method: 'GET',
+  ...get,
+  ...branches,
   path: '/v1/api/banks/{BANK_ID}/branches',
-  tracked: false,
   auth: 'none',
-  kind: 'read',
-  audience: 'public',
-  body: null,
-  resource: 'branch',
   envelope: 'branches',
-  answer: branch.answer,
 });
 
 export const postBranches = operation({
   id: 'postBranches',
-  method: 'POST',
+  ...query,
+  ...branches,
   path: '/v1/api/banks/{BANK_ID}/branches',
-  tracked: true,
   auth: 'none',
-  kind: 'read',
-  audience: 'public',
   body: branchQuery,
-  resource: 'branch',
   envelope: 'branches',
-  answer: branch.answer,
 });
 
 export const putBranchID = operation({
   id: 'putBranchID',
-  method: 'PUT',
+  ...put,
+  ...branches,
   path: '/v1/api/banks/{BANK_ID}/branches/{BRANCH_ID}',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'public',
   body: branch.body,
-  resource: 'branch',
   envelope: null,
-  answer: branch.answer,
 });

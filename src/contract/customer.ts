@@ -1,5 +1,5 @@
 import { textsOrText } from './common-schemas.ts';
-import { operation } from './operation.ts';
+import { get, operation, put } from './operation.ts';
 import { type Answer, type Body, part, parts, resource, text, texts } from './resource.ts';
 import { keyValue, nameBox } from './shared-parts.ts';
 
@@ -20,30 +20,24 @@ export const customer = resource('Customer', 'A customer of a bank. REST: getCus
 export type Customer = Answer<typeof customer>;
 export type CustomerBody = Body<typeof customer>;
 
-export const getCustomer = operation({
-  id: 'getCustomer',
-  method: 'GET',
+const customers = {
   path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',
-  tracked: false,
-  auth: 'required',
-  kind: 'read',
   audience: 'caller',
-  body: null,
   resource: 'customer',
   envelope: null,
   answer: customer.answer,
+} as const;
+
+export const getCustomer = operation({
+  id: 'getCustomer',
+  ...get,
+  ...customers,
+  auth: 'required',
 });
 
 export const putCustomerID = operation({
   id: 'putCustomerID',
-  method: 'PUT',
-  path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'caller',
+  ...put,
+  ...customers,
   body: customer.body,
-  resource: 'customer',
-  envelope: null,
-  answer: customer.answer,
 });

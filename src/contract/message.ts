@@ -1,4 +1,4 @@
-import { operation } from './operation.ts';
+import { get, operation, put } from './operation.ts';
 import { type Answer, resource, text } from './resource.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
@@ -14,31 +14,23 @@ export const message = resource('Message', 'A message to a customer. REST: getMe
 });
 export type Message = Answer<typeof message>;
 
+const messages = { audience: 'caller', resource: 'message', answer: message.answer } as const;
+
 export const getMessagesOwner = operation({
   id: 'getMessagesOwner',
-  method: 'GET',
+  ...get,
+  ...messages,
   path: '/v1/api/banks/{BANK_ID}/customer/messages',
-  tracked: false,
   auth: 'required',
-  kind: 'read',
-  audience: 'caller',
-  body: null,
-  resource: 'message',
   envelope: 'messages',
-  answer: message.answer,
 });
 
 /** The specification names every operation but this one (row 11): the name is ours. */
 export const putCustomerMessage = operation({
   id: 'putCustomerMessage',
-  method: 'PUT',
+  ...put,
+  ...messages,
   path: '/v1/api/banks/{BANK_ID}/customer/{CUSTOMER_ID}/messages',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'caller',
   body: message.body,
-  resource: 'message',
   envelope: null,
-  answer: message.answer,
 });

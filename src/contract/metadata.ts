@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from './operation.ts';
+import { operation, query } from './operation.ts';
 import { type Answer, id, part, resource, text } from './resource.ts';
 import { nameBox } from './shared-parts.ts';
 
@@ -18,11 +18,9 @@ export type MetadataQuery = z.infer<typeof metadataQuery>;
 
 export const postMetadata = operation({
   id: 'postMetadata',
-  method: 'POST',
+  ...query,
   path: '/v1/api/metadata',
-  tracked: true,
   auth: 'required',
-  kind: 'read',
   audience: 'caller',
   body: metadataQuery,
   resource: 'metadata',

@@ -40,6 +40,12 @@ export interface Operation {
   readonly answer: z.ZodObject | null;
 }
 
+/** What operations of one sort have in common. */
+export const get = { method: 'GET', tracked: false, kind: 'read', body: null } as const;
+/** A POST that asks and changes nothing. */
+export const query = { method: 'POST', tracked: true, kind: 'read' } as const;
+export const put = { method: 'PUT', tracked: true, auth: 'required', kind: 'write' } as const;
+
 /** Preserves a row's literal types, from which the types of its ids, body and answer are derived. */
 export const operation = <const T extends Operation>(row: T): T => row;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from './operation.ts';
+import { get, operation, query } from './operation.ts';
 import { type Answer, boolean, id, part, resource, text } from './resource.ts';
 
 const holder = resource('AccountHolder', "The holder of a counterparty's account.", {
@@ -47,30 +47,24 @@ export type OtherAccount = Answer<typeof otherAccount>;
 export const otherAccountQuery = z.strictObject({ IBAN: z.string(), id: z.string().optional() });
 export type OtherAccountQuery = z.infer<typeof otherAccountQuery>;
 
-export const getOtherAccounts = operation({
-  id: 'getOtherAccounts',
-  method: 'GET',
+const otherAccounts = {
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/other_accounts',
-  tracked: false,
   auth: 'required',
-  kind: 'read',
   audience: 'caller',
-  body: null,
   resource: 'other account',
   envelope: 'otherAccounts',
   answer: otherAccount.answer,
+} as const;
+
+export const getOtherAccounts = operation({
+  id: 'getOtherAccounts',
+  ...get,
+  ...otherAccounts,
 });
 
 export const postOtherAccounts = operation({
   id: 'postOtherAccounts',
-  method: 'POST',
-  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/other_accounts',
-  tracked: true,
-  auth: 'required',
-  kind: 'read',
-  audience: 'caller',
+  ...query,
+  ...otherAccounts,
   body: otherAccountQuery,
-  resource: 'other account',
-  envelope: 'otherAccounts',
-  answer: otherAccount.answer,
 });

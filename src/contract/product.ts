@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { textOrArray, textsOrText } from './common-schemas.ts';
-import { operation } from './operation.ts';
+import { get, operation, put, query } from './operation.ts';
 import { type Answer, type Body, id, onlyText, resource, text, texts } from './resource.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
@@ -60,44 +60,35 @@ export type ProductBody = Body<typeof product>;
 export const productQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type ProductQuery = z.infer<typeof productQuery>;
 
+const products = { audience: 'public', resource: 'product' } as const;
+
 export const getProduct = operation({
   id: 'getProduct',
-  method: 'GET',
+  ...get,
+  ...products,
   path: '/v1/api/banks/{BANK_ID}/products/{PRODUCT_ID}',
-  tracked: false,
   auth: 'none',
-  kind: 'read',
-  audience: 'public',
-  body: null,
-  resource: 'product',
   envelope: null,
   answer: product.answer,
 });
 
 export const postProducts = operation({
   id: 'postProducts',
-  method: 'POST',
+  ...query,
+  ...products,
   path: '/v1/api/banks/{BANK_ID}/products',
-  tracked: true,
   auth: 'none',
-  kind: 'read',
-  audience: 'public',
   body: productQuery,
-  resource: 'product',
   envelope: 'product',
   answer: productItem,
 });
 
 export const putProduct = operation({
   id: 'putProduct',
-  method: 'PUT',
+  ...put,
+  ...products,
   path: '/v1/api/banks/{BANK_ID}/products',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'public',
   body: product.body,
-  resource: 'product',
   envelope: null,
   answer: product.answer,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idList, reference } from './common-schemas.ts';
-import { operation } from './operation.ts';
+import { get, operation, put } from './operation.ts';
 import { type Answer, part, resource, text } from './resource.ts';
 import { accountRef, money } from './shared-parts.ts';
 
@@ -61,31 +61,27 @@ export const transactionRequestBody = z.strictObject({
   value: money.body.optional(),
 });
 
-export const getTransactionsRequest = operation({
-  id: 'getTransactionsRequest',
-  method: 'GET',
-  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transaction-requests',
-  tracked: false,
-  auth: 'optional',
-  kind: 'read',
+const transactionRequests = {
   audience: 'caller',
-  body: null,
   resource: 'transaction request',
   envelope: 'transaction-requests',
   answer: transactionRequest.answer,
+} as const;
+
+export const getTransactionsRequest = operation({
+  id: 'getTransactionsRequest',
+  ...get,
+  ...transactionRequests,
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transaction-requests',
+  auth: 'optional',
 });
 
 /** `{TYPE}` is the type of transaction request. */
 export const putTransactionsRequestAccount = operation({
   id: 'putTransactionsRequestAccount',
-  method: 'PUT',
+  ...put,
+  ...transactionRequests,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transaction-request-types/{TYPE}/transaction-requests',
-  tracked: true,
-  auth: 'required',
   kind: 'payment',
-  audience: 'caller',
   body: transactionRequestBody,
-  resource: 'transaction request',
-  envelope: 'transaction-requests',
-  answer: transactionRequest.answer,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reference, textOrArray } from './common-schemas.ts';
-import { operation } from './operation.ts';
+import { get, operation, put } from './operation.ts';
 import { type Answer, type Body, id, part, resource, text } from './resource.ts';
 import { accountRef, amount, money } from './shared-parts.ts';
 
@@ -128,46 +128,36 @@ export const makeTransactionBody = z.strictObject({
   value: money.body.optional(),
 });
 
+const transactions = { audience: 'caller', resource: 'transaction', envelope: null } as const;
+
 export const getTransaction = operation({
   id: 'getTransaction',
-  method: 'GET',
+  ...get,
+  ...transactions,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/transaction',
-  tracked: false,
   auth: 'required',
-  kind: 'read',
-  audience: 'caller',
-  body: null,
-  resource: 'transaction',
-  envelope: null,
   answer: transaction.answer,
 });
 
 /** `{TYPE}` is the type of metadata. */
 export const putTransactions = operation({
   id: 'putTransactions',
-  method: 'PUT',
+  ...put,
+  ...transactions,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/metadata/{TYPE}',
-  tracked: true,
-  auth: 'required',
-  kind: 'write',
-  audience: 'caller',
   body: transaction.body,
-  resource: 'transaction',
-  envelope: null,
   answer: transaction.answer,
 });
 
 /** The specification does not define the body of the answer. */
 export const postMakeTransaction = operation({
   id: 'postMakeTransaction',
+  ...transactions,
   method: 'POST',
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/make-transaction',
   tracked: true,
   auth: 'required',
   kind: 'payment',
-  audience: 'caller',
   body: makeTransactionBody,
-  resource: 'transaction',
-  envelope: null,
   answer: null,
 });
