@@ -5,7 +5,6 @@ import { type Account, account, getAccountsScope, putAccountID } from '../contra
 import type { ChangesInput } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
-import { inAccount } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
@@ -74,7 +73,7 @@ function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<
   const { loaders } = session;
   const listed = loaders.listed.accounts.find(placeOf(ids), ids.accountId);
   if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
-  const reading = loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
+  const reading = loaders.load(getAccountsScope, { ...ids, scope: defaults.accountScope ?? 'views' });
   return reading.then((accounts) => accountIn(accounts, ids, session));
 }
 
@@ -87,9 +86,9 @@ const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank
 /** A list of accounts, whose entries are not read again during the operation. */
 export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
-  const { accountsScope, listed } = session.loaders;
-  return accountsScope.load({ ...ids, scope }).then((accounts) => {
-    listed.accounts.add(placeOf(ids), accounts);
+  const { loaders } = session;
+  return loaders.load(getAccountsScope, { ...ids, scope }).then((accounts) => {
+    loaders.listed.accounts.add(placeOf(ids), accounts);
     return accounts;
   });
 }
@@ -307,7 +306,6 @@ putMutation(written, {
     viewId:
       "The view through which the payload's account is read; the configured default view if it is left out.",
   },
-  path: inAccount,
   // REST does not receive the view, but an invalid one is refused before anything is written.
   node: (ids) => ids,
   written: () => ({
@@ -337,7 +335,6 @@ updateMutation(written, {
   description:
     'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
   ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
-  path: inAccount,
   node: (ids) => ids,
   changes: (named, record, { changes }) => {
     requireBalance(record, changes);

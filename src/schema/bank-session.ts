@@ -6,7 +6,7 @@ import type { Drift } from '../bank/response.ts';
 import type { ReadSource, SharedSource } from '../bank/share.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
+import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -88,7 +88,7 @@ export class BankSession {
 
   #createLoaders(): Loaders {
     const { observer } = this.#options;
-    return createLoaders(this.#readWithin.bind(this), {
+    return new Loaders(this.#readWithin.bind(this), {
       onAsk: observer && ((operation, key) => observer.asked(operation, key)),
     });
   }
@@ -181,7 +181,7 @@ export class BankSession {
         if (isAgain) this.#calls--;
         isAgain = true;
         return bodyOf({
-          loaders: createLoaders(this.#readAnew),
+          loaders: new Loaders(this.#readAnew),
           noteDrift: (drift, read) => this.noteDrift(drift, read),
         });
       },

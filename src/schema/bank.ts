@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
-import type { ProductQuery } from '../contract/product.ts';
+import { getMessagesOwner } from '../contract/message.ts';
+import { type ProductQuery, postProducts } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, AccountScope, loadAccounts, toAccountNode } from './account.ts';
@@ -197,7 +198,7 @@ BankObject.implement({
         },
         ...connectionFromIds(
           ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, context) =>
-            context.session.loaders.postProducts.load({ bankId, query: productQueryOf(filter, context) }),
+            context.session.loaders.load(postProducts, { bankId, query: productQueryOf(filter, context) }),
           ({ bankId }, record, position, { filter }, context, list): ProductNode => {
             const { id, index } = identify(record, position, list);
             return { bankId, productId: id, query: productQueryOf(filter, context), index, record };
@@ -212,7 +213,8 @@ BankObject.implement({
         nullable: true,
         description: 'Messages of the calling customer. REST: getMessagesOwner.',
         ...connectionFromIds(
-          ({ bankId }: BankIds, _args: object, { session }) => session.loaders.messagesOwner.load({ bankId }),
+          ({ bankId }: BankIds, _args: object, { session }) =>
+            session.loaders.load(getMessagesOwner, { bankId }),
           (_bank, record) => record,
         ),
       },

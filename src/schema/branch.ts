@@ -6,10 +6,11 @@ import {
   branch,
   branchQuery,
   getBranches,
+  postBranches,
   putBranchID,
 } from '../contract/branch.ts';
+import type { OwnIds } from '../contract/operation.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { inBranch, type BranchIds as RestBranchIds } from '../loaders/loaders.ts';
 import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
@@ -31,10 +32,9 @@ export const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
   { loaders }: ReadContext['session'],
 ): Promise<Branch[]> => {
-  if (query === null) return loaders.branches.load({ bankId });
-  const { postBranches, listed } = loaders;
-  return postBranches.load({ bankId, query }).then((branches) => {
-    listed.branches.add(bankId, branches);
+  if (query === null) return loaders.load(getBranches, { bankId });
+  return loaders.load(postBranches, { bankId, query }).then((branches) => {
+    loaders.listed.branches.add(bankId, branches);
     return branches;
   });
 };
@@ -61,9 +61,9 @@ const branchNode = defineNodeType({
 async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
   if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
-  const { branches, listed } = session.loaders;
-  const known = listed.branches.find(bankId, branchId);
-  return known ?? findListItem(await branches.load({ bankId }), branchId, getBranches);
+  const { loaders } = session;
+  const known = loaders.listed.branches.find(bankId, branchId);
+  return known ?? findListItem(await loaders.load(getBranches, { bankId }), branchId, getBranches);
 }
 
 export const BranchObject = branchNode.object;
@@ -134,8 +134,7 @@ const written = {
 
 const place = {
   ids: { branchId: "The branch's id at the bank." },
-  path: inBranch,
-  node: (ids: RestBranchIds): BranchIds => ({ ...ids, index: 0, query: null }),
+  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, index: 0, query: null }),
 };
 
 putMutation(written, {

@@ -11,7 +11,7 @@ import {
 import type { Caller } from '../bank/credentials.ts';
 import type { Operation } from '../contract/operation.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
-import { createLoaders, type ReadOperation } from '../loaders/loaders.ts';
+import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
 import { pageEntry } from './connection.ts';
 import type { Defaults } from './context.ts';
 import {
@@ -113,7 +113,7 @@ export function estimateCalls({
   };
   let unknownIds = 0;
   const unknownId = () => placeholderId(++unknownIds);
-  const fresh = () => createLoaders(note, { schedule: (dispatch) => void dispatches.push(dispatch) });
+  const fresh = () => new Loaders(note, { schedule: (dispatch) => void dispatches.push(dispatch) });
   let loaders = fresh();
   const context: EstimateContext = {
     defaults,

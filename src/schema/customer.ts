@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
-import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
+import { type Customer, customer, getCustomer, putCustomerID } from '../contract/customer.ts';
+import { getMessagesOwner } from '../contract/message.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
-import { inCustomer } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
@@ -26,7 +26,7 @@ const customerNode = defineNodeType({
     bankId: validateId('bankId', bankId),
     customerId: validateId('customerId', customerId),
   }),
-  read: (ids, { session }) => session.loaders.customer.load(ids),
+  read: (ids, { session }) => session.loaders.load(getCustomer, ids),
 });
 
 const CustomerObject = customerNode.object;
@@ -78,7 +78,7 @@ CustomerObject.implement({
         ...connectionFromIds(
           (customer: CustomerNode, _args: object, context) => {
             const { bankId } = viewerWhoIs(customer, context);
-            return context.session.loaders.messagesOwner.load({ bankId });
+            return context.session.loaders.load(getMessagesOwner, { bankId });
           },
           (_customer, record) => record,
           plannedCustomer,
@@ -101,7 +101,6 @@ const written = {
 
 const place = {
   ids: { customerId: "The customer's id at the bank." },
-  path: inCustomer,
   node: (ids: CustomerIds) => ids,
 };
 

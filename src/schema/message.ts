@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { type Message, message, putCustomerMessage } from '../contract/message.ts';
-import { inCustomer } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
@@ -67,10 +66,10 @@ builder.mutationField('putCustomerMessage', (t) =>
     ...writeField(
       putCustomerMessage,
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
-        ids: inCustomer({
-          bankId: bankIdOr(defaults, input.bankId),
-          customerId: restId('customerId', input.customerId),
-        }),
+        ids: {
+          BANK_ID: bankIdOr(defaults, input.bankId),
+          CUSTOMER_ID: restId('customerId', input.customerId),
+        },
         body: toBody(message, input),
       }),
       (_call, record) => ({ message: record }),

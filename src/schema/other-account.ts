@@ -7,6 +7,7 @@ import {
   type OtherAccountQuery,
   otherAccount,
   otherAccountQuery,
+  postOtherAccounts,
 } from '../contract/other-account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
@@ -74,13 +75,13 @@ function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null 
 
 /** The counterparties of an account: all, or those that a query asks for. */
 const load = (
-  { bankId, accountId, viewId }: ViewIds,
+  account: ViewIds,
   query: OtherAccountQuery | null,
   { loaders }: ReadContext['session'],
-): Promise<OtherAccount[]> => {
-  const ids = { bankId, accountId, viewId };
-  return query === null ? loaders.otherAccounts.load(ids) : loaders.postOtherAccounts.load({ ...ids, query });
-};
+): Promise<OtherAccount[]> =>
+  query === null
+    ? loaders.load(getOtherAccounts, account)
+    : loaders.load(postOtherAccounts, { ...account, query });
 
 /** The counterparties that a field with this filter lists. */
 export function loadOtherAccounts(

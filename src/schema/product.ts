@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
 import {
+  getProduct,
   type Product,
   type ProductQuery,
   postProducts,
@@ -10,7 +11,6 @@ import {
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { inBank } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
@@ -47,9 +47,9 @@ const productNode = defineNodeType({
 
 async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
   const { bankId, productId, query } = ids;
-  if (productId !== null) return loaders.product.load({ bankId, productId });
+  if (productId !== null) return loaders.load(getProduct, { bankId, productId });
   if (query === null) throw itemNotFound(postProducts, ids);
-  return findListItem(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
+  return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
 }
 
 export const ProductObject = productNode.object;
@@ -107,7 +107,6 @@ putMutation(written, {
     body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
   },
   ids: {},
-  path: inBank,
   defaults: ({ bankId }) => ({ bank_id: bankId }),
   node: ({ bankId }, body, record) => ({
     bankId,
@@ -134,7 +133,6 @@ updateMutation(written, {
   name: 'updateProduct',
   description: 'Changes a product and keeps what is not named.',
   ids: { productId: "The product's id at the bank." },
-  path: inBank,
   node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
   changes: (named, record, _input, { bankId, productId }) => ({
     ...named,

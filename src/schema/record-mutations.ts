@@ -3,7 +3,7 @@ import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
-import type { Answer, Body, Operation, PathIds } from '../contract/operation.ts';
+import { type Answer, type Body, type Operation, type OwnIds, pathIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
 import { type Changes, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
@@ -58,7 +58,7 @@ interface WrittenRecord<
 type Where<Name extends string> = BankIds & { readonly [N in Name]: string };
 
 /** What puts and updates have in common. */
-interface MutationOptions<Name extends string, More, Put extends Operation> {
+interface MutationOptions<Name extends string, More, Input> {
   readonly name: string;
   /** What it does, as the beginning of its description. */
   readonly description: string;
@@ -66,8 +66,8 @@ interface MutationOptions<Name extends string, More, Put extends Operation> {
   readonly ids: { readonly [N in Name]: string };
   /** Further fields of the input. */
   readonly more?: (t: InputFields) => More;
-  /** The ids in the write's path. Errors: BAD_USER_INPUT. */
-  readonly path: (where: Where<NoInfer<Name>>, input: Shape<More>) => PathIds<Put>;
+  /** The ids in the write's path that are not among `ids`. Errors: BAD_USER_INPUT. */
+  readonly morePath?: (input: Input) => object;
 }
 
 type Shape<More> = More extends InputFieldMap ? InputShapeFromFields<More> : object;
@@ -101,6 +101,10 @@ function whereIn<Name extends string>(
   }
   return where as Where<Name>;
 }
+
+/** The ids in a write's path: its input has all of them, under bankql's names or through `morePath`. */
+const pathOf = <Put extends Operation>(operation: Put, where: object, more: object | undefined) =>
+  pathIds(operation, { ...where, ...more } as OwnIds<Put>);
 
 interface WriteCall<T extends Operation> {
   readonly ids: CallInput<T>['ids'];
@@ -148,7 +152,7 @@ interface PutOptions<
   Put extends WriteOperation,
   Ids extends object,
   Item extends object,
-> extends MutationOptions<Name, More, Put> {
+> extends MutationOptions<Name, More, Shape<More>> {
   /** The mutation that changes a part. */
   readonly update: string;
   /** Descriptions of the input, of the record in it, and of the payload, if they differ from those of other records. */
@@ -222,7 +226,7 @@ export function putMutation<
         operation,
         ({ input }: { input: object }, defaults) => {
           const where = whereIn(options.ids, input, defaults);
-          const ids = options.path(where, input as Shape<More>);
+          const ids = pathOf(operation, where, options.morePath?.(input as Shape<More>));
           const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
           // The body has the operation's shape, as the table of the contract says.
           return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
@@ -298,14 +302,12 @@ interface UpdateOptions<
   Put extends WriteOperation,
   Ids extends object,
   Item extends object,
-> extends Omit<MutationOptions<Name, More, Put>, 'path'> {
+> extends MutationOptions<Name, More, UpdateInput<C, More>> {
   /** What clients do by it: to update, unless it is another word. */
   readonly verb?: string;
   /** The part of the record that can be changed; the whole record if left out. */
   readonly changed?: Resource<C>;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
-  /** The ids in the write's path. Errors: BAD_USER_INPUT. */
-  readonly path: (where: Where<NoInfer<Name>>, input: UpdateInput<C, More>) => PathIds<Put>;
   /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
     named: Changes<RecordBody<Resource<C>>>,
@@ -370,7 +372,7 @@ export function updateMutation<
     const named = toChanges(changed, input.changes);
     return {
       node: options.node(where),
-      ids: options.path(where, input),
+      ids: pathOf(operation, where, options.morePath?.(input)),
       // Updates of the same record wait for each other, through whichever view it is read.
       key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
       changesOf: (record: Item) =>

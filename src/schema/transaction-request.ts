@@ -84,8 +84,8 @@ async function readRequest(ids: TransactionRequestIds, context: ReadContext): Pr
 }
 
 /** Transaction requests of an account. */
-export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }: ReadContext) =>
-  session.loaders.transactionsRequest.load({ bankId, accountId, viewId });
+export const loadRequests = (account: ViewIds, { session }: ReadContext) =>
+  session.loaders.load(getTransactionsRequest, account);
 
 export interface RequestFilter {
   readonly status?: readonly string[] | null | undefined;

@@ -5,6 +5,7 @@ import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import type { ChangesInput } from '../contract/resource.ts';
 import {
+  getTransaction,
   putTransactions,
   type Transaction,
   type TransactionMetadata,
@@ -13,7 +14,6 @@ import {
 } from '../contract/transaction.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { inTransaction } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { startPrefetch } from './field-extensions.ts';
 import { recordFields } from './fields.ts';
@@ -51,7 +51,7 @@ const transactionNode = defineNodeType({
     ...validateViewIds(bankId, accountId, viewId),
     transactionId: validateId('transactionId', transactionId),
   }),
-  read: (ids, { session }) => session.loaders.transaction.load(ids),
+  read: (ids, { session }) => session.loaders.load(getTransaction, ids),
 });
 
 const TransactionObject = transactionNode.object;
@@ -146,7 +146,7 @@ putMutation(written, {
     transactionId: "The transaction's id at the bank.",
   },
   more: (t) => ({ metadataType: t.string({ required: true, description: metadataTypes }) }),
-  path: (ids, { metadataType }) => ({ ...inTransaction(ids), TYPE: restId('metadataType', metadataType) }),
+  morePath: ({ metadataType }) => ({ TYPE: restId('metadataType', metadataType) }),
   node: (ids) => ids,
 });
 
@@ -196,10 +196,7 @@ updateMutation(written, {
         'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
     }),
   }),
-  path: (ids, { metadataType, changes }) => ({
-    ...inTransaction(ids),
-    TYPE: metadataTypeOf(metadataType, changes),
-  }),
+  morePath: ({ metadataType, changes }) => ({ TYPE: metadataTypeOf(metadataType, changes) }),
   node: (ids) => ids,
   changes: (_named, { details, metadata }, { changes, approvedByIpAddress }) => ({
     details:

@@ -1,4 +1,5 @@
 import { unwrap } from '../bank/response.ts';
+import { getMessagesOwner } from '../contract/message.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
@@ -117,7 +118,8 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
         nullable: true,
         description: "The bank's messages to the caller. REST: getMessagesOwner.",
         ...connectionFromIds(
-          ({ bankId }: Viewer, _args: object, { session }) => session.loaders.messagesOwner.load({ bankId }),
+          ({ bankId }: Viewer, _args: object, { session }) =>
+            session.loaders.load(getMessagesOwner, { bankId }),
           (_viewer, record) => record,
         ),
       },
