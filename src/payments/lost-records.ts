@@ -98,6 +98,7 @@ export interface LossGuardOptions {
   readonly store: () => CheckedStore;
   /** The time in the store's terms. */
   readonly now: () => number;
+  readonly readMetadata: (store: CheckedStore) => Promise<MetadataSnapshot>;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The metadata if the store is not to be asked first. */
   readonly initial?: { readonly version: string; readonly metadata: StoreMetadata };
@@ -139,6 +140,7 @@ interface KnownMarks {
 
 export function createLossGuard(options: LossGuardOptions): LossGuard {
   const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
+  const { readMetadata } = options;
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
   let metadataVersion: string | null = options.initial?.version ?? null;
   let own: HighWaterMark | null = null;
@@ -256,7 +258,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     for (;;) {
       // First: while others begin payments, the store goes ahead of the marks, never they of it.
       const known = knownMarks();
-      const snapshot = await store.readMetadata();
+      const snapshot = await readMetadata(store);
       const { next, refusal } = await compare(store, known, snapshot);
       const text = JSON.stringify(next);
       let version = snapshot.metadataVersion;
@@ -312,7 +314,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       inTurn(async () => {
         const { marks } = knownMarks();
         for (;;) {
-          const snapshot = await store.readMetadata();
+          const snapshot = await readMetadata(store);
           if (snapshot.text === null) throw new Error('it has no metadata');
           const found = parseMetadata(snapshot.text);
           const held = heldMark(found, snapshot);

@@ -8,7 +8,7 @@ import {
   type StoredRow,
   WriteUncertain,
 } from './driver.ts';
-import { createLossGuard, type LossGuardOptions } from './lost-records.ts';
+import { type CheckedStore, createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type OnStoreEvent,
@@ -19,9 +19,9 @@ import {
   UnreadableRecord,
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
-import { heldIn } from './stored-record.ts';
+import { rowIn } from './stored-record.ts';
 
-export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store'> {
+export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
   readonly open: (hooks: DriverHooks) => Promise<StoreDriver>;
   readonly clocks?: ClockSources | undefined;
@@ -46,17 +46,9 @@ export interface StoreOptions {
 
 export interface DriverHooks {
   /** Compares the store with what is known of it. Errors: those of the store's methods. */
-  readonly onConnect: (
-    store: Pick<StoreDriver, 'readMetadata' | 'writeMetadata' | 'findMissing'>,
-  ) => Promise<void>;
+  readonly onConnect: (store: CheckedStore) => Promise<void>;
   /** The store answers, after it was opened or has been away. */
   readonly onReady: () => void;
-}
-
-/** A record as this process knows it to be stored. */
-interface Known {
-  readonly held: HeldPayment;
-  readonly version: string;
 }
 
 /** A record with the times of the store's server, whose clock is ahead by so many milliseconds. */
@@ -70,9 +62,13 @@ const inStoreTime = (record: PaymentRecord, aheadMs: number): PaymentRecord =>
         leaseUntil: record.leaseUntil + aheadMs,
       };
 
+/** Versions are unique to this process and among its writes. (A random one for each write costs memory's store a third of its speed.) */
+const writer = randomUUID();
+let writes = 0;
+
 const rowOf = (held: HeldPayment): Row => {
   const { id, createdAt } = held.record;
-  return { id, version: randomUUID(), created_at: createdAt, held };
+  return { id, version: `${writer}.${++writes}`, created_at: createdAt, held };
 };
 
 const pageSize = 500;
@@ -116,7 +112,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const { name, retentionMs, onEvent = () => {}, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
   /** Attempts that this process has begun and not ended: they save reading the record again. */
-  const begun = new Map<string, Known>();
+  const begun = new Map<string, Row>();
   const uncertain = new Map<string, Attempt>();
   let lastNow = Date.now();
   let takingBack = false;
@@ -134,29 +130,21 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     onEvent,
     now: () => clock.toStore(lastNow),
     store: () => driver,
+    async readMetadata(store) {
+      // The first answer says how the clocks differ: if it took long, the store is asked again.
+      for (let round = 1; ; round++) {
+        const heard = clock.ask();
+        const snapshot = await store.readMetadata();
+        heard(snapshot.serverTime);
+        if (snapshot.serverTime === null || clock.isMeasured || round === maxRounds) return snapshot;
+      }
+    },
   });
-  const hooks: DriverHooks = {
-    onConnect: (store) => guard.check(observeTime(store)),
-    onReady: () => void takeBackUncertain(),
-  };
+  const hooks: DriverHooks = { onConnect: guard.check, onReady: () => void takeBackUncertain() };
 
-  /** Every answer that holds the server's time is heard. */
-  function observeTime<Store extends Pick<StoreDriver, 'readMetadata'>>(store: Store): Store {
-    return {
-      ...store,
-      async readMetadata() {
-        // The first one tells how the clocks differ: one that took long is asked again.
-        for (let round = 1; ; round++) {
-          const snapshot = await clock.measure(() => store.readMetadata());
-          if (snapshot.serverTime === null || clock.isMeasured || round === maxRounds) return snapshot;
-        }
-      },
-    };
-  }
-
-  function read(stored: StoredRow): Known {
+  function read(stored: StoredRow): Row {
     try {
-      return { held: heldIn(stored), version: stored.version };
+      return rowIn(stored);
     } catch (error) {
       onEvent({ kind: 'record-unreadable', id: stored.id });
       throw error;
@@ -164,7 +152,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   }
 
   /** Null if it cannot be read, and that is reported. */
-  function readOrReport(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Known | null {
+  function readOrReport(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Row | null {
     try {
       return read(stored);
     } catch (error) {
@@ -174,35 +162,32 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     }
   }
 
-  async function load(id: string): Promise<Known | null> {
+  async function load(id: string): Promise<Row | null> {
     const stored = await driver.find(id);
     return stored === null ? null : read(stored);
   }
 
-  /** Replaces or deletes a record. Shape: what is stored then; undefined if another process has changed it meanwhile. */
-  async function replace(known: Known, next: HeldPayment | null): Promise<Known | null | undefined> {
-    const row = next === null ? null : rowOf(next);
-    const { id } = known.held.record;
-    if (begun.get(id)?.version === known.version) begun.delete(id);
-    if (!readOnly && !(await driver.compareAndSet(id, known.version, row))) return undefined;
-    return row === null || next === null ? null : { held: next, version: row.version };
-  }
-
-  /** Applies an event to a record. Shape: the record before and after it, and whether it changed. */
-  async function apply(id: string, event: ProtocolEvent, first?: Known | null) {
+  /**
+   * Applies an event to a record. `first`: the record as it was read, if it was.
+   * Shape: the record after it, null if there is none, and whether it changed.
+   */
+  async function apply(id: string, event: ProtocolEvent, first?: Row | null) {
     let before = first === undefined ? await load(id) : first;
     for (let round = 1; round <= maxRounds; round++) {
       const { next } = advance(before?.held ?? null, event);
-      if (before === null || next === undefined) return { before, after: before, changed: false };
-      const after = await replace(before, next);
-      if (after !== undefined) return { before, after, changed: true };
+      if (before === null || next === undefined) return { after: before, changed: false };
+      const after = next === null ? null : rowOf(next);
+      if (begun.get(id)?.version === before.version) begun.delete(id);
+      if (readOnly || (await driver.compareAndSet(id, before.version, after)))
+        return { after, changed: true };
+      // Another process has changed it meanwhile.
       before = await load(id);
     }
     throw unavailable('a record of it changes all the time');
   }
 
   /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
-  async function current(id: string, now: number, first?: Known | null): Promise<Known | null> {
+  async function current(id: string, now: number, first?: Row | null): Promise<Row | null> {
     const { after } = await apply(id, { kind: 'asked about', at: clock.forLeases(now) }, first);
     const expiry = clock.forRetention(now);
     if (after === null || expiry === null) return after;
@@ -251,7 +236,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const row = rowOf(next);
     let mayBeStored = false;
     try {
-      const counts = await clock.measure(() => driver.insertIfAbsent(row));
+      const heard = clock.ask();
+      const counts = await driver.insertIfAbsent(row);
+      heard(counts.serverTime);
       const { existing } = counts;
       mayBeStored = existing === null;
       // Another process has noticed a loss, or the store is another one than before.
@@ -259,7 +246,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       if (existing !== null) return existing;
       guard.noteBegin(counts, record);
-      begun.set(record.id, { held: next, version: row.version });
+      begun.set(record.id, row);
       return null;
     } catch (error) {
       if (mayBeStored || error instanceof WriteUncertain) loseBegin(record);
@@ -379,13 +366,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       const record = inStoreTime(given, clock.toStore(now) - now);
       // Long before its lease ends no other process takes it for over, whatever its clock says.
-      const isUnderWay = (known: Known | undefined): known is Known =>
-        known !== undefined &&
-        clock.forLeases(now) < (known.held.record.createdAt + known.held.record.leaseUntil) / 2;
+      const isUnderWay = ({ createdAt, leaseUntil }: PaymentRecord) =>
+        clock.forLeases(now) < (createdAt + leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
         // The database need not be asked about an attempt that this process has begun.
-        const own = begun.get(record.id);
-        if (isUnderWay(own)) return own.held.record;
+        const own = begun.get(record.id)?.held.record;
+        if (own !== undefined && isUnderWay(own)) return own;
         const existing = await insert(record);
         if (existing === null) {
           // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
@@ -444,7 +430,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   return {
     hooks,
     run(opened: StoreDriver): PaymentStore {
-      driver = observeTime(opened);
+      driver = opened;
       return store;
     },
     check: async () => {
@@ -453,7 +439,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   };
 
   /** The attempt that this process has begun; its version is used once. */
-  function taken(id: string, trackId: string): Known | undefined {
+  function taken(id: string, trackId: string): Row | undefined {
     const known = begun.get(id);
     if (known?.held.record.trackId !== trackId) return undefined;
     begun.delete(id);

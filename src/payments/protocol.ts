@@ -184,7 +184,7 @@ function changed(
   event: PaymentEvent,
   awaited: boolean,
 ): HeldPayment {
-  const history = [...record.history, event];
+  const history = record.history.concat(event);
   return { record: { ...record, ...change, history, updatedAt: event.at }, awaited };
 }
 
@@ -194,12 +194,15 @@ const beginning = ({ createdAt, replica, requestId }: PaymentRecord): PaymentEve
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
 /** An event without its unknown fields. */
-function withoutNulls({
-  state,
-  at,
-  ...rest
-}: Nullable<PaymentEvent> & Pick<PaymentEvent, 'state' | 'at'>): PaymentEvent {
-  const known: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(rest)) if (value !== null) known[name] = value;
-  return { state, at, ...known };
+function withoutNulls(event: Nullable<PaymentEvent> & Pick<PaymentEvent, 'state' | 'at'>): PaymentEvent {
+  const { state, at, replica, requestId, status, code, bankText } = event;
+  return {
+    state,
+    at,
+    ...(replica != null && { replica }),
+    ...(requestId != null && { requestId }),
+    ...(status != null && { status }),
+    ...(code != null && { code }),
+    ...(bankText != null && { bankText }),
+  };
 }

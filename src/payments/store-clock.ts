@@ -27,10 +27,11 @@ const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: ()
  */
 export interface StoreClock {
   /**
-   * Asks something of the store whose answer holds the server's time. An answer that took long, or that this process read late
-   * because it was stopped, says nothing of the clock: the difference would be wrong by as much, and leases would end too early.
+   * Called before the store is asked for something; what it returns is called with the server's time in the answer. An answer that
+   * took long, or that this process read late because it was stopped, says nothing of the clock: the difference would be wrong by
+   * as much, and leases would end too early.
    */
-  measure<T extends { readonly serverTime: number | null }>(ask: () => Promise<T>): Promise<T>;
+  ask(): (serverTime: number | null) => void;
   /** Whether an answer was quick enough so far. */
   readonly isMeasured: boolean;
   /** A time of this process in the store's terms. */
@@ -70,17 +71,17 @@ export function createStoreClock(
     get isMeasured() {
       return isMeasured;
     },
-    async measure(ask) {
-      const [wallBefore, before] = [wallClock(), monotonic()];
-      const answer = await ask();
-      const wall = wallClock();
-      const tookMs = Math.max(monotonic() - before, Math.abs(wall - wallBefore));
-      const { serverTime } = answer;
-      if (serverTime === null || tookMs > measurableMs) return answer;
-      isMeasured = true;
-      // Smaller differences are the time that the answer took.
-      if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
-      return answer;
+    ask() {
+      const wallBefore = wallClock();
+      const before = monotonic();
+      return (serverTime) => {
+        if (serverTime === null) return;
+        const wall = wallClock();
+        if (Math.max(monotonic() - before, Math.abs(wall - wallBefore)) > measurableMs) return;
+        isMeasured = true;
+        // Smaller differences are the time that the answer took.
+        if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
+      };
     },
     toStore: (now) => now + offset,
     forLeases: (now) => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { StoredRow } from './driver.ts';
-import type { HeldPayment } from './protocol.ts';
+import type { Row, StoredRow } from './driver.ts';
 import { UnreadableRecord } from './store.ts';
 
 /**
@@ -102,13 +101,14 @@ export interface PaymentOutcome
 
 const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
 
-/** The payment in a row. Errors: UnreadableRecord. */
-export function heldIn(row: StoredRow): HeldPayment {
-  if ('held' in row) return row.held;
-  const stored = storedRecord.safeParse(parseJson(row.json)).data;
+/** A row with its payment. Errors: UnreadableRecord. */
+export function rowIn(row: StoredRow): Row {
+  if ('held' in row) return row;
+  const { json, ...rest } = row;
+  const stored = storedRecord.safeParse(parseJson(json)).data;
   if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
   const { awaited, ...record } = stored;
-  return { record, awaited };
+  return { ...rest, held: { record, awaited } };
 }
 
 /** Undefined if it is not JSON. */

@@ -58,6 +58,7 @@ describe('a standby takes over', () => {
         allowVolatile: false,
         // As with standbys that confirm: what was counted may not be confirmed.
         countsAreConfirmed: false,
+        readMetadata: (asked) => asked.readMetadata(),
         store: () => store,
         now: () => 2_000,
         onEvent: () => {},

@@ -1,5 +1,5 @@
 import type { PaymentRecord } from '../../src/payments/store.ts';
-import { heldIn } from '../../src/payments/stored-record.ts';
+import { rowIn } from '../../src/payments/stored-record.ts';
 import type { AuditLine, BankEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
 import { deadlineMs } from './limits.ts';
@@ -59,7 +59,7 @@ export class Cluster {
   /** What is stored. */
   async records(): Promise<readonly PaymentRecord[]> {
     const rows = await this.database.driver.search({ limit: Number.MAX_SAFE_INTEGER });
-    return rows.map((row) => heldIn(row).record);
+    return rows.map((row) => rowIn(row).held.record);
   }
 
   /** What may happen within a second, as the seed says. */

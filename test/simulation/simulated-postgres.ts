@@ -1,6 +1,6 @@
 import { columnsOf, type Row, rowColumns, type StoreDriver } from '../../src/payments/driver.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { heldIn } from '../../src/payments/stored-record.ts';
+import { rowIn } from '../../src/payments/stored-record.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
 import { createPostgresStore } from '../../src/payments/stores/postgres/postgres-store.ts';
 import { between } from './choices.ts';
@@ -219,12 +219,12 @@ const isWrite = (text: string) => /INSERT INTO|UPDATE bankql|DELETE FROM/.test(t
 const at = (column: (typeof rowColumns)[number]) => rowColumns.indexOf(column);
 
 function rowOf(values: readonly (string | null)[]): Row {
-  const text = {
+  return rowIn({
     id: values[at('id')] ?? '',
     version: values[at('version')] ?? '',
     created_at: Number(values[at('created_at')]),
-  };
-  return { ...text, held: heldIn({ ...text, json: values[at('json')] ?? '' }) };
+    json: values[at('json')] ?? '',
+  });
 }
 
 function stored(row: Awaited<ReturnType<StoreDriver['find']>>): Columns {

@@ -16,7 +16,7 @@ import { storedColumns } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
-import { heldIn } from '../../stored-record.ts';
+import { rowIn } from '../../stored-record.ts';
 import { isBusy, upgradeSchema } from './schema.ts';
 import { markFiles } from './sqlite-store.ts';
 
@@ -235,7 +235,7 @@ function readCurrent(current: DatabaseSync, draft: string) {
       .prepare(`SELECT ${storedColumns} FROM main.payment AS record
         WHERE NOT EXISTS (SELECT 1 FROM backup.payment WHERE id = record.id) ORDER BY created_at, id`)
       .all();
-    const missing: PaymentRecord[] = rows.map((row) => heldIn(storedRow.parse(row)).record);
+    const missing: PaymentRecord[] = rows.map((row) => rowIn(storedRow.parse(row)).held.record);
     return { inUse: contentsOf(current), missing, unreadable: null };
   } catch (error) {
     return { inUse: null, missing: [], unreadable: reasonOf(error) };
