@@ -39,21 +39,6 @@ export default defineConfig({
         test: { name: 'bankql processes', include: processTests, globalSetup: './test/support/bundle.ts' },
       },
       { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },
-      // Tests of HTTP run a second time through yoga's handler, which serves the requests that the other handler leaves to it.
-      {
-        extends: true,
-        test: {
-          name: 'yoga handler',
-          env: { BANKQL_HANDLER: 'yoga' },
-          include: [
-            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,server,slow-*}.test.ts',
-            'test/server/auth/{header-credentials,jwt}.test.ts',
-            'test/server/rate-limit/rate-limiter.test.ts',
-            'test/options/{automatic-persisted-queries,persisted-documents}.test.ts',
-            'test/{ledger,schema/idempotency-key}.test.ts',
-          ],
-        },
-      },
     ],
   },
 });

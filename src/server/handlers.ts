@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Logger } from 'pino';
 import type { EngineRequest } from '../engine/context.ts';
-import { explainHeader } from '../engine/context.ts';
 import {
   createEngine,
   type Engine,
@@ -19,7 +18,7 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
-  fromFetchRequest,
+  explainOf,
   fromNodeRequest,
   headerValues,
   inflateBody,
@@ -34,14 +33,15 @@ import {
   createResultSerializer,
   headerPairs,
   negotiateMediaType,
+  notAcceptable,
   type SendAnswer,
   type SendOptions,
   type SerializeResult,
   sendResponse,
 } from './response.ts';
-import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
+import { createYogaHandler } from './yoga-handler.ts';
 
-export interface GraphQLHandlerOptions {
+interface ServePostOptions {
   readonly engine: Engine;
   readonly identify: Identify;
   readonly serializeResult: SerializeResult;
@@ -53,7 +53,7 @@ export interface GraphQLHandlerOptions {
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
 
-/** Answers a POST of JSON to /graphql; `policy` are headers of its answer. */
+/** Answers a POST to /graphql; `policy` are headers of its answer. */
 type ServePost = (
   request: IncomingMessage,
   response: ConnectionAwareResponse,
@@ -62,48 +62,47 @@ type ServePost = (
   activity: OperationActivity | null,
 ) => Promise<void>;
 
-/** The head of a POST of JSON to /graphql; null for other requests, and for clients that take no JSON. */
+/** The addresses that yoga takes for that of its endpoint, `/graphql`. */
+const endpoint = /^\/graphql\/?(?:\?|$)|\/graphql\/?$/;
+
+/** The head of a POST to /graphql; null for other requests. */
 function headOf(
   { method, url = '', headers, rawHeaders }: IncomingMessage,
   policy: Headers,
 ): KnownHead | null {
-  if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
-  const mediaType = negotiateMediaType(headers.accept);
-  const stream = incrementalStreamOf(headers.accept);
-  if (mediaType === null && stream === null) return null;
+  if (method !== 'POST' || !endpoint.test(url)) return null;
   return {
     target: url,
     rawHeaders,
     hasRequestId: headers['x-request-id'] !== undefined,
     policy: policy.slice(),
-    mediaType,
-    stream,
-    explain: explainOf({ headers }),
+    mediaType: negotiateMediaType(headers.accept),
+    stream: incrementalStreamOf(headers.accept),
+    explain: explainOf(headers),
     isGzip: isGzip(headers['content-encoding']),
     caller: null,
     secrets: [],
   };
 }
 
-/**
- * The way of nearly all requests, a POST of JSON to /graphql, straight on node:http: yoga's Fetch objects and hooks cost
- * more than the rest of a request.
- */
+/** Answers POSTs straight on node:http: yoga's Fetch objects and hooks cost more than the rest of a request. */
 function createServePost({
   engine,
   identify,
   serializeResult,
   sendAnswer,
   maxRequestBytes,
-}: GraphQLHandlerOptions): ServePost {
+}: ServePostOptions): ServePost {
   return async (request, response, policy, head, activity) => {
     const { stream } = head;
-    const mediaType = head.mediaType ?? 'application/graphql-response+json';
+    const mediaType =
+      head.mediaType ?? (stream === null ? 'application/json' : 'application/graphql-response+json');
     let result: EngineResult;
     try {
       const found = identify(() => fromNodeRequest(request, response.peer), { response, head });
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
+      if (head.mediaType === null && stream === null) throw notAcceptable();
       let body: Uint8Array =
         bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
       response.admit();
@@ -136,16 +135,10 @@ function createServePost({
   };
 }
 
-/** What the request's header asks to be explained. */
-export function explainOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
-  const given = headers[explainHeader];
-  return Array.isArray(given) ? given.join() : given;
-}
-
 export interface GraphQLServerOptions
   extends Omit<EngineOptions, 'unexpected'>,
     Omit<SendOptions, 'engine'>,
-    Pick<YogaHandlerOptions, 'maxRequestBytes'> {
+    Pick<ServePostOptions, 'maxRequestBytes'> {
   /** GraphiQL for browsers, which is off where this is left out. */
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
@@ -159,28 +152,22 @@ export interface GraphQLServerOptions
   readonly isReady?: () => boolean | Promise<boolean>;
   /** Whether a proxy vouches for the headers that identify the caller. */
   readonly areHeadersProven?: boolean;
-  /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
-  readonly hasGraphQLHandler?: boolean;
 }
 
-export interface GraphQLServer {
-  /**
-   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
-   * given if its connection knows it. Errors: what nobody expects, where the answer may have begun.
-   */
-  listen(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-    headers: readonly string[],
-    head?: KnownHead | null,
-    activity?: OperationActivity | null,
-  ): Promise<void>;
-  /** The same as a Fetch handler, by yoga's handler. */
-  fetch(request: Request): Promise<Response>;
-}
+/**
+ * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
+ * given if its connection knows it. Errors: what nobody expects, where the answer may have begun.
+ */
+export type GraphQLHandler = (
+  request: IncomingMessage,
+  response: ConnectionAwareResponse,
+  headers: readonly string[],
+  head?: KnownHead | null,
+  activity?: OperationActivity | null,
+) => Promise<void>;
 
 /** One engine, and the handlers to it. */
-export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServer {
+export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHandler {
   const {
     authenticate,
     subscriptionKey,
@@ -202,29 +189,22 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     serializeResult: createResultSerializer(engine),
     sendAnswer: createAnswerSender({ ...options, engine }),
   };
-  const yoga = createYogaHandler({ ...options, ...answering, isReady });
+  const serveOthers = createYogaHandler({ ...answering, isReady });
   const servePost = createServePost({ ...options, ...answering });
   const graphiql =
     options.graphiql === undefined
       ? null
       : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
-  return {
-    listen(request, response, headers, known = null, activity = currentActivity()) {
-      const head = known ?? (options.hasGraphQLHandler === false ? null : headOf(request, headers));
-      if (head !== null) return servePost(request, response, headers, head, activity);
-      // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
-      if (request.method === 'HEAD') request.method = 'GET';
-      const { method = '', url = '' } = request;
-      const incoming = fromNodeRequest(request, response.peer);
-      const page = graphiql?.({ method, path: pathOf(url), header: incoming.header }) ?? null;
-      if (page !== null) return page.then((answer) => sendPage(answer, response, headers));
-      return yoga.listen(request, response, headers, incoming);
-    },
-    async fetch(request) {
-      const { method, url } = request;
-      const { header } = fromFetchRequest(request);
-      return (await graphiql?.({ method, path: new URL(url).pathname, header })) ?? yoga.fetch(request);
-    },
+  return (request, response, headers, known = null, activity = currentActivity()) => {
+    const head = known ?? headOf(request, headers);
+    if (head !== null) return servePost(request, response, headers, head, activity);
+    // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
+    if (request.method === 'HEAD') request.method = 'GET';
+    const { method = '', url = '' } = request;
+    const { header } = fromNodeRequest(request);
+    const page = graphiql?.({ method, path: pathOf(url), header }) ?? null;
+    if (page !== null) return page.then((answer) => sendPage(answer, response, headers));
+    return serveOthers(request, response, headers);
   };
 }
 

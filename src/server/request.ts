@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Caller } from '../bank/credentials.ts';
+import { explainHeader } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import type { IncrementalStream } from './incremental-response.ts';
@@ -41,11 +42,9 @@ export function headerValues(rawHeaders: readonly string[], name: string): reado
   return values ?? [];
 }
 
-export const fromFetchRequest = ({ url, headers }: Request): IncomingRequest => ({
-  target: url,
-  peer: '',
-  header: (name) => [headers.get(name) ?? []].flat(),
-});
+/** What a request asks to be explained. */
+export const explainOf = (headers: IncomingHttpHeaders): string | undefined =>
+  headers[explainHeader]?.toString();
 
 /**
  * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a

@@ -7,7 +7,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type HttpExtension, shownError } from '../engine/errors.ts';
+import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import { preferredType } from './accept.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
@@ -27,6 +27,12 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
   if (accept === '*/*' || accept === 'application/json') return 'application/json';
   return preferredType(accept, mediaTypes);
 }
+
+/** For a client that takes neither. */
+export const notAcceptable = () =>
+  new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
+    http: { status: 406 },
+  });
 
 export interface GraphQLHttpResponse {
   readonly status: number;

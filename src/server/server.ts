@@ -4,7 +4,7 @@ import { shownError } from '../engine/errors.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
-import { createGraphQLServer, type GraphQLServerOptions } from './handlers.ts';
+import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
 import {
   checkRequest,
   type HttpPolicyOptions,
@@ -71,7 +71,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     isReady: () =>
       !isLeaving && (ledger.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
   };
-  let graphql = createGraphQLServer(graphqlOptions);
+  let handle = createGraphQLHandler(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
 
   const loggedOrigins = new Set<string>();
@@ -123,7 +123,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
         if (isAbandoned || activity.status !== null) observer?.end(activity);
       },
     };
-    runInRequestScope(scope, () => graphql.listen(request, response, headers, head, activity));
+    runInRequestScope(scope, () => handle(request, response, headers, head, activity));
   }
 
   /** Applies HTTP's rules to a request; null if that is all, and it is answered. */
@@ -188,7 +188,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     url: listening.url,
     held: ledger,
     replaceDocuments(documentSource) {
-      graphql = createGraphQLServer({ ...graphqlOptions, documentSource });
+      handle = createGraphQLHandler({ ...graphqlOptions, documentSource });
     },
     async close({ isReplaced = false } = {}) {
       isLeaving = !isReplaced;

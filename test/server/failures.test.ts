@@ -39,7 +39,7 @@ function tooLongToWrite() {
   });
 }
 
-describe.each([true, false])('where POSTs have a door of their own: %s', (hasGraphQLHandler) => {
+describe('an answer', () => {
   test.each([
     ['a POST', post, 'application/json'],
     ['a POST for events', post, 'text/event-stream'],
@@ -47,8 +47,8 @@ describe.each([true, false])('where POSTs have a door of their own: %s', (hasGra
     ['a GET', get, 'application/json'],
     ['a GET for events', get, 'text/event-stream'],
     ['a GET for parts', get, 'multipart/mixed'],
-  ])('an answer to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
-    await using fixture = await startServerFixture({ hasGraphQLHandler });
+  ])('to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
+    await using fixture = await startServerFixture();
     const spy = tooLongToWrite();
     const answer = await ask(fixture, accept);
     const text = await answer.text();
@@ -60,8 +60,8 @@ describe.each([true, false])('where POSTs have a door of their own: %s', (hasGra
     expect(await (await ask(fixture, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
   });
 
-  test('an answer that fails once it has begun breaks its connection, and no other', async () => {
-    await using fixture = await startServerFixture({ hasGraphQLHandler });
+  test('that fails once it has begun breaks its connection, and no other', async () => {
+    await using fixture = await startServerFixture();
     vi.spyOn(ConnectionAwareResponse.prototype, 'end').mockImplementationOnce(() => {
       throw new TypeError('half-way');
     });

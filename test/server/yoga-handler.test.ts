@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineRequest, OperationParams } from '../../src/engine/engine.ts';
 import { RequestError } from '../../src/engine/errors.ts';
-import { createResultSerializer } from '../../src/server/response.ts';
+import { createAnswerSender, createResultSerializer } from '../../src/server/response.ts';
 import { createYogaHandler } from '../../src/server/yoga-handler.ts';
+import { overSocket } from '../support/over-socket.ts';
 
 /** What the engine is asked by yoga's handler: the request's own operation, in two steps. What is answered: handlers.test.ts. */
 
@@ -33,57 +34,50 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
     },
     toErrorResult,
   };
-  const { fetch } = createYogaHandler({
+  const handle = createYogaHandler({
     engine,
     identify: () => caller,
     serializeResult: createResultSerializer(engine),
-    sendAnswer: () => null,
-    maxRequestBytes: 100,
+    sendAnswer: createAnswerSender({ engine }),
     isReady: () => true,
   });
-  return { fetch, parsed, executed };
+  const socket = overSocket((request, response) => handle(request, response, []));
+  return { ...socket, parsed, executed, [Symbol.asyncDispose]: socket.close };
 }
 
-const url = 'http://localhost/graphql';
-const post = (body: string, headers = {}) =>
-  new Request(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } });
+const get = (query: string, headers = {}) => new Request(`http://localhost/graphql${query}`, { headers });
 
-test.each([
-  [
-    'a GET',
-    new Request(`${url}?query=%7B+a+%7D&variables=%7B%22n%22%3A1%7D`),
-    true,
-    { query: '{ a }', variables: { n: 1 } },
-  ],
-  ['a POST', post('{"query":"{ a }","extensions":{"b":1}}'), false, { query: '{ a }', extensions: { b: 1 } }],
-  ['a POST of an id', post('{"documentId":"known"}'), false, { documentId: 'known' }],
-])('%s is parsed as it came, and what was parsed is executed', async (_what, request, isReadOnly, asked) => {
-  const { fetch, parsed, executed } = handlerOver();
-  expect(await (await fetch(request)).json()).toEqual({ data: { answer: 1 } });
-  expect(parsed).toEqual([asked]);
-  expect(executed.map(({ params }) => params)).toEqual([
-    { query: '{ parsed }', operationName: null, variables: { parsed: true }, extensions: { own: 1 } },
-  ]);
-  expect(executed[0]?.request).toMatchObject({ credentials: caller, isReadOnly });
-  expect(executed[0]?.request.signal?.()).toBeInstanceOf(AbortSignal);
+test('a GET is parsed as it came, and what was parsed is executed', async () => {
+  await using handler = handlerOver();
+  const response = await handler.fetch(get('?query=%7B+a+%7D&variables=%7B%22n%22%3A1%7D'));
+  expect(await response.json()).toEqual({ data: { answer: 1 } });
+  expect(handler.parsed).toEqual([{ query: '{ a }', variables: { n: 1 } }]);
+  const [{ params, request } = { params: null, request: null }] = handler.executed;
+  expect(params).toEqual({
+    query: '{ parsed }',
+    operationName: null,
+    variables: { parsed: true },
+    extensions: { own: 1 },
+  });
+  expect(request).toMatchObject({ credentials: caller, isReadOnly: true });
+  expect(request?.signal?.()).toBeInstanceOf(AbortSignal);
 });
 
 test.each([
-  ['by the engine', post('{"documentId":"unknown"}'), 400, 'PERSISTED_DOCUMENT_REQUIRED', 1],
-  ['for its body', post('{'), 400, 'BAD_USER_INPUT', 0],
-  ['for its length', post(`{"query":"${'x'.repeat(100)}"}`), 413, 'BAD_USER_INPUT', 0],
-])('what is refused %s is not executed', async (_by, request, status, code, times) => {
-  const { fetch, parsed, executed } = handlerOver();
-  const response = await fetch(request);
-  expect(response.status).toBe(status);
+  ['by the engine', '?documentId=unknown', 'PERSISTED_DOCUMENT_REQUIRED', 1],
+  ['for its variables', '?query=%7B+a+%7D&variables=%7B', 'BAD_USER_INPUT', 0],
+])('what is refused %s is not executed', async (_by, query, code, times) => {
+  await using handler = handlerOver();
+  const response = await handler.fetch(get(query));
+  expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code } }] });
-  expect([parsed.length, executed.length]).toEqual([times, 0]);
+  expect([handler.parsed.length, handler.executed.length]).toEqual([times, 0]);
 });
 
 test('a client that takes events is streamed the same answer', async () => {
-  const { fetch, executed } = handlerOver();
-  const response = await fetch(post('{"query":"{ a }"}', { Accept: 'text/event-stream' }));
+  await using handler = handlerOver();
+  const response = await handler.fetch(get('?query=%7B+a+%7D', { Accept: 'text/event-stream' }));
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
   expect(await response.text()).toContain('data: {"data":{"answer":1}}');
-  expect(executed).toHaveLength(1);
+  expect(handler.executed).toHaveLength(1);
 });

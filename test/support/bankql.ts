@@ -15,7 +15,7 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import type { ConnectionAwareResponse } from '../../src/server/connection.ts';
-import { createGraphQLServer, type GraphQLServerOptions } from '../../src/server/handlers.ts';
+import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
@@ -46,7 +46,7 @@ type Ask = <Data, Variables>(
 ) => Promise<Result<Data>>;
 
 export interface TestBankql extends AsyncDisposable {
-  /** Runs an operation through the whole server: by the handler for POSTs over a socket, or by yoga's (vitest.config.ts). */
+  /** Runs an operation through the whole server, over a socket. */
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -139,8 +139,6 @@ export function testOptions({
     maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
-    // vitest.config.ts runs the same tests through the other handler.
-    hasGraphQLHandler: process.env.BANKQL_HANDLER !== 'yoga',
     ...(identity === undefined ? {} : { authenticate: authenticateByToken(identity, logger) }),
     ...options,
     logger,
@@ -153,10 +151,9 @@ export function testOptions({
 export function createTestBankql(testing: TestOptions): TestBankql {
   const options = testOptions(testing);
   const { bank, log, audit } = options;
-  const graphql = createGraphQLServer(options);
-  const listener: TestBankql['listener'] = (request, response) => graphql.listen(request, response, []);
-  const socket = overSocket(listener);
-  const fetch = options.hasGraphQLHandler ? socket.fetch : async (request: Request) => graphql.fetch(request);
+  const handle = createGraphQLHandler(options);
+  const listener: TestBankql['listener'] = (request, response) => handle(request, response, []);
+  const { fetch, close } = overSocket(listener);
   const ask: Ask = async (document, variables, headers = credentials) => {
     const response = await fetch(
       new Request('http://bankql.test/graphql', {
@@ -174,7 +171,7 @@ export function createTestBankql(testing: TestOptions): TestBankql {
     audit,
     log,
     async [Symbol.asyncDispose]() {
-      await socket.close();
+      await close();
       await bank.close();
     },
   };

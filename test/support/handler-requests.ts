@@ -9,6 +9,8 @@ export interface SentRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>;
   readonly body?: string | Buffer;
   readonly isChunked?: boolean;
+  /** What is wrong with it is only looked for in a body. */
+  readonly isOfBody?: boolean;
 }
 
 /** The manifest's document `known`. */
@@ -48,16 +50,18 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'no body': { status: 400 },
   'an empty body in chunks': { status: 400, isChunked: true },
   'a text alone': { status: 400, body: '"{ __typename }"' },
-  null: { status: 400, body: 'null' },
+  null: { status: 400, body: 'null', isOfBody: true },
   'bytes that are no UTF-8': { status: 400, body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) },
   'a byte order mark': { status: 400, body: `\uFEFF${json({ query: '{ __typename }' })}` },
   'two members of one name': {
     status: 400,
+    isOfBody: true,
     body: '{"query":"{ __typename }","query":"{ bank { bankId } }"}',
   },
   'the prototype as a member': { status: 200, body: '{"query":"{ __typename }","__proto__":{"query":"{"}}' },
   'too many levels': {
     status: 400,
+    isOfBody: true,
     body: `{"query":"{ __typename }","variables":{"a":${'['.repeat(40)}${']'.repeat(40)}}}`,
   },
   'a batch': { status: 400, body: json([{ query: '{ __typename }' }, { query: '{ __typename }' }]) },
