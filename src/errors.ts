@@ -79,6 +79,9 @@ export const errorCodes = {
   INTERNAL: { retryable: false, fault: 'bankql', what: 'bankql failed.' },
 } as const;
 
+/** The message of what was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 export type ErrorCode = keyof typeof errorCodes;
 
 export type Fault = (typeof errorCodes)[ErrorCode]['fault'];

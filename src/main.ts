@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { CliContext, Service } from './commands/command.ts';
-import { readInvocation, takeEnvFiles } from './commands/commands.ts';
+import { help, readInvocation, takeEnvFiles } from './commands/commands.ts';
 import {
   createProgress,
   describeStartFailure,
@@ -78,11 +78,13 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Runs until a signal comes, or it ends by itself. SIGHUP and SIGUSR2 end nothing, not even a start that is under way. */
-async function serve(start: () => Promise<Service>): Promise<void> {
+async function serve(start: () => Promise<Service | number>): Promise<void> {
   let service: Service | null = null;
   const onSignals = cluster.isWorker ? ignoreSignals : handleSignals;
   onSignals(() => service);
-  service = await start();
+  const started = await start();
+  if (typeof started === 'number') return process.exit(started);
+  service = started;
   flush = service.flush;
   if (service.ended === undefined) return;
   await service.ended;
@@ -137,14 +139,14 @@ async function run(): Promise<void> {
   const invocation = readInvocation(words);
   if (invocation.kind === 'version')
     return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
-  if (invocation.kind === 'help') return terminal.write((await import('./commands/commands.ts')).help());
+  if (invocation.kind === 'help') return terminal.write(help());
   if (invocation.kind === 'command-help') return terminal.write(invocation.text);
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');
   const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
-  if (command.kind === 'service') await serve(() => command.start(context));
-  else process.exitCode = await command.run(context);
+  if (command.isService !== true) process.exitCode = Number(await command.run(context));
+  else await serve(() => command.run(context));
 }
 
 try {

@@ -1,33 +1,26 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { StartError } from '../config/start-error.ts';
+import { messageOf } from '../errors.ts';
 import type { ShowProgress } from './terminal.ts';
 
-interface CommandText {
+/** A command of `bankql`. */
+export interface CliCommand {
   /** One line, for the list of commands. */
   readonly summary: string;
   /** What `bankql <name> --help` prints; null where the command answers `--help` itself. */
   readonly help: string | null;
+  /** Whether it runs until a signal ends it. */
+  readonly isService?: true;
+  /** Whether no words follow its name. */
+  readonly takesNoWords?: true;
   /** The process's exit code where it cannot do its work; 1 where this is left out. */
   readonly failureCode?: number;
+  /**
+   * Loads the command's own modules. Shape: what runs until a signal ends it; or, if its work is done, the process's exit
+   * code. Errors: StartError.
+   */
+  run(context: CliContext): Promise<Service | number>;
 }
-
-/** A command that runs until a signal ends it. */
-export interface ServiceCommand extends CommandText {
-  readonly kind: 'service';
-  /** Loads the command's own modules. Errors: StartError. */
-  start(context: CliContext): Promise<Service>;
-  /** Whether it takes further options, which it reads from the context. */
-  readonly takesOptions?: boolean;
-  /** What it does instead of serving, by the option that asks for it. */
-  readonly tasks?: Readonly<Record<string, TaskCommand>>;
-}
-
-/** A command that does its work and ends. */
-export interface TaskCommand extends CommandText {
-  readonly kind: 'task';
-  /** Loads the command's own modules. Shape: the process's exit code. Errors: StartError. */
-  run(context: CliContext): Promise<number>;
-}
-
-export type CliCommand = ServiceCommand | TaskCommand;
 
 /** The parts of the process that a command receives. */
 export interface CliContext {
@@ -61,6 +54,19 @@ export interface Service {
   stop(): Promise<void>;
   /** Settles where it ends without a signal; left out where it never does. Errors: StartError. */
   readonly ended?: Promise<void>;
+}
+
+/** The words behind a command's name, by its options. Errors: StartError for an option that it does not have. */
+export function readWords<O extends ParseArgsOptionsConfig>(
+  command: string,
+  words: readonly string[],
+  options: O,
+) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (cause) {
+    throw new StartError(`${messageOf(cause)} See bankql ${command} --help.`, { cause });
+  }
 }
 
 /** Takes the steps one after the other, each although an earlier one failed. Errors: those of all steps, at the end. */

@@ -3,12 +3,12 @@ import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
 import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
 import { StartError } from '../config/start-error.ts';
-import type { CliCommand, ServiceCommand } from './command.ts';
+import type { CliCommand } from './command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
 export const commands = {
   serve: {
-    kind: 'service',
+    isService: true,
     summary: 'serves GraphQL over the bank of BANK_BASE_URL, or over the embedded sandbox bank; the default',
     help: `usage: bankql [serve] [--env-file FILE]
 
@@ -18,7 +18,8 @@ WORKERS, SIGUSR2 replaces the workers.
 
   BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
 `,
-    async start(context) {
+    takesNoWords: true,
+    async run(context) {
       if (cluster.isWorker) return (await import('./workers/worker.ts')).serveAsWorker(context);
       const config = readConfig(context.environment);
       if (config.workers > 1) return (await import('./workers/primary.ts')).serveFromWorkers(context, config);
@@ -26,7 +27,7 @@ WORKERS, SIGUSR2 replaces the workers.
     },
   },
   sandbox: {
-    kind: 'service',
+    isService: true,
     summary: 'serves only the sandbox bank',
     help: `usage: bankql sandbox [--describe] [options]
 
@@ -36,19 +37,9 @@ Serves the sandbox bank's REST interface at http://127.0.0.1:4010 until it gets 
 ${sandboxOptionsAsHelp()}
   bankql sandbox --port 8080 --faults slow-day
 `,
-    takesOptions: true,
-    start: async (context) => (await import('./sandbox.ts')).serveSandbox(context),
-    tasks: {
-      '--describe': {
-        kind: 'task',
-        summary: 'prints who is in the sandbox bank, and what to try',
-        help: null,
-        run: async (context) => (await import('./sandbox.ts')).describe(context),
-      },
-    },
+    run: async (context) => (await import('./sandbox.ts')).runSandbox(context),
   },
   doctor: {
-    kind: 'task',
     summary: "compares a bank's answers with the contract",
     help: null,
     // 1 says that a bank does not conform.
@@ -56,13 +47,11 @@ ${sandboxOptionsAsHelp()}
     run: async (context) => (await import('./doctor.ts')).checkBank(context),
   },
   payments: {
-    kind: 'task',
     summary: 'finds payments, settles those of unknown outcome, backs the records up',
     help: null,
     run: async (context) => (await import('./payments.ts')).managePayments(context),
   },
   persist: {
-    kind: 'task',
     summary: 'makes a manifest of the queries in a folder, or checks those in use',
     help: `usage: bankql persist --out manifest.json FOLDER
        bankql persist check MANIFEST...
@@ -79,7 +68,6 @@ check   holds manifests against the schema and the limits of this version: names
     run: async (context) => (await import('./persist.ts')).persist(context),
   },
   schema: {
-    kind: 'task',
     summary: 'prints the GraphQL schema',
     help: `usage: bankql schema [--federation]
 
@@ -92,7 +80,6 @@ Prints the schema in GraphQL's schema definition language.
     run: async (context) => (await import('./schema.ts')).printSchema(context),
   },
   explain: {
-    kind: 'task',
     summary: 'says what queries cost in REST calls',
     help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--entries N] [--json]
 
@@ -110,7 +97,6 @@ for each entry of a list (n). Nothing is called.
     run: async (context) => (await import('./explain.ts')).explainFiles(context),
   },
   config: {
-    kind: 'task',
     summary: 'checks the configuration, or shows the values in force',
     help: `usage: bankql config check [--env-file FILE]
        bankql config show [--env-file FILE]
@@ -183,18 +169,10 @@ export function readInvocation(words: readonly string[]): Invocation {
   if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
   const command = commandOf(first ?? 'serve');
   if (command.help !== null && isHelp(rest[0])) return { kind: 'command-help', text: command.help };
-  const takesOptions = command.kind === 'service' && command.takesOptions === true;
-  const at = command.kind === 'service' ? rest.findIndex((word) => taskOf(command, word) !== undefined) : -1;
-  const task = command.kind === 'service' ? taskOf(command, rest[at]) : undefined;
-  if (task !== undefined && (rest.length === 1 || takesOptions))
-    return { kind: 'run', command: task, args: rest.toSpliced(at, 1) };
-  if (command.kind === 'service' && rest.length > 0 && !takesOptions)
+  if (command.takesNoWords === true && rest.length > 0)
     throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
   return { kind: 'run', command, args: rest };
 }
-
-const taskOf = ({ tasks = {} }: ServiceCommand, option = '') =>
-  Object.hasOwn(tasks, option) ? tasks[option] : undefined;
 
 /** How many edits a word may be away from the command that is suggested for it. */
 const maxEdits = 2;

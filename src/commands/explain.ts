@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import {
   type GraphQLInputType,
   type GraphQLSchema,
@@ -19,10 +18,11 @@ import {
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
+import { messageOf } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
-import { appSchema, schema } from '../schema/schema.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, readWords } from './command.ts';
+import { servedSchema } from './schema.ts';
 
 interface ExplainOptions {
   readonly files: readonly string[];
@@ -74,7 +74,13 @@ export async function explainFiles({ environment, args, write, writeError }: Cli
 
 /** Errors: StartError. */
 function readOptions(args: readonly string[]): ExplainOptions {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = readWords('explain', args, {
+    operation: { type: 'string' },
+    variables: { type: 'string' },
+    max: { type: 'string' },
+    entries: { type: 'string' },
+    json: { type: 'boolean' },
+  });
   if (positionals.length === 0)
     throw new StartError('Name the files with the queries, such as bankql explain overview.graphql.');
   return {
@@ -85,26 +91,6 @@ function readOptions(args: readonly string[]): ExplainOptions {
     entries: wholeNumber('--entries', values.entries ?? '10'),
     json: values.json ?? false,
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        operation: { type: 'string' },
-        variables: { type: 'string' },
-        max: { type: 'string' },
-        entries: { type: 'string' },
-        json: { type: 'boolean' },
-      },
-    });
-  } catch (cause) {
-    throw new StartError(`${cause instanceof Error ? cause.message : cause} See bankql explain --help.`, {
-      cause,
-    });
-  }
 }
 
 function wholeNumber(name: string, text: string): number {
@@ -140,7 +126,7 @@ function explainFile(
 ): Explained[] {
   // Builds of apps have no bank: only the way in which callers are identified matters here.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
-  const served = config.schema === 'app' ? appSchema() : schema;
+  const served = servedSchema(config);
   const defaults = {
     bankId: config.bankId ?? 'the-bank',
     viewId: config.defaultView,
@@ -205,7 +191,7 @@ function attempt<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new StartError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartError(`${file}: ${messageOf(error)}`);
   }
 }
 

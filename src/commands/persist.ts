@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
@@ -17,9 +16,11 @@ import {
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
+import { messageOf } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
-import { appSchema, schema } from '../schema/schema.ts';
-import type { CliContext } from './command.ts';
+import { schema } from '../schema/schema.ts';
+import { type CliContext, readWords } from './command.ts';
+import { servedSchema } from './schema.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
 export async function persist({ environment, args, write }: CliContext): Promise<number> {
@@ -27,33 +28,22 @@ export async function persist({ environment, args, write }: CliContext): Promise
   const limits = Object.entries(environment).filter(
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
   );
-  const { documentLimits, schema: name } = readConfig(Object.fromEntries(limits));
-  const served = name === 'app' ? appSchema() : schema;
+  const config = readConfig(Object.fromEntries(limits));
+  const { documentLimits } = config;
+  const served = servedSchema(config);
   const [task, ...files] = args;
   // A folder may be called "check", too: who makes a manifest says where to.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));
-  try {
-    return await (isCheck
-      ? runPersistCheck(files, documentLimits, write, served)
-      : runPersist(args, documentLimits, write, served));
-  } catch (error) {
-    if (error instanceof PersistOptionError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
-}
-
-const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
-
-/** Invalid options of the command; the message is one line. */
-class PersistOptionError extends Error {
-  override readonly name = 'PersistOptionError';
+  return isCheck
+    ? runPersistCheck(files, documentLimits, write, served)
+    : runPersist(args, documentLimits, write, served);
 }
 
 /**
  * `bankql persist`: creates a manifest of the operations in a folder and prints their ids. If one of them is
  * refused, the file is not written.
  * Shape:  the exit code: 0, or 1 if an operation was refused.
- * Errors: PersistOptionError.
+ * Errors: StartError.
  */
 async function runPersist(
   args: readonly string[],
@@ -71,7 +61,7 @@ async function runPersist(
     return 1;
   }
   await writeFile(out, `${JSON.stringify(manifest, null, 2)}\n`).catch((cause: Error) => {
-    throw new PersistOptionError(`--out ${out} cannot be written: ${cause.message}`, { cause });
+    throw new StartError(`--out ${out} cannot be written: ${cause.message}`, { cause });
   });
   for (const { id, name, file } of operations) write(`${id}  ${name}  ${file}\n`);
   write(`${operations.length} documents are in ${out}.\n`);
@@ -79,37 +69,27 @@ async function runPersist(
 }
 
 function readOptions(args: readonly string[]): { folder: string; out: string } {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { out: { type: 'string' } },
-      allowPositionals: true,
-    });
-    const [folder, ...more] = positionals;
-    if (folder !== undefined && more.length === 0 && values.out !== undefined)
-      return { folder, out: values.out };
-  } catch (cause) {
-    throw new PersistOptionError(`${cause instanceof Error ? cause.message : cause} Use ${usage}`, { cause });
-  }
-  throw new PersistOptionError(`Name one folder, and the file to write: ${usage}`);
+  const { values, positionals } = readWords('persist', args, { out: { type: 'string' } });
+  const [folder, ...more] = positionals;
+  if (folder !== undefined && more.length === 0 && values.out !== undefined)
+    return { folder, out: values.out };
+  throw new StartError('Name one folder, and the file to write: see bankql persist --help.');
 }
 
 async function sourcesIn(folder: string) {
   const names = await readdir(folder, { recursive: true }).catch((cause: Error) => {
-    throw new PersistOptionError(`${folder} cannot be read: ${cause.message}`, { cause });
+    throw new StartError(`${folder} cannot be read: ${cause.message}`, { cause });
   });
   const files = names.filter((name) => name.endsWith('.graphql')).sort();
-  if (files.length === 0) throw new PersistOptionError(`${folder} holds no .graphql file.`);
+  if (files.length === 0) throw new StartError(`${folder} holds no .graphql file.`);
   return Promise.all(files.map(async (file) => ({ file, text: await readFile(join(folder, file), 'utf8') })));
 }
-
-const checkUsage = 'bankql persist check manifest.json';
 
 /**
  * `bankql persist check`: holds the documents of manifests against the schema, the limits and the rules of this version, as
  * the start does, but tells of all of them, and of what they use that is deprecated.
  * Shape:  the exit code: 0, or 1 if a document would be refused.
- * Errors: PersistOptionError.
+ * Errors: StartError.
  */
 export async function runPersistCheck(
   files: readonly string[],
@@ -118,14 +98,15 @@ export async function runPersistCheck(
   served: GraphQLSchema = schema,
 ): Promise<number> {
   const option = files.find((word) => word.startsWith('-'));
-  if (option !== undefined) throw new PersistOptionError(`There is no option ${option}: ${checkUsage}`);
-  if (files.length === 0) throw new PersistOptionError(`Name the manifests to check: ${checkUsage}`);
+  if (option !== undefined) throw new StartError(`There is no option ${option}: see bankql persist --help.`);
+  if (files.length === 0)
+    throw new StartError('Name the manifests to check, such as bankql persist check manifest.json.');
   // As in the making of a manifest: whether introspection is allowed is the server's.
   const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   let refusedInAll = 0;
   for (const file of files) {
     const texts = await readManifest(file).catch((cause: Error) => {
-      throw new PersistOptionError(`${file} cannot be read as a manifest: ${oneLine(cause.message)}`, {
+      throw new StartError(`${file} cannot be read as a manifest: ${oneLine(cause.message)}`, {
         cause,
       });
     });
@@ -137,7 +118,7 @@ export async function runPersistCheck(
         for (const { message } of uses) write(`${label}: deprecated: ${oneLine(message)}\n`);
         if (uses.length > 0) outdated += 1;
       } catch (error) {
-        write(`${label}: refused: ${oneLine(error instanceof Error ? error.message : String(error))}\n`);
+        write(`${label}: refused: ${oneLine(messageOf(error))}\n`);
         refused += 1;
       }
     }
@@ -181,8 +162,7 @@ function generateManifest(sources: readonly Source[], check: CheckDocument): Gen
     try {
       work();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      refused.push({ file, reason: reason.replaceAll(/\s+/g, ' ') });
+      refused.push({ file, reason: oneLine(messageOf(error)) });
     }
   };
   const add = <T>(known: Map<string, { file: string; node: T }>, name: string, file: string, node: T) => {

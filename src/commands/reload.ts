@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/start-error.ts';
+import { messageOf } from '../errors.ts';
 import type { RunningServer } from '../server/server.ts';
 import { isLogLevel, logLevels } from '../telemetry/log.ts';
 
@@ -41,8 +42,10 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
         await read();
         reloaded.push(what);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        logger.error({ what, reason }, 'SIGHUP: not reloaded, the previous one stays in use');
+        logger.error(
+          { what, reason: messageOf(error) },
+          'SIGHUP: not reloaded, the previous one stays in use',
+        );
       }
     }
     logger.info({ reloaded }, 'SIGHUP: reloaded');

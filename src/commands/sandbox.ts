@@ -1,5 +1,4 @@
 import { readConfig } from '../config/config.ts';
-import type { Environment } from '../config/environment.ts';
 import { ConfigError, StartError } from '../config/start-error.ts';
 import { type Variable, variableNames, variables } from '../config/variables.ts';
 import { DatabaseError } from '../sandbox/database.ts';
@@ -8,7 +7,7 @@ import { FaultError } from '../sandbox/faults.ts';
 import * as identity from '../sandbox/identity.ts';
 import { ScenarioError } from '../sandbox/scenario.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
-import type { CliContext, Service } from './command.ts';
+import { type CliContext, readWords, type Service } from './command.ts';
 
 /** Starts the sandbox bank. Errors: ConfigError where its faults, scenario or database cannot be used. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -34,39 +33,42 @@ function asConfigError(error: unknown, { faults, scenario, database }: Partial<S
   return error;
 }
 
-/** The variables that the options of `bankql sandbox` set. */
-const variableOf = new Map(
+/** The variables that the options of `bankql sandbox` set, by the options' names. */
+const variableOf = Object.fromEntries(
   variableNames.flatMap((name) => {
     const { option }: Variable = variables[name];
-    return option === undefined ? [] : [[option, name] as const];
+    return option === undefined ? [] : [[option.slice(2), name] as const];
   }),
 );
 
-/** The environment with what options say instead. Errors: StartError for an option that there is not. */
-function withOptions({ environment, args }: Pick<CliContext, 'environment' | 'args'>): Environment {
-  const given: Record<string, string> = {};
-  const words = args.flatMap((word) => /^(--[\w-]+)=(.*)$/s.exec(word)?.slice(1) ?? [word]);
-  for (let at = 0; at < words.length; at += 2) {
-    const [option = '', value] = words.slice(at, at + 2);
-    const name = variableOf.get(option);
-    if (name === undefined || value === undefined)
-      throw new StartError(
-        name === undefined
-          ? `bankql sandbox takes no "${option}": see bankql sandbox --help.`
-          : `${option} needs a value: see bankql sandbox --help.`,
-      );
-    given[name] = value;
-  }
-  return { ...environment, ...given, BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' };
+/** What the words and the environment say; the words come first. Errors: StartError for an option that there is not. */
+function readOptions({ environment, args }: Pick<CliContext, 'environment' | 'args'>) {
+  const { values, positionals } = readWords('sandbox', args, {
+    describe: { type: 'boolean' },
+    ...Object.fromEntries(Object.keys(variableOf).map((option) => [option, { type: 'string' as const }])),
+  });
+  if (positionals.length > 0)
+    throw new StartError(`bankql sandbox takes no "${positionals.join(' ')}": see bankql sandbox --help.`);
+  const { describe = false, ...options } = values;
+  const given = Object.fromEntries(
+    Object.entries(options).map(([option, value]) => [variableOf[option] ?? option, String(value)]),
+  );
+  const fixed = { BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' };
+  return { describe, options: readConfig({ ...environment, ...given, ...fixed }).sandbox };
 }
 
-const optionsOf = (context: Pick<CliContext, 'environment' | 'args'>) =>
-  readConfig(withOptions(context)).sandbox;
-
-/** `bankql sandbox`: only the sandbox bank. */
-export async function serveSandbox(context: CliContext): Promise<Service> {
+/** `bankql sandbox`: only the sandbox bank; with `--describe` who is in it, and what to try. */
+export async function runSandbox(context: CliContext): Promise<Service | number> {
   const { write } = context;
-  const options = optionsOf(context);
+  const { describe, options } = readOptions(context);
+  if (describe) {
+    try {
+      write(describeSandbox(options));
+      return 0;
+    } catch (error) {
+      throw asConfigError(error, options);
+    }
+  }
   const sandbox = await openSandbox(options);
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
   write(
@@ -80,15 +82,4 @@ export async function serveSandbox(context: CliContext): Promise<Service> {
     ].join('\n'),
   );
   return { stop: () => sandbox.close(), reload: async () => {}, flush() {} };
-}
-
-/** `bankql sandbox --describe`: who is in the sandbox bank, and what to try. Gives the exit code. */
-export async function describe(context: CliContext): Promise<number> {
-  const options = optionsOf(context);
-  try {
-    context.write(describeSandbox(options));
-  } catch (error) {
-    throw asConfigError(error, options);
-  }
-  return 0;
 }

@@ -1,16 +1,19 @@
 import type { GraphQLSchema } from 'graphql';
-import { readConfig } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { appSchema, printedSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
+
+/** The schema that SCHEMA names. */
+export const servedSchema = ({ schema: name }: Pick<Config, 'schema'>): GraphQLSchema =>
+  name === 'app' ? appSchema() : schema;
 
 /** `bankql schema [--federation]`: prints the schema, or the part that SCHEMA names. Gives the exit code. */
 export async function printSchema({ args, environment, write }: CliContext): Promise<number> {
   const [option, ...more] = args;
   if (more.length > 0 || (option !== undefined && option !== '--federation'))
     throw new StartError(`bankql schema takes no "${args.join(' ')}": see bankql schema --help.`);
-  const { schema: name } = readConfig({ SCHEMA: environment.SCHEMA });
-  const printed = name === 'app' ? appSchema() : schema;
+  const printed = servedSchema(readConfig({ SCHEMA: environment.SCHEMA }));
   write(option === undefined ? printedSchema(printed) : await printedSubgraph(printed));
   return 0;
 }

@@ -17,7 +17,6 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { passwordsOf } from '../payments/stores/store-address.ts';
-import { appSchema, schema } from '../schema/schema.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -36,6 +35,7 @@ import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { openSandbox } from './sandbox.ts';
+import { servedSchema } from './schema.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
@@ -292,15 +292,13 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
 }
 
 /** The schema that is served. */
-export async function readSchema({
-  schema: name,
-  federation,
-  introspection,
-}: Pick<Config, 'schema' | 'federation' | 'introspection'>): Promise<GraphQLSchema> {
-  const served = name === 'app' ? appSchema() : schema;
-  if (!federation) return served;
+export async function readSchema(
+  config: Pick<Config, 'schema' | 'federation' | 'introspection'>,
+): Promise<GraphQLSchema> {
+  const served = servedSchema(config);
+  if (!config.federation) return served;
   const { toSubgraph } = await import('../options/federation.ts');
-  return toSubgraph(served, { showsSdl: introspection });
+  return toSubgraph(served, { showsSdl: config.introspection });
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

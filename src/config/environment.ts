@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
+import { messageOf } from '../errors.ts';
 import { ConfigError, type ConfigProblem, StartError } from './start-error.ts';
 import {
   fileEnding,
@@ -36,8 +37,7 @@ export function readVariables(environment: Environment): {
     try {
       return readText(given);
     } catch (error) {
-      const remedy = error instanceof Error ? error.message : String(error);
-      problems.push({ variable: name, value: show(given), remedy });
+      problems.push({ variable: name, value: show(given), remedy: messageOf(error) });
     }
     return fallback;
   };

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
+import { messageOf } from '../errors.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseViewerTemplate, type ViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
@@ -290,7 +291,7 @@ function databaseAddress(check: (address: string) => void): TextFormat<string> {
       check(given);
       return null;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   };
   return {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { DocumentSource, Params } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { createDocumentCheck, type DocumentRules } from '../engine/validation.ts';
-import { BankqlError } from '../errors.ts';
+import { BankqlError, messageOf } from '../errors.ts';
 
 /** Documents that are requested by id, and whether requests must use them. */
 export interface Persisted {
@@ -209,5 +209,3 @@ function entriesOf(manifest: unknown): readonly (readonly [string, string])[] {
     'it is neither an object of texts by their ids nor an Apollo manifest, {"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}.',
   );
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 import { type LoggerOptions, stdTimeFunctions } from 'pino';
 import { redact } from '../bank/errors.ts';
+import { messageOf } from '../errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */
@@ -76,7 +77,7 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
   const cause = error instanceof Error && depth < maxCauseDepth ? error.cause : undefined;
   return {
     ...errorLocation(error),
-    message: withoutSecrets(error instanceof Error ? error.message : String(error), secrets),
+    message: withoutSecrets(messageOf(error), secrets),
     ...(cause === undefined ? {} : { cause: describeError(cause, secrets, depth + 1) }),
   };
 }

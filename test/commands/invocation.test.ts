@@ -11,8 +11,7 @@ describe('the words of the command line', () => {
     [['help', 'doctor'], commands.doctor, ['--help']],
     [['config', 'check'], commands.config, ['check']],
     [['sandbox'], commands.sandbox, []],
-    [['sandbox', '--describe'], commands.sandbox.tasks['--describe'], []],
-    [['sandbox', '--describe', '--port', '1'], commands.sandbox.tasks['--describe'], ['--port', '1']],
+    [['sandbox', '--describe', '--port', '1'], commands.sandbox, ['--describe', '--port', '1']],
     [['sandbox', '--port', '1'], commands.sandbox, ['--port', '1']],
   ])('%j run a command', (words, command, args) => {
     expect(readInvocation(words)).toEqual({ kind: 'run', command, args });

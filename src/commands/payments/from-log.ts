@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
 import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/outcome-writer.ts';
 import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
 import { CommandError, confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
@@ -58,7 +59,7 @@ async function readEnds(file: string) {
       const end = parseUnwrittenOutcome(line);
       if (end !== null) ends.set(`${end.id} ${end.trackId}`, end);
     } catch (error) {
-      damaged.push(`${file}:${number}: ${error instanceof Error ? error.message : String(error)}`);
+      damaged.push(`${file}:${number}: ${messageOf(error)}`);
     }
   });
   return { ends: [...ends.values()], damaged };
@@ -71,9 +72,7 @@ async function readLines(file: string, onLine: (line: string, number: number) =>
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') }))
       onLine(line, ++number);
   } catch (error) {
-    throw new CommandError(
-      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 

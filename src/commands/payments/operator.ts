@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
 import type { ShowProgress } from '../terminal.ts';
@@ -71,7 +72,7 @@ export const subcommand = <O extends ParseArgsOptionsConfig>(
     try {
       given = parseArgs({ args, options, allowPositionals: true });
     } catch (error) {
-      throw new CommandError(error instanceof Error ? error.message : String(error));
+      throw new CommandError(messageOf(error));
     }
     return read({ ...given, now });
   },

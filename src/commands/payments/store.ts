@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import {
   backupStore,
   type RestorePlan,
@@ -125,7 +126,7 @@ async function toldWhy<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(error instanceof Error ? error.message : String(error));
+    throw new CommandError(messageOf(error));
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StartError } from '../../config/start-error.ts';
+import { messageOf } from '../../errors.ts';
 import type { Order, WorkerStart } from './messages.ts';
 
 /** A worker's process. */
@@ -172,7 +173,7 @@ export class Supervisor {
     } catch (error) {
       if (this.#isStopping) return true;
       slot.failures++;
-      this.#options.logger.error({ reason: reasonOf(error) }, 'a worker cannot start');
+      this.#options.logger.error({ reason: messageOf(error) }, 'a worker cannot start');
       if (this.ready > 0 || slot.failures < maxFailures) return false;
       this.#isStopping = true;
       this.#gaveUp.reject(error);
@@ -191,8 +192,10 @@ export class Supervisor {
         await this.#launch(slot);
       } catch (error) {
         if (this.#isStopping) return;
-        const reason = reasonOf(error);
-        logger.error({ reason }, 'SIGUSR2: a new worker cannot start, those that serve go on');
+        logger.error(
+          { reason: messageOf(error) },
+          'SIGUSR2: a new worker cannot start, those that serve go on',
+        );
         return;
       } finally {
         slot.isReplacing = false;
@@ -205,5 +208,3 @@ export class Supervisor {
     logger.info({ workers: this.ready }, 'SIGUSR2: every worker is a new one');
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
