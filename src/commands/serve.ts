@@ -12,7 +12,7 @@ import {
   createDocumentSource,
   loadPersistedDocuments,
 } from '../options/persisted-documents.ts';
-import { observeFailures } from '../payments/payment-refusals.ts';
+import { observeFailures } from '../payments/payment-errors.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';

@@ -1,5 +1,5 @@
 import type { HeldPayment } from './protocol.ts';
-import { type PaymentQuery, type PaymentRecord, StoreUnavailable } from './store.ts';
+import { type PaymentQuery, type PaymentRecord, type StoreStatus, StoreUnavailable } from './store.ts';
 
 /**
  * The operations on rows that a database provides for the payment store: each is atomic and durable. The protocol is
@@ -79,10 +79,26 @@ export const columnsOf = ({ id, version, held: { record, awaited } }: Row) => ({
 
 export type Columns = ReturnType<typeof columnsOf>;
 
-export const rowColumns = [
-  ...(['id', 'version', 'caller', 'payer', 'state', 'track_id', 'request_id', 'account_id'] as const),
-  ...(['to_account_id', 'created_at', 'updated_at', 'lease_until', 'json'] as const),
-] satisfies readonly (keyof Columns)[];
+/** The types of the columns, as SQLite names them. */
+const columnTypes: Record<keyof Columns, string> = {
+  id: 'TEXT PRIMARY KEY',
+  version: 'TEXT NOT NULL',
+  caller: 'TEXT NOT NULL',
+  payer: 'TEXT',
+  state: 'TEXT NOT NULL',
+  track_id: 'TEXT NOT NULL',
+  request_id: 'TEXT',
+  account_id: 'TEXT NOT NULL',
+  to_account_id: 'TEXT',
+  created_at: 'INTEGER NOT NULL',
+  updated_at: 'INTEGER NOT NULL',
+  lease_until: 'INTEGER NOT NULL',
+  json: 'TEXT NOT NULL',
+};
+
+/** For CREATE TABLE. */
+export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
+export const rowColumns = Object.keys(columnTypes) as (keyof Columns)[];
 
 /** What was counted in a store, as part of a write or by itself. */
 export interface StoreCounts {
@@ -107,12 +123,8 @@ export interface MetadataSnapshot extends StoreCounts {
   readonly server: string | null;
 }
 
-export interface RowCounts {
-  readonly records: number;
+export interface RowCounts extends StoreStatus {
   readonly expired: number;
-  readonly pending: number;
-  readonly unknown: number;
-  readonly newestAt: number | null;
 }
 
 export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {

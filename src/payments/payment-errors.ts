@@ -1,5 +1,15 @@
-import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../errors.ts';
-import { type PaymentRecord, StoreUnavailable, UnreadableRecord } from './store.ts';
+import {
+  BankqlError,
+  badUserInput,
+  type ErrorCode,
+  type ErrorDetails,
+  requestSentNothing,
+} from '../errors.ts';
+import { payerOf, recordId } from './record.ts';
+import type { PaymentIntent, PaymentOperation, PaymentService } from './service.ts';
+import { type PaymentRecord, type PaymentStore, StoreUnavailable, UnreadableRecord } from './store.ts';
+
+/** The errors of payments: what clients read, and which refusals the metrics count. */
 
 /** The Retry-After, in seconds, when the store could not be reached. */
 const storeRetryAfter = 2;
@@ -41,70 +51,56 @@ export const statedFailure = (
   new BankqlError(
     'BANK_REJECTED',
     `The bank says that ${operation} failed${said === null ? '.' : `: ${said}`}`,
-    {
-      operation,
-      trackId,
-      idempotencyKey,
-      status,
-    },
+    { operation, trackId, idempotencyKey, status },
   );
 
+const stateUnavailable =
+  (message: string, details: ErrorDetails = {}) =>
+  (cause: unknown) =>
+    new BankqlError('STATE_UNAVAILABLE', message, { retryAfter: storeRetryAfter, ...details }, { cause });
+
 /** A payment that is not begun because the store cannot record it. */
-export const recordsNotKept = (idempotencyKey: string) => (cause: unknown) =>
-  new BankqlError(
-    'STATE_UNAVAILABLE',
+export const recordsNotKept = (idempotencyKey: string) =>
+  stateUnavailable(
     `Payments are refused while their records cannot be kept. ${requestSentNothing} Reads go on.`,
-    { idempotencyKey, retryAfter: storeRetryAfter },
-    { cause },
+    { idempotencyKey },
   );
 
 /** A payment that is not begun because no line of the audit log can be written. */
-export const notLogged = (idempotencyKey: string, cause: unknown): BankqlError =>
-  new BankqlError(
-    'STATE_UNAVAILABLE',
-    `Payments are refused while they cannot be logged. ${requestSentNothing}`,
-    { idempotencyKey, retryAfter: storeRetryAfter },
-    { cause },
-  );
+export const notLogged = (idempotencyKey: string) =>
+  stateUnavailable(`Payments are refused while they cannot be logged. ${requestSentNothing}`, {
+    idempotencyKey,
+  });
 
 /** A lookup that the store did not answer. */
-export const recordNotRead = (idempotencyKey: string) => (cause: unknown) =>
-  new BankqlError(
-    'STATE_UNAVAILABLE',
+export const recordNotRead = (idempotencyKey: string) =>
+  stateUnavailable(
     'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again before you pay under another key.',
-    { idempotencyKey, retryAfter: storeRetryAfter },
-    { cause },
+    { idempotencyKey },
   );
 
-export const recordsNotRead = (cause: unknown) =>
-  new BankqlError(
-    'STATE_UNAVAILABLE',
-    'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you repeat a payment.',
-    { retryAfter: storeRetryAfter },
-    { cause },
-  );
+export const recordsNotRead = stateUnavailable(
+  'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you repeat a payment.',
+);
+
+/** A stored record that cannot be read: nobody knows what became of the payment. */
+const recordDamaged = stateUnavailable(
+  'The stored record of this payment is damaged, so that its outcome is unknown: it may have been executed. This request sent nothing. Ask the operator before you pay under another key.',
+  { retryAfter: damagedRetryAfter },
+);
 
 /** An error of a payment that was never sent, with what its client needs to retry. */
 export function neverSent(error: BankqlError, idempotencyKey: string): BankqlError {
-  const { code, retryable, ...details } = error.extensions;
-  const more: ErrorDetails = { ...details, idempotencyKey };
-  if (code !== 'OVERLOADED') return new BankqlError(code, error.message, more, { cause: error });
+  const { code, retryable, ...known } = error.extensions;
+  const details: ErrorDetails = { ...known, idempotencyKey };
+  const isOverloaded = code === 'OVERLOADED';
   return new BankqlError(
     code,
-    `${error.message} ${requestSentNothing}`,
-    { ...more, retryAfter: 1 },
+    isOverloaded ? `${error.message} ${requestSentNothing}` : error.message,
+    isOverloaded ? { ...details, retryAfter: 1 } : details,
     { cause: error },
   );
 }
-
-/** A stored record that cannot be read: nobody knows what became of the payment. */
-const recordDamaged = (cause: UnreadableRecord) =>
-  new BankqlError(
-    'STATE_UNAVAILABLE',
-    'The stored record of this payment is damaged, so that its outcome is unknown: it may have been executed. This request sent nothing. Ask the operator before you pay under another key.',
-    { retryAfter: damagedRetryAfter },
-    { cause },
-  );
 
 /** Runs calls of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
 export async function withStoreErrors<T>(
@@ -126,5 +122,75 @@ export function validateIdempotencyKey(idempotencyKey: string): void {
       'idempotencyKey has to be 1 to 255 printable ASCII characters, a new one for each intended payment.',
       'idempotencyKey',
     );
+  }
+}
+
+/** Why bankql did not send a payment, for a metric. */
+export type PaymentRefusal =
+  | 'store away'
+  | 'records lost'
+  | 'not logged'
+  | 'in progress'
+  | 'key reused'
+  | 'rate limited'
+  | 'overloaded'
+  | 'bank away';
+
+/** Codes with which this request sent nothing; payments that the bank refuses are counted by their state instead. */
+const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
+  IDEMPOTENCY_IN_PROGRESS: 'in progress',
+  IDEMPOTENCY_KEY_REUSED: 'key reused',
+  RATE_LIMITED: 'rate limited',
+  OVERLOADED: 'overloaded',
+  BANK_UNAVAILABLE: 'bank away',
+  BANK_TIMEOUT: 'bank away',
+};
+
+function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRefusal | undefined {
+  if (!(error instanceof BankqlError)) return undefined;
+  if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
+  if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
+  return store.loss === null ? 'store away' : 'records lost';
+}
+
+/** A payment that was asked for and not accepted. Holds no credential and no idempotency key. */
+export interface FailedPayment {
+  readonly operation: string;
+  /** Why bankql did not send it; undefined where the bank said no, or nobody knows, or the request is at fault. */
+  readonly why: PaymentRefusal | undefined;
+  /** The id of the record of the caller's key, which may be an earlier payment's; null where the request names none. */
+  readonly id: string | null;
+  readonly error: unknown;
+}
+
+/** Payments, with each that fails told to `onFailure`, which must not throw. Errors: as the payments'. */
+export function observeFailures(
+  payments: PaymentService,
+  store: Pick<PaymentStore, 'loss'>,
+  onFailure: (payment: FailedPayment) => void,
+): PaymentService {
+  return {
+    ...payments,
+    async pay(operation, intent) {
+      try {
+        return await payments.pay(operation, intent);
+      } catch (error) {
+        onFailure({
+          operation: operation.id,
+          why: refusalOf(error, store),
+          id: idOf(intent),
+          error,
+        });
+        throw error;
+      }
+    },
+  };
+}
+
+function idOf({ input, idempotencyKey }: PaymentIntent<PaymentOperation>): string | null {
+  try {
+    return recordId(payerOf(input.credentials), idempotencyKey);
+  } catch {
+    return null;
   }
 }

@@ -38,8 +38,8 @@ import {
 } from './record.ts';
 import {
   type PaymentOutcome,
+  type PaymentQuery,
   type PaymentRecord,
-  type PaymentState,
   type PaymentStore,
   StoreUnavailable,
 } from './store.ts';
@@ -66,17 +66,9 @@ export interface PaymentResult<T extends PaymentOperation> {
   readonly answer: Answer<T> | null;
 }
 
-/** A filter for a caller's own payments. */
-export interface OwnPaymentsQuery {
-  /** Any state if it is left out. */
-  readonly states?: readonly PaymentState[] | undefined;
-  /** The account that pays or is paid. */
-  readonly accountId?: string | undefined;
-  /** When it began at the earliest, in milliseconds since 1970. */
-  readonly since?: number | undefined;
-  readonly oldestFirst?: boolean | undefined;
-  /** The payment that the result follows in that order. */
-  readonly after?: { readonly createdAt: number; readonly id: string } | undefined;
+/** A search for a caller's own payments. */
+export interface OwnPaymentsQuery
+  extends Pick<PaymentQuery, 'states' | 'accountId' | 'since' | 'newestFirst' | 'after'> {
   readonly limit: number;
   /** Called with the number of records that are about to be read; may throw, and ends the search then. */
   readonly onRead?: ((records: number) => void) | undefined;
@@ -134,7 +126,7 @@ export interface PaymentService {
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
-   * A caller's payments with the same subscription key, newest first. Sends nothing.
+   * A caller's payments with the same subscription key. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
@@ -210,22 +202,24 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     for (const { record, end } of ends.all()) auditQuietly(unwrittenEndEntry(record, end));
   }
 
-  const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<void> => {
+  /** Logs and writes how an attempt ended. `outcome`: null if it executed nothing, which makes the key free again. */
+  function end(
+    record: PaymentRecord,
+    state: AuditEntry['state'],
+    said: Partial<PaymentOutcome>,
+    outcome: PaymentOutcome | null,
+  ): Promise<void> {
     const at = now();
-    auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
+    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
     return ends.write(record, { id: record.id, trackId: record.trackId, outcome, at });
-  };
-
-  /** Makes the key free again: the attempt executed nothing. `change`: what the bank said, for the log. */
+  }
+  const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
+    end(record, outcome.state, outcome, outcome);
   const release = (
     record: PaymentRecord,
     state: 'NOT_SENT' | 'RELEASED',
-    change: Partial<PaymentRecord> = {},
-  ): Promise<void> => {
-    const at = now();
-    auditQuietly(auditEntry({ ...record, ...change, updatedAt: at }, state));
-    return ends.write(record, { id: record.id, trackId: record.trackId, outcome: null, at });
-  };
+    said: Partial<PaymentOutcome> = {},
+  ) => end(record, state, said, null);
 
   /**
    * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
@@ -239,7 +233,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     } catch (cause) {
       // In case the first line is written after all, another one follows it.
       await release(record, 'NOT_SENT');
-      throw notLogged(idempotencyKey, cause);
+      throw notLogged(idempotencyKey)(cause);
     }
     const sent = { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs } as const;
     if (advance({ record, awaited: true }, sent).effects.includes('send it')) return;
@@ -320,10 +314,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    */
   function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
     // A caller with another subscription key learns nothing: nothing else proves its identity.
-    const held = record !== null && belongsTo(payer, record) ? { record, awaited: false } : null;
-    const { effects } = advance(held, { kind: 'told' });
-    if (held !== null && !effects.includes('say that there is no payment'))
-      return { record: held.record, idempotencyKey: idempotencyKeyOf(payer, held.record) };
+    if (record !== null && belongsTo(payer, record))
+      return { record, idempotencyKey: idempotencyKeyOf(payer, record) };
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -358,7 +350,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       });
     },
 
-    async search(credentials, { states, accountId, since, oldestFirst, after, limit, onRead }) {
+    async search(credentials, { limit, onRead, states, ...rest }) {
       const payer = payerOf(credentials);
       return withStoreErrors(recordsNotRead, async () => {
         onRead?.(limit);
@@ -367,10 +359,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
           payer: hashPayer(store.secret, payer),
           // A payment whose outcome is not written yet is in another state in the store.
           states: ends.unwritten === 0 ? states : undefined,
-          accountId,
-          since,
-          after: after && { created_at: after.createdAt, id: after.id },
-          newestFirst: !oldestFirst,
+          ...rest,
           limit: limit + ends.unwritten,
         };
         const found = (await store.search(query, now()))

@@ -63,7 +63,7 @@ function placeAt(
       JSON.parse(Buffer.from(cursor, 'base64url').toString()),
     );
     const id = openReference(credentials, { trackId, sealedId });
-    if (id !== null) return { createdAt, id };
+    if (id !== null) return { created_at: createdAt, id };
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
   }
@@ -72,7 +72,7 @@ function placeAt(
 
 /** Whether a payment is newer than a place. */
 const isNewer = ({ record }: OwnPayment, place: Place) =>
-  record.createdAt > place.createdAt || (record.createdAt === place.createdAt && record.id > place.id);
+  record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
 async function pageOf(args: PaymentListArguments, context: Context): Promise<PaymentPage> {
@@ -93,7 +93,7 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Pay
   };
   // One more entry tells whether there is a further page.
   const read = await searchPayments(
-    { ...filter, ...(isBackward ? { oldestFirst: true, after: before } : { after }) },
+    { ...filter, newestFirst: !isBackward, after: isBackward ? before : after },
     size + 1,
     context,
   );
@@ -115,7 +115,7 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Pay
   };
 }
 
-/** A caller's own payments; an operation reads them once for each query. Errors: those of PaymentService.search. */
+/** A caller's own payments, newest first by default; an operation reads them once for each query. Errors: those of PaymentService.search. */
 export const searchPayments = (
   query: Omit<OwnPaymentsQuery, 'limit' | 'onRead'>,
   limit: number,
@@ -123,6 +123,7 @@ export const searchPayments = (
 ): Promise<readonly OwnPayment[]> =>
   lists.shared(payments, JSON.stringify(['payments', query, limit]), () =>
     payments.search(credentials, {
+      newestFirst: true,
       ...query,
       limit,
       onRead: (records) => lists.charge(records * entriesPerRecord),

@@ -8,7 +8,7 @@ import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
-import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
+import type { FailedPayment, PaymentRefusal } from '../payments/payment-errors.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';

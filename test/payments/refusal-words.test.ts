@@ -163,7 +163,7 @@ const places: Readonly<Record<string, string>> = {
   'src/schema/payment.ts: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
   'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
   'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
-  'src/payments/payment-refusals.ts: Codes with which this request sent nothing': 'a comment on this request',
+  'src/payments/payment-errors.ts: Codes with which this request sent nothing': 'a comment on this request',
   'src/payments/record.ts: because nothing was sent, or because the bank did not accept the caller':
     'a comment on one request',
   'src/payments/service.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':

@@ -50,8 +50,7 @@ export function observeStore(
   let awaySince: number | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
   let probe: NodeJS.Timeout | undefined;
-  let recent: { readonly status: StoreStatus | null; readonly at: number } | null = null;
-  let asking: Promise<StoreStatus | null> | null = null;
+  let recent: { readonly status: Promise<StoreStatus | null>; readonly at: number } | null = null;
 
   function fail(reason: string): void {
     failedAt = clock();
@@ -62,10 +61,10 @@ export function observeStore(
     observer.onStoreAway(reason);
   }
 
-  function succeed(operation: StoreOperation): void {
+  function succeed(isRecorded: boolean): void {
     if (awaySince === null) return;
     const isQuiet = clock() - failedAt >= quietMs;
-    if (operation !== 'begin' && !(isQuiet && store.loss === null)) return;
+    if (!isRecorded && !(isQuiet && store.loss === null)) return;
     const awayMs = clock() - awaySince;
     awaySince = null;
     recent = null;
@@ -77,7 +76,8 @@ export function observeStore(
     const began = clock();
     try {
       const result = await call();
-      succeed(operation);
+      // A beginning that was there may have been answered from memory.
+      succeed(operation === 'begin' && result === null);
       return result;
     } catch (error) {
       if (error instanceof StoreUnavailable) fail(store.loss ?? error.message);
@@ -87,20 +87,14 @@ export function observeStore(
     }
   }
 
-  async function askStatus(): Promise<StoreStatus | null> {
-    // The reason was reported above; the caller only needs to know that it failed.
-    const status = await observed('status', () => store.status(now())).catch(() => null);
-    recent = { status, at: clock() };
-    return status;
-  }
-
-  async function recentStatus(): Promise<StoreStatus | null> {
+  function recentStatus(): Promise<StoreStatus | null> {
     const maxAgeMs = awaySince === null ? statusMaxAgeMs : retryMs / 2;
-    if (recent !== null && clock() - recent.at < maxAgeMs) return recent.status;
-    asking ??= askStatus().finally(() => {
-      asking = null;
-    });
-    return asking;
+    const at = clock();
+    if (recent !== null && at - recent.at < maxAgeMs) return recent.status;
+    // The reason was reported; the caller only needs to know that it failed.
+    const status = observed('status', () => store.status(now())).catch(() => null);
+    recent = { status, at };
+    return status;
   }
 
   if (store.loss !== null) fail(store.loss);

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { z } from 'zod';
-import { rowIndexes } from '../../driver.ts';
+import { columnDefinitions, rowIndexes } from '../../driver.ts';
 import { type PostgresConnection, ServerRefused } from './connection.ts';
 
 /** The tables of a payment store in PostgreSQL, in a schema of their own. */
@@ -17,10 +17,10 @@ const schemaVersion = 2;
  *   beginnings wait for each other's commit on the same one.
  */
 const tables = [
-  `CREATE TABLE bankql.payment (
-    id text COLLATE "C" PRIMARY KEY, version text NOT NULL, caller text NOT NULL, payer text, state text NOT NULL,
-    track_id text NOT NULL, request_id text, account_id text NOT NULL, to_account_id text,
-    created_at bigint NOT NULL, updated_at bigint NOT NULL, lease_until bigint NOT NULL, json text NOT NULL)`,
+  `CREATE TABLE bankql.payment (${columnDefinitions
+    .join(', ')
+    .replace('id TEXT', 'id text COLLATE "C"')
+    .replaceAll('INTEGER', 'bigint')})`,
   ...Object.entries(rowIndexes).map(([name, on]) => `CREATE INDEX ${name} ON bankql.payment ${on}`),
   `CREATE TABLE bankql.store (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), version integer NOT NULL, metadata_version text, metadata text)`,

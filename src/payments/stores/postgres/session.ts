@@ -128,8 +128,6 @@ interface Primary {
 /** How long others may take to say that they are the newer primary, once one takes writes. */
 const graceMs = 200;
 
-const role = z.object({ standby: z.boolean(), readOnly: z.boolean() });
-
 /**
  * Connects to the host that takes writes (libpq's target_session_attrs=read-write). If several take writes, an old primary
  * came back: the one that was promoted last counts. No server counts whose timeline is older than `latestTimeline`.
@@ -141,38 +139,36 @@ async function findPrimary(
   options: ConnectionOptions,
 ): Promise<Primary> {
   const found: Primary[] = [];
-  const errors: { readonly host: string; readonly error: unknown }[] = [];
-  let settled = false;
-  const { promise: one, resolve } = Promise.withResolvers<void>();
-  const everybody = Promise.all(
-    address.hosts.map(async (host) => {
-      try {
-        const primary = await askHost(address, host, options);
-        if (settled) return primary.connection.end();
-        found.push(assertCurrent(primary, latestTimeline));
-        resolve();
-      } catch (error) {
-        errors.push({ host: shownHost(host), error });
-      }
-    }),
-  );
-  const grace = one.then(() => new Promise<void>((end) => void startResponseTimeout(graceMs, end)));
+  let isChosen = false;
+  const asked = address.hosts.map(async (host) => {
+    const primary = await askHost(address, host, latestTimeline, options);
+    if (isChosen) primary.connection.end();
+    else found.push(primary);
+  });
+  const everybody = Promise.allSettled(asked);
+  const { promise: grace, resolve } = Promise.withResolvers<void>();
+  const startGrace = () => void startResponseTimeout(graceMs, resolve);
+  Promise.any(asked).then(startGrace, () => {});
   await Promise.race([everybody, grace]);
-  settled = true;
+  isChosen = true;
   const [latest, ...older] = found.sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
   for (const { connection } of older) connection.end();
   if (latest !== undefined) return latest;
-  if (address.hosts.length === 1) throw errors[0]?.error;
-  const reasons = errors.map(
-    ({ host, error }) => `${host}: ${error instanceof Error ? error.message : error}`,
-  );
+  const errors = (await everybody).map((each) => (each.status === 'rejected' ? each.reason : null));
+  if (errors.length === 1) throw errors[0];
+  const reasons = address.hosts.map((host, n) => `${shownHost(host)}: ${errors[n].message}`);
   throw new Error(`none of its hosts takes writes (${reasons.join('; ')})`);
 }
 
-/** Errors: ServerRefused if it is not a primary; an Error if it cannot be asked. */
+const role = z.object({ standby: z.boolean(), readOnly: z.boolean() });
+/** The first eight digits of the name of the file that the server writes its log to. */
+const askTimeline = 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
+
+/** Errors: ServerRefused if it is not a primary; an Error if it cannot be asked, or is of an older timeline. */
 async function askHost(
   address: PostgresAddress,
   host: PostgresAddress['hosts'][number],
+  latestTimeline: number,
   options: ConnectionOptions,
 ): Promise<Primary> {
   const connection = await openConnection(address, host, options);
@@ -183,33 +179,19 @@ async function askHost(
     const { standby, readOnly } = role.parse(rows[0]);
     if (standby) throw new ServerRefused('it is a standby: name the primary, or all hosts of the cluster');
     if (readOnly) throw new ServerRefused('it is read-only (default_transaction_read_only)');
-    return { connection, timeline: await timelineOf(connection) };
+    // Some hosted servers do not say; a connection that ended is noticed by what comes next.
+    const said = await connection.query({ text: askTimeline }).catch(() => ({ rows: [] }));
+    const { data } = z.object({ timeline: z.string() }).safeParse(said.rows[0]);
+    const timeline = data === undefined ? null : Number.parseInt(data.timeline, 16);
+    if (timeline !== null && timeline < latestTimeline)
+      throw new Error(
+        `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (if it was created again, restart bankql)`,
+      );
+    return { connection, timeline };
   } catch (error) {
     connection.drop(error instanceof Error ? error.message : String(error));
     throw error;
   }
-}
-
-/** The first eight digits of the name of the file that the server writes its log to. */
-async function timelineOf(connection: PostgresConnection): Promise<number | null> {
-  const asked = connection.query({
-    text: 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline',
-  });
-  // Some hosted servers do not say; a connection that ended is noticed by what comes next.
-  const rows = await asked.then(
-    (answer) => answer.rows,
-    () => [],
-  );
-  const { data } = z.object({ timeline: z.string() }).safeParse(rows[0]);
-  return data === undefined ? null : Number.parseInt(data.timeline, 16);
-}
-
-function assertCurrent(primary: Primary, latestTimeline: number): Primary {
-  const { connection, timeline } = primary;
-  if (timeline === null || timeline >= latestTimeline) return primary;
-  const reason = `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (if it was created again, restart bankql)`;
-  connection.drop(reason);
-  throw new Error(reason);
 }
 
 export interface ServerDemands {

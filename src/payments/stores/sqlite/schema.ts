@@ -1,32 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Columns, rowIndexes } from '../../driver.ts';
+import { columnDefinitions, rowIndexes } from '../../driver.ts';
 
 /** The tables of the payment store's SQLite file, and the upgrade of older files. */
 
 export const schemaVersion = 3;
 
-const columns = {
-  id: 'TEXT PRIMARY KEY',
-  version: 'TEXT NOT NULL',
-  caller: 'TEXT NOT NULL',
-  payer: 'TEXT',
-  state: 'TEXT NOT NULL',
-  track_id: 'TEXT NOT NULL',
-  request_id: 'TEXT',
-  account_id: 'TEXT NOT NULL',
-  to_account_id: 'TEXT',
-  created_at: 'INTEGER NOT NULL',
-  updated_at: 'INTEGER NOT NULL',
-  lease_until: 'INTEGER NOT NULL',
-  json: 'TEXT NOT NULL',
-} as const satisfies Record<keyof Columns, string>;
-
 /** meta: one row, of what the store knows of itself (lost-records.ts) and how many payments ever began in it. */
 const tables = `
-  CREATE TABLE payment (${Object.entries(columns)
-    .map(([name, type]) => `${name} ${type}`)
-    .join(', ')}) STRICT;
+  CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
   CREATE TABLE meta (
     only INTEGER PRIMARY KEY CHECK (only = 1), version TEXT, text TEXT, began INTEGER NOT NULL, newest_at INTEGER
   ) STRICT;
