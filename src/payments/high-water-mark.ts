@@ -69,21 +69,15 @@ const payments = ({ began, newestAt }: HighWaterMark) =>
 
 const time = (at: number) => new Date(at).toISOString();
 
-export interface MarkWriter {
-  /**
-   * Writes the mark; calls during a write share the next one.
-   * Shape: resolves when it, or a higher one, is on the disk, or the write has failed (see onFailure).
-   */
-  write(mark: HighWaterMark): Promise<void>;
-}
-
 /**
  * Writes a store's mark to a file, atomically and with fsync. It skips a file that has a higher mark, since another
  * process that shares the file may have written a newer one. Only two simultaneous writes can lower it, until the next
  * write. Another store's mark is replaced. Failures go to `onFailure`, with null for the first success after one:
  * payments do not depend on it.
+ * Shape: a function that writes a mark, and resolves when it, or a higher one, is on the disk, or the write has failed. Calls during
+ *        a write share the next one.
  */
-export function createMarkWriter(file: string, onFailure: (reason: string | null) => void): MarkWriter {
+export function createMarkWriter(file: string, onFailure: (reason: string | null) => void) {
   // One for each writer, because processes share the file.
   const draft = `${file}.${randomUUID().slice(0, 8)}`;
   let newest: HighWaterMark | null = null;
@@ -112,12 +106,10 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
     }
   }
 
-  return {
-    write(mark) {
-      newest = higherMark(newest, mark);
-      writing = writing.then(writeNewest);
-      return writing;
-    },
+  return (mark: HighWaterMark): Promise<void> => {
+    newest = higherMark(newest, mark);
+    writing = writing.then(writeNewest);
+    return writing;
   };
 }
 

@@ -107,24 +107,6 @@ export interface LossGuardOptions {
 /** What a check needs of the store; PostgreSQL asks it of each new connection. */
 export type CheckedStore = Pick<StoreDriver, 'readMetadata' | 'writeMetadata' | 'findMissing'>;
 
-export interface LossGuard {
-  readonly secret: string;
-  /** See PaymentStore.loss. */
-  readonly loss: string | null;
-  /** The version of the metadata that was read last. */
-  readonly metadataVersion: string | null;
-  /** Compares the store with all that is known. Errors: those of the store. */
-  check(store: CheckedStore): Promise<void>;
-  /** Notes a beginning that the store has confirmed. */
-  noteBegin(counts: StoreCounts, record: Pick<PaymentRecord, 'id' | 'trackId' | 'createdAt'>): void;
-  /** This process deletes the record: it is not missing. */
-  forget(id: string): void;
-  /** Errors: an Error if it is still not known whether records were lost; those of the store. */
-  accept(store: CheckedStore, by: string, now: number): Promise<void>;
-  /** Resolves when the marks are on disk, or could not be written. */
-  close(): Promise<void>;
-}
-
 /** About a megabyte, and some milliseconds of the store's time when they are looked up. */
 const maxRecentBegins = 4_096;
 /** Each mark costs an fsync, which those of payments would wait behind. */
@@ -132,13 +114,7 @@ const markEveryMs = 50;
 /** How often a process that refuses payments looks whether an operator has accepted the loss. */
 const recheckMs = 1_000;
 
-interface KnownMarks {
-  readonly marks: readonly { readonly where: string; readonly mark: HighWaterMark }[];
-  /** Why a mark could not be read; null if each could. */
-  readonly unreadable: string | null;
-}
-
-export function createLossGuard(options: LossGuardOptions): LossGuard {
+export function createLossGuard(options: LossGuardOptions) {
   const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
   const { readMetadata } = options;
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
@@ -164,7 +140,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
   async function writeMarks(): Promise<void> {
     markedAt = performance.now();
     const written = own;
-    if (written !== null) await Promise.all(writers.map((writer) => writer.write(written)));
+    if (written !== null) await Promise.all(writers.map((write) => write(written)));
   }
 
   /** Payments do not wait for it: a mark may lag behind. Several share a write. */
@@ -179,9 +155,11 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     );
   }
 
-  function knownMarks(): KnownMarks {
-    if (allowVolatile) return { marks: [], unreadable: null };
-    const marks = own === null ? [] : [{ where: 'this process', mark: own }];
+  /** The marks outside the store, and why one could not be read; null if each could. */
+  function knownMarks() {
+    const marks: { readonly where: string; readonly mark: HighWaterMark }[] = [];
+    if (allowVolatile) return { marks, unreadable: null };
+    if (own !== null) marks.push({ where: 'this process', mark: own });
     try {
       for (const file of markFiles) {
         const mark = readMark(file);
@@ -192,6 +170,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       return { marks, unreadable: unreadableMark(error) };
     }
   }
+  type KnownMarks = ReturnType<typeof knownMarks>;
 
   function setLoss(reason: string | null): void {
     const found = reason === null ? null : `The payment store ${name} refuses payments: ${reason}.`;
@@ -202,7 +181,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     recheck = setTimeout(() => {
       recheck = null;
       // A store that cannot be asked is noticed by others; the next one follows.
-      guard.check(options.store()).catch(() => setLoss(reason));
+      check(options.store()).catch(() => setLoss(reason));
     }, recheckMs).unref();
   }
 
@@ -254,28 +233,36 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     };
   }
 
-  async function runCheck(store: CheckedStore): Promise<void> {
+  /** Replaces the metadata by what `decide` makes of them. Shape: what it decided, and the snapshot that is stored then. */
+  async function change<T extends { readonly next: StoreMetadata }>(
+    store: CheckedStore,
+    decide: (snapshot: MetadataSnapshot, known: KnownMarks) => Promise<T>,
+  ) {
     for (;;) {
       // First: while others begin payments, the store goes ahead of the marks, never they of it.
       const known = knownMarks();
       const snapshot = await readMetadata(store);
-      const { next, refusal } = await compare(store, known, snapshot);
-      const text = JSON.stringify(next);
-      let version = snapshot.metadataVersion;
-      if (text !== snapshot.text && !readOnly) {
-        version = randomUUID();
-        if (!(await store.writeMetadata(snapshot.metadataVersion, { version, text }))) continue;
-      }
-      metadata = next;
-      metadataVersion = version;
-      setLoss(next.loss ?? known.unreadable ?? refusal);
-      if (loss !== null) return;
-      seen = heldMark(next, snapshot);
-      if (!options.countsAreConfirmed) return;
-      own = higherMark(own, seen);
-      writeMarksSoon();
-      return;
+      const decided = await decide(snapshot, known);
+      const text = JSON.stringify(decided.next);
+      if (text === snapshot.text || readOnly) return { ...decided, known, snapshot };
+      const version = randomUUID();
+      if (await store.writeMetadata(snapshot.metadataVersion, { version, text }))
+        return { ...decided, known, snapshot: { ...snapshot, metadataVersion: version } };
     }
+  }
+
+  async function runCheck(store: CheckedStore): Promise<void> {
+    const { next, refusal, known, snapshot } = await change(store, (read, marks) =>
+      compare(store, marks, read),
+    );
+    metadata = next;
+    metadataVersion = snapshot.metadataVersion;
+    setLoss(next.loss ?? known.unreadable ?? refusal);
+    if (loss !== null) return;
+    seen = heldMark(next, snapshot);
+    if (!options.countsAreConfirmed) return;
+    own = higherMark(own, seen);
+    writeMarksSoon();
   }
 
   /** One after the other: each decides by what the one before it has written. */
@@ -285,52 +272,52 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     return done;
   }
 
-  const guard: LossGuard = {
+  /** Compares the store with all that is known. Errors: those of the store. */
+  const check = (store: CheckedStore) => inTurn(() => runCheck(store));
+
+  return {
     get secret() {
       return metadata?.secret ?? '';
     },
+    /** See PaymentStore.loss. */
     get loss() {
       return loss;
     },
+    /** The version of the metadata that was read last. */
     get metadataVersion() {
       return metadataVersion;
     },
-    check: (store) => inTurn(() => runCheck(store)),
-    noteBegin(counts, { id, trackId, createdAt }) {
+    check,
+    /** Notes a beginning that the store has confirmed. */
+    noteBegin(counts: StoreCounts, { id, trackId, createdAt }: PaymentRecord) {
       if (allowVolatile) return;
       // An id that is begun again moves to the end.
       recentBegins.delete(id);
       recentBegins.set(id, { id, trackId, createdAt });
-      if (recentBegins.size > maxRecentBegins)
-        for (const oldest of recentBegins.keys()) {
-          recentBegins.delete(oldest);
-          break;
-        }
+      const [oldest] = recentBegins.size > maxRecentBegins ? recentBegins.keys() : [];
+      if (oldest !== undefined) recentBegins.delete(oldest);
       if (metadata !== null) own = higherMark(own, heldMark(metadata, counts));
       writeMarksSoon();
     },
-    forget: (id) => void recentBegins.delete(id),
-    accept: (store, by, at) =>
+    /** This process deletes the record: it is not missing. */
+    forget: (id: string) => void recentBegins.delete(id),
+    /** Errors: an Error if it is still not known whether records were lost; those of the store. */
+    accept: (store: CheckedStore, by: string, at: number) =>
       inTurn(async () => {
-        const { marks } = knownMarks();
-        for (;;) {
-          const snapshot = await readMetadata(store);
-          if (snapshot.text === null) throw new Error('it has no metadata');
-          const found = parseMetadata(snapshot.text);
-          const held = heldMark(found, snapshot);
+        const { next, snapshot } = await change(store, async (read, { marks }) => {
+          if (read.text === null) throw new Error('it has no metadata');
+          const found = parseMetadata(read.text);
+          const held = heldMark(found, read);
           const what = `accepted the loss of records: ${JSON.stringify({ loss, held, marks })}`;
           const known = [...found.missed, ...marks.map(({ mark }) => mark)];
-          const accepted = acceptMarks(found, snapshot, known, { at, by, what });
-          const next = { ...accepted, server: snapshot.server };
-          const written = { version: randomUUID(), text: JSON.stringify(next) };
-          if (!(await store.writeMetadata(snapshot.metadataVersion, written))) continue;
-          own = heldMark(next, snapshot);
-          recentBegins.clear();
-          break;
-        }
+          return { next: { ...acceptMarks(found, read, known, { at, by, what }), server: read.server } };
+        });
+        own = heldMark(next, snapshot);
+        recentBegins.clear();
         await writeMarks();
         await runCheck(store);
       }),
+    /** Resolves when the marks are on disk, or could not be written. */
     async close() {
       closed = true;
       if (recheck !== null) clearTimeout(recheck);
@@ -339,5 +326,4 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       if (loss === null) await writeMarks();
     },
   };
-  return guard;
 }

@@ -32,29 +32,11 @@ interface UnwrittenOutcome {
   readonly record: PaymentRecord;
 }
 
-/** Writes payments' outcomes to the store, and keeps those that cannot be written yet. */
-export interface OutcomeWriter {
-  /** How many outcomes only this process knows. */
-  readonly unwritten: number;
-  /** The outcomes that only this process knows. */
-  all(): readonly UnwrittenOutcome[];
-  /** Writes an outcome, or keeps it in memory if the store fails. `record`: the payment as begun. Never rejects. */
-  write(record: PaymentRecord, end: AttemptOutcome): Promise<void>;
-  /**
-   * The record of a payment whose outcome only this process knows; null if it knows no more than the store.
-   * Errors: StoreUnavailable if the key is to be released, and the store cannot be reached.
-   */
-  find(id: string): Promise<PaymentRecord | null>;
-  /** `record` with its outcome, if only this process knows it; otherwise the record itself. */
-  latest(record: PaymentRecord): PaymentRecord;
-  /** Tries to write all of them once more, for `timeoutMs` at most. */
-  drain(timeoutMs: number): Promise<void>;
-}
-
 /** The delays before further attempts to write, in milliseconds; the last one repeats while the process lives. */
 const pausesMs = [250, 1000, 4000];
 
-export function createOutcomeWriter(store: PaymentStore, now: () => number): OutcomeWriter {
+/** Writes payments' outcomes to the store, and keeps those that cannot be written yet. */
+export function createOutcomeWriter(store: PaymentStore, now: () => number) {
   const unwritten = new Map<string, UnwrittenOutcome>();
   let retrying = false;
 
@@ -108,13 +90,15 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
   }
 
   return {
+    /** How many outcomes only this process knows. */
     get unwritten() {
       return unwritten.size;
     },
 
-    all: () => [...unwritten.values()],
+    all: (): readonly UnwrittenOutcome[] => [...unwritten.values()],
 
-    async write(record, end) {
+    /** Writes an outcome, or keeps it in memory if the store fails. `record`: the payment as begun. Never rejects. */
+    async write(record: PaymentRecord, end: AttemptOutcome): Promise<void> {
       const kept = { end, record: { ...record, ...end.outcome, updatedAt: end.at } };
       if (await isWritten(kept)) return;
       const { effects } = advance({ record, awaited: true }, { kind: 'store lost', during: 'end' });
@@ -123,7 +107,11 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
       void retry();
     },
 
-    async find(id) {
+    /**
+     * The record of a payment whose outcome only this process knows; null if it knows no more than the store.
+     * Errors: StoreUnavailable if the key is to be released, and the store cannot be reached.
+     */
+    async find(id: string): Promise<PaymentRecord | null> {
       const kept = unwritten.get(id);
       if (kept === undefined) return null;
       if (kept.end.outcome !== null) return kept.record;
@@ -132,12 +120,14 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
       return null;
     },
 
-    latest(record) {
+    /** `record` with its outcome, if only this process knows it; otherwise the record itself. */
+    latest(record: PaymentRecord): PaymentRecord {
       const kept = unwritten.get(record.id);
       return kept === undefined || kept.end.outcome === null ? record : kept.record;
     },
 
-    async drain(timeoutMs) {
+    /** Tries to write all of them once more, for `timeoutMs` at most. */
+    async drain(timeoutMs: number): Promise<void> {
       const { promise: isOver, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, timeoutMs);
       void Promise.all([...unwritten.values()].map(isWrittenNow)).then(() => resolve());

@@ -25,27 +25,10 @@ const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: ()
  * clock that is wrong must not: the earlier one counts, and no record expires while the two differ, or while this process's clock
  * is ahead of what the time since its start allows.
  */
-export interface StoreClock {
-  /**
-   * Called before the store is asked for something; what it returns is called with the server's time in the answer. An answer that
-   * took long, or that this process read late because it was stopped, says nothing of the clock: the difference would be wrong by
-   * as much, and leases would end too early.
-   */
-  ask(): (serverTime: number | null) => void;
-  /** Whether an answer was quick enough so far. */
-  readonly isMeasured: boolean;
-  /** A time of this process in the store's terms. */
-  toStore(now: number): number;
-  /** The time by which leases have ended, in the store's terms. */
-  forLeases(now: number): number;
-  /** The time by which records have expired, in the store's terms; null while no record does. */
-  forRetention(now: number): number | null;
-}
-
 export function createStoreClock(
   onEvent: OnStoreEvent,
   { wallClock, monotonic }: ClockSources = processClocks,
-): StoreClock {
+) {
   const startedAt = wallClock() - monotonic();
   /** How far the server's clock is ahead of this process's. */
   let offset = 0;
@@ -68,10 +51,16 @@ export function createStoreClock(
   const earlier = (now: number) => Math.min(now, now + offset);
 
   return {
+    /** Whether an answer was quick enough so far. */
     get isMeasured() {
       return isMeasured;
     },
-    ask() {
+    /**
+     * Called before the store is asked for something; what it returns is called with the server's time in the answer. An answer
+     * that took long, or that this process read late because it was stopped, says nothing of the clock: the difference would be
+     * wrong by as much, and leases would end too early.
+     */
+    ask(): (serverTime: number | null) => void {
       const wallBefore = wallClock();
       const before = monotonic();
       return (serverTime) => {
@@ -83,8 +72,11 @@ export function createStoreClock(
         if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
       };
     },
-    toStore: (now) => now + offset,
-    forLeases: (now) => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),
-    forRetention: (now) => (differ(now) ? null : earlier(now)),
+    /** A time of this process in the store's terms. */
+    toStore: (now: number): number => now + offset,
+    /** The time by which leases have ended, in the store's terms. */
+    forLeases: (now: number): number => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),
+    /** The time by which records have expired, in the store's terms; null while no record does. */
+    forRetention: (now: number): number | null => (differ(now) ? null : earlier(now)),
   };
 }

@@ -77,7 +77,7 @@ describe('a mark in a file', () => {
     const failures: (string | null)[] = [];
     const writer = createMarkWriter(file, (reason) => failures.push(reason));
     expect(readMark(file)).toBeNull();
-    await Promise.all(Array.from({ length: 100 }, (_, n) => writer.write(mark({ began: n + 1 }))));
+    await Promise.all(Array.from({ length: 100 }, (_, n) => writer(mark({ began: n + 1 }))));
     expect(readMark(file)).toEqual(mark({ began: 100 }));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder)).toEqual(['last.mark']);
@@ -87,23 +87,23 @@ describe('a mark in a file', () => {
   test('is never lowered, but follows the store to another identity', async () => {
     const file = join(folder, 'follows.mark');
     const writer = createMarkWriter(file, () => {});
-    await writer.write(mark({ began: 9 }));
-    await writer.write(mark({ began: 3 }));
+    await writer(mark({ began: 9 }));
+    await writer(mark({ began: 3 }));
     expect(readMark(file)).toEqual(mark({ began: 9 }));
-    await writer.write(mark({ storeId: 'second', began: 1 }));
+    await writer(mark({ storeId: 'second', began: 1 }));
     expect(readMark(file)).toEqual(mark({ storeId: 'second', began: 1 }));
   });
 
   test('is not lowered by a process that comes late', async () => {
     const file = join(folder, 'shared.mark');
     const [early, late] = [createMarkWriter(file, () => {}), createMarkWriter(file, () => {})];
-    await early.write(mark({ began: 9 }));
-    await late.write(mark({ began: 3 }));
+    await early(mark({ began: 9 }));
+    await late(mark({ began: 3 }));
     expect(readMark(file)).toEqual(mark({ began: 9 }));
-    await late.write(mark({ began: 10 }));
+    await late(mark({ began: 10 }));
     expect(readMark(file)).toEqual(mark({ began: 10 }));
     writeFileSync(file, 'damaged');
-    await late.write(mark({ began: 11 }));
+    await late(mark({ began: 11 }));
     expect(readMark(file)).toEqual(mark({ began: 11 }));
   });
 
@@ -112,11 +112,11 @@ describe('a mark in a file', () => {
     const file = join(gone, 'x.mark');
     const told: (string | null)[] = [];
     const writer = createMarkWriter(file, (reason) => told.push(reason));
-    await writer.write(mark({ began: 1 }));
-    await writer.write(mark({ began: 2 }));
+    await writer(mark({ began: 1 }));
+    await writer(mark({ began: 2 }));
     expect(told).toEqual([expect.stringContaining('ENOENT')]);
     mkdirSync(gone);
-    await writer.write(mark({ began: 3 }));
+    await writer(mark({ began: 3 }));
     expect(told).toEqual([expect.stringContaining('ENOENT'), null]);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(mark({ began: 3 }));
   });

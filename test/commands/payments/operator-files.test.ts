@@ -141,7 +141,7 @@ describe('drafts of a mark', () => {
       if (name !== 'state.db.mark.89abcdef') utimesSync(join(home, name), 1, 1);
     }
     const writer = createMarkWriter(join(home, 'state.db.mark'), (reason) => expect(reason).toBeNull());
-    await writer.write({ storeId: 'store', began: 1, newestAt: start });
+    await writer({ storeId: 'store', began: 1, newestAt: start });
     expect(readdirSync(home).sort()).toEqual([
       'other.mark.0123abcd',
       'state.db.mark',

@@ -28,16 +28,6 @@ export interface PoolOptions {
   readonly onReady?: () => void;
 }
 
-/** Calls to PostgreSQL that end in time, and fail as StoreUnavailable whatever went wrong. */
-export interface PostgresPool {
-  /** Does the work with a connection of its own, once more over another one if that is lost. Errors: StoreUnavailable. */
-  call<T>(work: Work<T>): Promise<T>;
-  /** The same for work that writes. Errors: WriteUncertain if it may be stored; StoreUnavailable. */
-  write<T>(work: Work<T>): Promise<T>;
-  /** Waits for the calls that are under way. */
-  close(): Promise<void>;
-}
-
 interface Waiting {
   readonly resolve: (connection: PostgresConnection) => void;
   readonly reject: (error: Error) => void;
@@ -58,7 +48,7 @@ const changed = new Set(['25006', '42P01', '3F000']);
  * comes while the server is away would wait for a connection of its own; and it cannot choose among hosts.)
  * Errors: an Error that names the server, and the remedy, after startTimeoutMs.
  */
-export async function openPool(options: PoolOptions): Promise<PostgresPool> {
+export async function openPool(options: PoolOptions) {
   const { address, size, timeoutMs } = options;
   const all = new Set<PostgresConnection>();
   /** The one that was used last is the last one, and is used next. */
@@ -179,6 +169,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     }
   }
 
+  /** Does the work with a connection of its own, once more over another one if that is lost. Errors: StoreUnavailable. */
   async function call<T>(work: Work<T>): Promise<T> {
     if (closed !== null) throw unavailable('it is closed');
     const ended = run(work);
@@ -207,7 +198,8 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
 
   return {
     call,
-    async write(work) {
+    /** The same for work that writes. Errors: WriteUncertain if it may be stored; StoreUnavailable. */
+    async write<T>(work: Work<T>): Promise<T> {
       let mayBeStored = false;
       try {
         return await call(async (connection) => {
@@ -223,7 +215,8 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
         throw mayBeStored && error instanceof StoreUnavailable ? new WriteUncertain(error.message) : error;
       }
     },
-    close() {
+    /** Waits for the calls that are under way. */
+    close(): Promise<void> {
       closed ??= (async () => {
         await Promise.allSettled(underWay);
         for (const connection of all) connection.end();

@@ -35,15 +35,6 @@ const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FRO
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
 
-export interface SessionOpener {
-  open(closing: AbortSignal): Promise<PostgresConnection>;
-  /**
-   * Ends the backends of lost connections, and resolves when they are gone: what they were doing is stored then, or never will be.
-   * Errors: those of PostgresConnection.query; an Error if one does not end.
-   */
-  endLeftBehind(connection: PostgresConnection): Promise<void>;
-}
-
 /**
  * Opens connections to the server that takes writes; each is checked again, for a failover may lead to another one, and is set
  * up for payments. A new one to a later primary is followed by the end of those to the earlier one.
@@ -52,13 +43,17 @@ export interface SessionOpener {
  * next connection ends those that this process left behind.
  * Errors of what it makes: ServerRefused; an Error if the server may be ready later.
  */
-export function createSessionOpener(options: SessionOptions): SessionOpener {
+export function createSessionOpener(options: SessionOptions) {
   const { address, timeoutMs } = options;
   const failsOver = address.hosts.length > 1;
   const leftBehind = new Set<Backend>();
   const open = new Map<PostgresConnection, number>();
   let latestTimeline = 0;
 
+  /**
+   * Ends the backends of lost connections, and resolves when they are gone: what they were doing is stored then, or never will be.
+   * Errors: those of PostgresConnection.query; an Error if one does not end.
+   */
   async function endLeftBehind(connection: PostgresConnection): Promise<void> {
     const others = [...leftBehind];
     if (others.length === 0) return;
@@ -93,7 +88,7 @@ export function createSessionOpener(options: SessionOptions): SessionOpener {
 
   return {
     endLeftBehind,
-    async open(closing) {
+    async open(closing: AbortSignal): Promise<PostgresConnection> {
       const { connection, timeline } = await findPrimary(address, latestTimeline, {
         timeoutMs,
         connectTimeoutMs,

@@ -293,7 +293,7 @@ async function writeMarks(mark: HighWaterMark, files: readonly string[]): Promis
   for (const file of files)
     await createMarkWriter(file, (reason) => {
       if (reason !== null) failures.push(`${file} (${reason})`);
-    }).write(mark);
+    })(mark);
   if (failures.length > 0)
     throw new Error(
       `The backup is in its place, but its mark could not be written to ${failures.join(', ')}.`,
