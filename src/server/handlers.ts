@@ -31,13 +31,11 @@ import { currentActivity, type OperationActivity } from './request-scope.ts';
 import {
   createAnswerSender,
   createResultSerializer,
-  headerPairs,
   negotiateMediaType,
   notAcceptable,
   type SendAnswer,
   type SendOptions,
   type SerializeResult,
-  sendResponse,
 } from './response.ts';
 import { createYogaHandler } from './yoga-handler.ts';
 
@@ -200,27 +198,8 @@ export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHand
     if (head !== null) return servePost(request, response, headers, head, activity);
     // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
     if (request.method === 'HEAD') request.method = 'GET';
-    const { method = '', url = '' } = request;
-    const { header } = fromNodeRequest(request);
-    const page = graphiql?.({ method, path: pathOf(url), header }) ?? null;
-    if (page !== null) return page.then((answer) => sendPage(answer, response, headers));
+    const page = graphiql?.(request, response, headers) ?? null;
+    if (page !== null) return page;
     return serveOthers(request, response, headers);
   };
 }
-
-/** The path of a request's target. */
-const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
-
-/** A page says for itself how long it may be kept, and what it may run. */
-const sendPage = (
-  page: Response,
-  response: ConnectionAwareResponse,
-  headers: readonly string[],
-): Promise<void> =>
-  sendResponse(
-    page,
-    response,
-    headerPairs(headers)
-      .filter(([name]) => !page.headers.has(name))
-      .flat(),
-  );

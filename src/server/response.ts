@@ -164,7 +164,7 @@ const shortest = 1024;
 
 export type Encoding = 'br' | 'gzip';
 
-const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = (() => {
+export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = (() => {
   const brotli = promisify(brotliCompress);
   const zip = promisify(gzip);
   // The highest quality, which is the default, takes a hundred times as long.
@@ -216,7 +216,8 @@ export const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): b
 const etagOf = (body: GraphQLHttpResponse['body']): string =>
   `W/"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
 
-const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+/** Whether a client has what this weak `ETag` names already. */
+export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch
     ?.split(',')
     .some((each) => each.trim() === '*' || each.trim().replace(/^(W\/)?/, 'W/') === etag) === true;
@@ -303,29 +304,15 @@ export function createAnswerSender({
 const without = (name: string, headers: readonly string[]) =>
   headers.filter((_text, at) => headers[at - (at % 2)] !== name);
 
-/** Headers about one connection are left to Node, which knows the connection. */
-const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+const pieceBytes = 64 * 1024;
 
-/**
- * Sends an answer of Fetch by node:http, at its client's pace, to its end or until the client leaves. `headers`, names
- * and values in turn, replace its own of the same name.
- * Errors: those of a body that fails while it is made; the connection is then broken.
- */
-export async function sendResponse(
-  answer: Response,
-  response: ServerResponse,
-  headers: readonly string[],
-): Promise<void> {
-  const { body: stream } = answer;
-  const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
-  for (const [name, value] of headerPairs([...own, ...headers])) response.setHeader(name, value);
-  response.writeHead(answer.status);
-  if (stream === null) response.end();
-  else await pipeline(stream, response).catch(unlessLeft);
-}
-
-/** A client that leaves is no failure. */
-function unlessLeft(error: unknown): void {
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-  throw error;
+/** Sends a long body in pieces, so that a client which does not read holds one of them, not all. */
+export async function sendPieces(body: Buffer, response: ServerResponse): Promise<void> {
+  const pieces = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, at) =>
+    body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
+  );
+  await pipeline(pieces, response).catch((error: NodeJS.ErrnoException) => {
+    // A client that leaves is no failure.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  });
 }

@@ -19,7 +19,6 @@ import {
   notAcceptable,
   type SendAnswer,
   type SerializeResult,
-  sendResponse,
 } from './response.ts';
 
 /** Yoga's context in addition to the request. */
@@ -44,7 +43,7 @@ export interface YogaHandlerOptions {
  * Errors: what nobody expects, where the answer may have begun.
  */
 export function createYogaHandler(options: YogaHandlerOptions) {
-  /** Rendered answers are sent as they are: in a Response they would be decoded and encoded once more. */
+  /** What is sent in the place of a Response, in which an answer would be decoded and encoded once more. */
   const rendered = new WeakMap<Response, GraphQLHttpResponse>();
   const yoga = createServer(options, rendered);
   return async (
@@ -55,8 +54,13 @@ export function createYogaHandler(options: YogaHandlerOptions) {
     // Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
     const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res, caller: null });
     const whole = rendered.get(answer);
-    if (whole === undefined) await sendResponse(answer, res, headers);
-    else await options.sendAnswer(req, res, whole, headers);
+    if (whole !== undefined) return void (await options.sendAnswer(req, res, whole, headers));
+    // Yoga's own answers are short.
+    const body = Buffer.from(await answer.arrayBuffer());
+    // The client may have left meanwhile, or its request has given way.
+    if (res.destroyed || res.headersSent) return;
+    for (const [name, value] of [...answer.headers, ...headerPairs(headers)]) res.setHeader(name, value);
+    res.writeHead(answer.status).end(body);
   };
 }
 
@@ -101,8 +105,7 @@ function useEngine(
   rendered: Rendered,
 ): Plugin<object, NodeContext> {
   const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
-    const { status, headers, body } = answer;
-    const response = new Response(body, { status, headers: headerPairs(headers) });
+    const response = new Response();
     rendered.set(response, answer);
     return response;
   };

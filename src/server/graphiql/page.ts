@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
-import type { IncomingRequest } from '../request.ts';
-import { type Assets, loadAssets } from './assets.ts';
+import { createHash, hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { compress, headerPairs, isKnown, negotiateEncoding, sendPieces } from '../response.ts';
 import { exampleOperations } from './example-operations.ts';
 
 export interface GraphiQLOptions {
@@ -18,7 +19,7 @@ const placeholders = {
 };
 
 /** The page runs only this server's files, and talks only to this server. GraphiQL's editors make their style sheets. */
-export const pagePolicy = [
+const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "worker-src 'self'",
@@ -40,11 +41,7 @@ function settingsOf({ headers, areTestHeaders = false }: GraphiQLOptions, explai
 }
 
 /** GraphiQL's page. `assets` is where its files are, relative to it: a proxy may have put a path in front of both. */
-export const renderPage = (
-  options: GraphiQLOptions,
-  explains: boolean,
-  assets: string,
-): string => `<!doctype html>
+const renderPage = (options: GraphiQLOptions, explains: boolean, assets: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -67,48 +64,126 @@ export const renderPage = (
 </html>
 `;
 
-/** Answers a browser's GET of GraphiQL's page, and of what it loads; null where something else is asked for. */
-export type GraphiQLHandler = (
-  request: Pick<IncomingRequest, 'header'> & { readonly method: string; readonly path: string },
-) => Promise<Response> | null;
+/** bankql's part of the page: a browser runs these files as they are. */
+const ownFiles = [
+  'main.js',
+  'fetcher.js',
+  'calls-panel.js',
+  'storage.js',
+  'page.css',
+  'favicon.svg',
+] as const;
+
+const types: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/**
+ * Yoga gives GraphiQL a plugin of its own, and GraphiQL has its history only if it is given no plugins: this gives it
+ * both. Only the bundle knows the history's name.
+ */
+export const historyDefault = /\b(\w+)===void 0\?\[([A-Za-z_$][\w$]*)\]:\1/;
+const withHistory = (bundle: string) => bundle.replace(historyDefault, '$1===void 0?[$2]:[$2,...$1]');
+
+/** Loads and hashes the files. They take 40 MB, and time: it is done once, when somebody asks for the page. */
+async function loadAssets() {
+  const bundle = await import('@graphql-yoga/render-graphiql/graphiql');
+  const own = await Promise.all(
+    ownFiles.map(
+      async (name) => [name, await readFile(new URL(`browser/${name}`, import.meta.url))] as const,
+    ),
+  );
+  const texts = {
+    'graphiql.js': withHistory(bundle.js),
+    'graphiql.css': bundle.css,
+    'editor.worker.js': bundle.editorWorkerService,
+    'json.worker.js': bundle.jsonWorker,
+    'graphql.worker.js': bundle.graphqlWorker,
+  };
+  const files = [...own, ...Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)] as const)];
+  const contents = createHash('sha256');
+  for (const [name, body] of files)
+    contents
+      .update(`${name} ${body.length}
+`)
+      .update(body);
+  return { hash: contents.digest('hex').slice(0, 16), files: new Map(files) };
+}
 
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
-/** `explains`: whether requests may ask for their calls. */
-export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolean): GraphiQLHandler {
-  let loading: Promise<Assets> | null = null;
+/**
+ * Answers a browser's GET of GraphiQL's page, and of what it loads; null where something else is asked for. `explains`:
+ * whether requests may ask for their calls. `common` are the headers of every answer: those of a page replace them, since
+ * it says for itself how long it may be kept, and what it may run.
+ */
+export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolean) {
+  let loading: ReturnType<typeof loadAssets> | null = null;
   const load = () => {
     loading ??= loadAssets();
     return loading;
   };
+  /** A file that was asked for is compressed once. */
+  const compressed = new Map<string, Promise<Buffer>>();
 
-  async function page(known: string): Promise<Response> {
-    const { hash } = await load();
-    const html = renderPage(options, explains, `graphql/graphiql-${hash}`);
-    const etag = `"${createHash('sha256').update(html).digest('base64url')}"`;
-    const headers = {
+  async function page({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { hash: version } = await load();
+    const html = renderPage(options, explains, `graphql/graphiql-${version}`);
+    const etag = `"${hash('sha256', html, 'base64url')}"`;
+    const isSame = isKnown(headers['if-none-match'], `W/${etag}`);
+    response.writeHead(isSame ? 304 : 200, {
       'Content-Type': 'text/html; charset=utf-8',
       'Cache-Control': 'no-cache',
       'Content-Security-Policy': pagePolicy,
       // The same address answers GraphQL.
       Vary: 'Accept',
       ETag: etag,
-    };
-    const isKnown = known.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
-    return isKnown ? new Response(null, { status: 304, headers }) : new Response(html, { headers });
+    });
+    response.end(isSame ? undefined : html);
   }
 
-  async function asset(hash: string, name: string, accepted: string): Promise<Response> {
-    const assets = await load();
-    const found = hash === assets.hash ? assets.response(name, accepted) : null;
-    return found ?? new Response('There is no such file; reload the page.', { status: 404 });
+  async function asset(
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    version: string,
+    name: string,
+  ) {
+    const { hash: current, files } = await load();
+    const file = version === current ? files.get(name) : undefined;
+    if (file === undefined) {
+      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
+      return void response.end('There is no such file; reload the page.');
+    }
+    const encoding = negotiateEncoding(headers['accept-encoding']);
+    const key = `${encoding} ${name}`;
+    const made =
+      compressed.get(key) ?? (encoding === null ? Promise.resolve(file) : compress[encoding](file));
+    compressed.set(key, made);
+    const body = await made;
+    response.writeHead(200, {
+      'Content-Type': types[name.split('.').at(-1) ?? ''],
+      'Content-Length': body.length,
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      Vary: 'Accept-Encoding',
+      ...(encoding === null ? {} : { 'Content-Encoding': encoding }),
+    });
+    await sendPieces(body, response);
   }
 
-  return ({ method, path, header }) => {
+  return (
+    request: IncomingMessage,
+    response: ServerResponse,
+    common: readonly string[],
+  ): Promise<void> | null => {
+    const { method, url = '', headers } = request;
     if (method !== 'GET') return null;
-    const [, hash, name] = assetPath.exec(path) ?? [];
-    if (hash !== undefined && name !== undefined) return asset(hash, name, header('accept-encoding').join());
-    if (path !== '/graphql' || !header('accept').join().includes('text/html')) return null;
-    return page(header('if-none-match').join());
+    const [path = ''] = url.split('?', 1);
+    const [, version, name] = assetPath.exec(path) ?? [];
+    const isAsset = version !== undefined && name !== undefined;
+    if (!isAsset && (path !== '/graphql' || headers.accept?.includes('text/html') !== true)) return null;
+    for (const [header, value] of headerPairs(common)) response.setHeader(header, value);
+    return isAsset ? asset(request, response, version, name) : page(request, response);
   };
 }
