@@ -23,27 +23,16 @@ const table = {
   builtAnswers: uses.values.heap,
 } as const;
 
-/** What each thing may take, in bytes, and how many requests may be under way. */
-export type MemoryBounds = Readonly<Record<keyof typeof table | 'requests', number>>;
-
-const megabyte = 1024 * 1024;
-/** The bounds for a heap of at most so many bytes. */
-export function memoryBoundsOf(heapBytes: number): MemoryBounds {
-  const bytesOf = ({ part, mostMegabytes }: (typeof table)[keyof typeof table]) =>
-    Math.floor(Math.min(part * heapBytes, mostMegabytes * megabyte));
-  return {
-    documents: bytesOf(table.documents),
-    publicAnswers: bytesOf(table.publicAnswers),
-    privateAnswers: bytesOf(table.privateAnswers),
-    parsedAnswers: bytesOf(table.parsedAnswers),
-    automaticTexts: bytesOf(table.automaticTexts),
-    unwrittenLines: bytesOf(table.unwrittenLines),
-    unreadAnswers: bytesOf(table.unreadAnswers),
-    arrivingRequests: bytesOf(table.arrivingRequests),
-    builtAnswers: bytesOf(table.builtAnswers),
-    requests: heapTotal('requests', heapBytes),
-  };
-}
+/** What each thing may take, in bytes, and how many requests may be under way, for a heap of at most so many bytes. */
+export const memoryBoundsOf = (heapBytes: number) => ({
+  ...(Object.fromEntries(
+    Object.entries(table).map(([name, { part, mostMegabytes }]) => [
+      name,
+      Math.floor(Math.min(part * heapBytes, mostMegabytes * 1024 * 1024)),
+    ]),
+  ) as Record<keyof typeof table, number>),
+  requests: heapTotal('requests', heapBytes),
+});
 
 /** The bounds of this process. */
 export const memoryBounds = memoryBoundsOf(getHeapStatistics().heap_size_limit);

@@ -10,7 +10,7 @@ export interface Contradiction extends ConfigProblem {
   readonly involved: readonly VariableName[];
 }
 
-type Rule = (values: Values) => Contradiction | readonly Contradiction[] | null;
+type Rule = (values: Values) => Contradiction | readonly Contradiction[] | false | undefined;
 
 const problem = (
   variable: VariableName,
@@ -23,142 +23,150 @@ const problem = (
 const rules: readonly Rule[] = [
   ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
     const both = done.find((word) => rejected.some((other) => normalized(other) === normalized(word)));
-    return both === undefined
-      ? null
-      : problem('BANK_PAYMENT_DONE', both, 'BANK_PAYMENT_REJECTED_WORDS has this word too.', [
-          'BANK_PAYMENT_REJECTED_WORDS',
-        ]);
+    const remedy = 'BANK_PAYMENT_REJECTED_WORDS has this word too.';
+    return both !== undefined && problem('BANK_PAYMENT_DONE', both, remedy, ['BANK_PAYMENT_REJECTED_WORDS']);
   },
 
   ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
-    BANK_BASE_URL === undefined && NODE_ENV === 'production' && !SANDBOX
-      ? problem(
-          'BANK_BASE_URL',
-          undefined,
-          "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
-          ['SANDBOX'],
-        )
-      : null,
+    BANK_BASE_URL === undefined &&
+    NODE_ENV === 'production' &&
+    !SANDBOX &&
+    problem(
+      'BANK_BASE_URL',
+      undefined,
+      "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
+      ['SANDBOX'],
+    ),
 
-  ({ NODE_ENV }) =>
-    NODE_ENV === undefined || ['production', 'development', 'test'].includes(NODE_ENV)
-      ? null
-      : problem(
-          'NODE_ENV',
-          NODE_ENV,
-          'give production, development or test: only production keeps the sandbox bank from starting.',
-        ),
+  ({ NODE_ENV = 'test' }) =>
+    !['production', 'development', 'test'].includes(NODE_ENV) &&
+    problem(
+      'NODE_ENV',
+      NODE_ENV,
+      'give production, development or test: only production keeps the sandbox bank from starting.',
+    ),
 
   ({ PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) =>
-    PORT !== 0 && PORT === METRICS_PORT && HOST === METRICS_HOST
-      ? problem('METRICS_PORT', METRICS_PORT, 'give another port than PORT, or another METRICS_HOST.', [
-          'PORT',
-          'HOST',
-        ])
-      : null,
+    PORT !== 0 &&
+    PORT === METRICS_PORT &&
+    HOST === METRICS_HOST &&
+    problem('METRICS_PORT', METRICS_PORT, 'give another port than PORT, or another METRICS_HOST.', [
+      'PORT',
+      'HOST',
+    ]),
 
   ({ METRICS_HOST, METRICS_PORT }) =>
-    METRICS_HOST !== undefined && METRICS_PORT === undefined
-      ? problem(
-          'METRICS_HOST',
-          METRICS_HOST,
-          'it needs METRICS_PORT: without a port no metrics are served.',
-          ['METRICS_PORT'],
-        )
-      : null,
+    METRICS_HOST !== undefined &&
+    METRICS_PORT === undefined &&
+    problem('METRICS_HOST', METRICS_HOST, 'it needs METRICS_PORT: without a port no metrics are served.', [
+      'METRICS_PORT',
+    ]),
 
-  ({ BANK_BASE_URL, BANK_ALLOW_HTTP }) => {
-    const url = BANK_BASE_URL === undefined ? null : URL.parse(BANK_BASE_URL);
-    if (url?.protocol !== 'http:' || isLoopback(url.hostname) || BANK_ALLOW_HTTP) return null;
+  ({ BANK_BASE_URL = '', BANK_ALLOW_HTTP }) => {
+    const url = URL.parse(BANK_BASE_URL);
     const remedy = 'use https, or accept plain http with BANK_ALLOW_HTTP=1.';
-    return problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
+    const isOpen = url?.protocol === 'http:' && !isLoopback(url.hostname) && !BANK_ALLOW_HTTP;
+    return isOpen && problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
   },
 
-  ({ BANK_TLS_CERT, BANK_TLS_KEY }) => {
-    if ((BANK_TLS_CERT === undefined) === (BANK_TLS_KEY === undefined)) return null;
-    return BANK_TLS_KEY === undefined
-      ? problem('BANK_TLS_KEY', undefined, 'BANK_TLS_CERT needs the private key of its certificate.', [
-          'BANK_TLS_CERT',
-        ])
-      : problem('BANK_TLS_CERT', undefined, 'BANK_TLS_KEY needs the certificate that it belongs to.', [
-          'BANK_TLS_KEY',
-        ]);
-  },
+  ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
+    BANK_TLS_CERT !== undefined &&
+    BANK_TLS_KEY === undefined &&
+    problem('BANK_TLS_KEY', undefined, 'BANK_TLS_CERT needs the private key of its certificate.', [
+      'BANK_TLS_CERT',
+    ]),
+
+  ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
+    BANK_TLS_KEY !== undefined &&
+    BANK_TLS_CERT === undefined &&
+    problem('BANK_TLS_CERT', undefined, 'BANK_TLS_KEY needs the certificate that it belongs to.', [
+      'BANK_TLS_KEY',
+    ]),
 
   (values) => {
-    if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return null;
+    if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return;
     const useless = (['BANK_TLS_CERT', 'BANK_TLS_CA'] as const).find((name) => values[name] !== undefined);
-    return useless === undefined
-      ? null
-      : problem(useless, values[useless], 'it needs a BANK_BASE_URL that is https.', ['BANK_BASE_URL']);
+    const remedy = 'it needs a BANK_BASE_URL that is https.';
+    return useless && problem(useless, values[useless], remedy, ['BANK_BASE_URL']);
   },
 
-  ({ BANK_CONNECT_TIMEOUT_MS: connect, BANK_TIMEOUT_MS: call }) =>
-    connect > call
-      ? problem('BANK_CONNECT_TIMEOUT_MS', connect, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [
-          'BANK_TIMEOUT_MS',
-        ])
-      : null,
-
-  ({ BANK_SLOW_CALL_MS: slow, BANK_TIMEOUT_MS: call }) =>
-    slow !== undefined && slow > call
-      ? problem('BANK_SLOW_CALL_MS', slow, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [
-          'BANK_TIMEOUT_MS',
-        ])
-      : null,
+  ({ BANK_TIMEOUT_MS: call, ...values }) =>
+    (['BANK_CONNECT_TIMEOUT_MS', 'BANK_SLOW_CALL_MS'] as const)
+      .filter((name) => (values[name] ?? 0) > call)
+      .map((name) =>
+        problem(name, values[name], `it has to be at most BANK_TIMEOUT_MS (${call}).`, ['BANK_TIMEOUT_MS']),
+      ),
 
   ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
-    all < Math.max(call, payment)
-      ? problem(
-          'OPERATION_TIMEOUT_MS',
-          all,
-          `it has to be at least BANK_TIMEOUT_MS (${call}) and BANK_TRANSFER_TIMEOUT_MS (${payment}).`,
-          ['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'],
-        )
-      : null,
+    all < Math.max(call, payment) &&
+    problem(
+      'OPERATION_TIMEOUT_MS',
+      all,
+      `it has to be at least BANK_TIMEOUT_MS (${call}) and BANK_TRANSFER_TIMEOUT_MS (${payment}).`,
+      ['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'],
+    ),
 
   ({ PERSISTED_ONLY, PERSISTED_DOCUMENTS }) =>
-    PERSISTED_ONLY && PERSISTED_DOCUMENTS === undefined
-      ? problem('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.')
-      : null,
+    PERSISTED_ONLY &&
+    PERSISTED_DOCUMENTS === undefined &&
+    problem('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.'),
 
   ({ APQ, PERSISTED_ONLY }) =>
-    APQ && PERSISTED_ONLY
-      ? problem('APQ', 'on', 'leave it out: with PERSISTED_ONLY no request adds a document.', [
-          'PERSISTED_ONLY',
-        ])
-      : null,
+    APQ &&
+    PERSISTED_ONLY &&
+    problem('APQ', 'on', 'leave it out: with PERSISTED_ONLY no request adds a document.', ['PERSISTED_ONLY']),
 
   // A caller that may name any Auth-ID could be anyone: with the operator's key somebody has to vouch for it.
   ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
-    BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined
-      ? problem(
-          'IDENTITY',
-          undefined,
-          `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, a caller could claim any Auth-ID: set IDENTITY=jwt if tokens identify callers, or IDENTITY=headers if a trusted proxy sets the auth headers.`,
-        )
-      : null,
+    BANK_SUBSCRIPTION_KEY !== undefined &&
+    !isLoopback(HOST) &&
+    IDENTITY === undefined &&
+    problem(
+      'IDENTITY',
+      undefined,
+      `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, a caller could claim any Auth-ID: set IDENTITY=jwt if tokens identify callers, or IDENTITY=headers if a trusted proxy sets the auth headers.`,
+    ),
 
   ({ BANK_TRACEPARENT, OTEL_EXPORTER_OTLP_ENDPOINT }) =>
-    BANK_TRACEPARENT && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-      ? problem('BANK_TRACEPARENT', 'on', 'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.')
-      : null,
-
-  (values) => (values.IDENTITY === 'jwt' ? missingForTokens(values) : uselessWithoutTokens(values)),
-
-  (values) => (values.IDENTITY === 'jwt' ? null : claimsWithoutTokens(values)),
-
-  (values) => (values.WORKERS === 1 ? null : notSharedByWorkers(values)),
+    BANK_TRACEPARENT &&
+    OTEL_EXPORTER_OTLP_ENDPOINT === undefined &&
+    problem('BANK_TRACEPARENT', 'on', 'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.'),
 
   (values) =>
-    stateUrlOf(values) === null
-      ? problem(
-          'STATE_URL',
-          undefined,
-          'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
-          ['BANK_BASE_URL'],
-        )
-      : null,
+    values.IDENTITY === 'jwt'
+      ? missingForTokens(values)
+      : [...uselessWithoutTokens(values), ...claimsWithoutTokens(values)],
+
+  // What each of several processes would have for itself.
+  ({ WORKERS, BANK_BASE_URL }) =>
+    WORKERS > 1 &&
+    BANK_BASE_URL === undefined &&
+    problem(
+      'WORKERS',
+      WORKERS,
+      'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves only a sandbox bank).',
+      ['BANK_BASE_URL'],
+    ),
+
+  (values) =>
+    values.WORKERS > 1 &&
+    values.BANK_BASE_URL !== undefined &&
+    stateUrlOf(values) === 'memory:' &&
+    problem(
+      'WORKERS',
+      values.WORKERS,
+      'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
+      ['STATE_URL'],
+    ),
+
+  (values) =>
+    stateUrlOf(values) === null &&
+    problem(
+      'STATE_URL',
+      undefined,
+      'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
+      ['BANK_BASE_URL'],
+    ),
 ];
 
 /** The variables that IDENTITY=jwt requires, and their meanings. */
@@ -200,25 +208,6 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
     return [problem(name, template.text, remedy, ['IDENTITY'])];
   });
 
-/** What each of several processes would have for itself. */
-function notSharedByWorkers(values: Values): Contradiction | null {
-  const { WORKERS, BANK_BASE_URL } = values;
-  const refuse = (remedy: string, involved: readonly VariableName[]) =>
-    problem('WORKERS', WORKERS, remedy, involved);
-  if (BANK_BASE_URL === undefined)
-    return refuse(
-      'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves only a sandbox bank).',
-      ['BANK_BASE_URL'],
-    );
-  const stateUrl = stateUrlOf(values) ?? '';
-  if (stateUrl === 'memory:')
-    return refuse(
-      'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
-      ['STATE_URL'],
-    );
-  return null;
-}
-
 /** Where payments are kept; null where the operator has to say it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
@@ -228,4 +217,4 @@ export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null 
 
 /** What the values demand of each other and do not have. */
 export const contradictions = (values: Values): Contradiction[] =>
-  rules.flatMap((rule) => rule(values) ?? []);
+  rules.flatMap((rule) => rule(values) || []);
