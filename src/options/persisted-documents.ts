@@ -49,54 +49,54 @@ export function createDocumentSource(
       }
       const text = persisted?.documents.texts.get(plainId(id));
       if (text !== undefined) return text;
-      if (hash !== null && !isOnly) return automaticText(hash, automatic);
+      if (hash !== null && !isOnly) {
+        if (automatic === null) throw missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+        const sent = automatic.get(hash);
+        if (sent === undefined) throw missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+        return sent;
+      }
       if (persisted === null) return query;
       throw required('No document of the manifest has this id.');
     },
+    /** Keeps a text that was sent with its hash: one that is refused takes no room. Errors: BAD_USER_INPUT for another hash. */
     noteChecked(query, extensions) {
-      if (automatic !== null) keepAutomaticText({ query, extensions }, automatic);
+      const sent = automatic === null ? null : sha256HashOf({ extensions });
+      if (automatic === null || sent === null || automatic.get(sent) === query) return;
+      if (hash('sha256', query) !== sent)
+        throw new RequestError(
+          'BAD_USER_INPUT',
+          'extensions.persistedQuery.sha256Hash is not the SHA-256 of the query, in lower-case hexadecimal.',
+        );
+      automatic.set(sent, query);
     },
   };
 }
 
 const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
 
-/** Texts that clients sent with their hashes: Apollo's and urql's links then send only the hash. */
-export interface AutomaticPersistedQueries {
-  /** Null if the hash is unknown. */
-  get(sha256Hash: string): string | null;
-  set(sha256Hash: string, text: string): void;
-}
-
 const maxEntries = 10_000;
 /** The approximate memory of an entry besides its text. */
 const entryBytes = 300;
 
-interface AutomaticPersistedQueriesOptions {
-  /** 10,000 where left out. */
-  readonly entries?: number;
-  /** What the texts may take in memory, in bytes. */
-  readonly bytes: number;
-}
-
 /**
- * The least recently used text is evicted first: its client sends it once more. Texts are shared by all callers, and
- * can be found only by their hashes.
+ * Texts that clients sent, by their hashes: Apollo's and urql's links then send only the hash. The least recently used
+ * text is evicted first: its client sends it once more. Texts are shared by all callers, and can be found only by their
+ * hashes. `bytes`: what they may take in memory.
  */
-export function createAutomaticPersistedQueries({
+export const createAutomaticPersistedQueries = ({
   entries = maxEntries,
   bytes,
-}: AutomaticPersistedQueriesOptions): AutomaticPersistedQueries {
-  const texts = new LRUCache<string, string>({
+}: {
+  entries?: number;
+  bytes: number;
+}) =>
+  new LRUCache<string, string>({
     max: entries,
     maxSize: bytes,
     sizeCalculation: (text) => 2 * text.length + entryBytes,
   });
-  return {
-    get: (sha256Hash) => texts.get(sha256Hash) ?? null,
-    set: (sha256Hash, text) => void texts.set(sha256Hash, text),
-  };
-}
+
+export type AutomaticPersistedQueries = ReturnType<typeof createAutomaticPersistedQueries>;
 
 /** `extensions.persistedQuery.sha256Hash`; null if a request has none. */
 function sha256HashOf({ extensions }: Pick<Params, 'extensions'>): string | null {
@@ -109,35 +109,6 @@ function sha256HashOf({ extensions }: Pick<Params, 'extensions'>): string | null
 /** Links of Apollo and urql recognise these messages, with a status of success, and then send the text. */
 const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
   new RequestError(code, message, { http: { status: 200 } });
-
-/**
- * The text that a request asks for by only its hash. `queries`: null if none are kept.
- * Errors: PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED.
- */
-function automaticText(sha256Hash: string, queries: AutomaticPersistedQueries | null): string {
-  if (queries === null) throw missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
-  const text = queries.get(sha256Hash);
-  if (text === null) throw missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
-  return text;
-}
-
-/**
- * Keeps a text that was sent with its hash. To be called after the text was checked: one that is refused takes no room.
- * Errors: BAD_USER_INPUT if the hash is not the text's.
- */
-function keepAutomaticText(
-  { query, extensions }: { readonly query: string; readonly extensions: Params['extensions'] },
-  queries: AutomaticPersistedQueries,
-): void {
-  const sha256Hash = sha256HashOf({ extensions });
-  if (sha256Hash === null || queries.get(sha256Hash) === query) return;
-  if (hash('sha256', query) !== sha256Hash)
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      'extensions.persistedQuery.sha256Hash is not the SHA-256 of the query, in lower-case hexadecimal.',
-    );
-  queries.set(sha256Hash, query);
-}
 
 /** The documents that can be requested by id. */
 export interface PersistedDocuments {

@@ -94,7 +94,7 @@ test.each([
   start(automatic);
   const refused = await post({ query: text, extensions: hashed(sha256(text)) });
   expect([refused.status, refused.body.errors[0].extensions.code]).toEqual([400, expect.any(String)]);
-  expect(automatic.get(sha256(text))).toBeNull();
+  expect(automatic.get(sha256(text))).toBeUndefined();
   expect(bank.calls).toEqual([]);
 });
 
@@ -144,10 +144,10 @@ test('what is kept is bounded by entries and by bytes; the least recently used g
   few.set('b', 'text b');
   few.get('a');
   few.set('c', 'text c');
-  expect(['a', 'b', 'c'].map((hash) => few.get(hash))).toEqual(['text a', null, 'text c']);
+  expect(['a', 'b', 'c'].map((hash) => few.get(hash))).toEqual(['text a', undefined, 'text c']);
   const small = createAutomaticPersistedQueries({ entries: 100, bytes: 10_000 });
   for (const hash of ['a', 'b', 'c']) small.set(hash, 'x'.repeat(2000));
-  expect(['a', 'b', 'c'].map((hash) => small.get(hash) === null)).toEqual([true, false, false]);
+  expect(['a', 'b', 'c'].map((hash) => small.get(hash) === undefined)).toEqual([true, false, false]);
   small.set('long', 'x'.repeat(10_000));
-  expect(small.get('long')).toBeNull();
+  expect(small.get('long')).toBeUndefined();
 });
