@@ -3,10 +3,11 @@ import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
+import type { ReadContext } from './context.ts';
+import { fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { bodyOf, fieldsOf, inputType } from './fields.ts';
 import { restId } from './global-id.ts';
-import { nodeTypeOf } from './node.ts';
+import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
 import { findCounterparty, loadOtherAccounts } from './other-account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
@@ -26,7 +27,6 @@ AccountRefObject.implement({
   fields: (t) => ({
     ...fieldsOf(t, accountRef.fields, ({ named }) => named),
     account: t.field({
-      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
@@ -35,21 +35,11 @@ AccountRefObject.implement({
           description: "The view for reading the account. The default is the record's view.",
         }),
       },
-      extensions: fieldExtensions({
-        estimate: (parent: NamedAccount, args: { viewId?: string | null }, context: EstimateContext) => {
-          const ids = accountOf(parent, args.viewId);
-          return ids === null ? null : nodeTypeOf('Account').estimate(ids, context);
-        },
-        estimateUnknown: (_parent: object, args: { viewId?: string | null }, context, unknownId) =>
-          nodeTypeOf('Account').estimate(
-            { bankId: unknownId(), accountId: unknownId(), viewId: args.viewId ?? context.defaults.viewId },
-            context,
-          ),
-      }),
-      resolve: (parent, args, context, info) => {
-        const ids = accountOf(parent, args.viewId);
-        return ids === null ? null : nodeTypeOf('Account').load(ids, context, info);
-      },
+      ...nodeFromRecord('Account', accountIn, (_parent, unknownId, { viewId }, { defaults }) => ({
+        bankId: unknownId(),
+        accountId: unknownId(),
+        viewId: viewId ?? defaults.viewId,
+      })),
     }),
     counterparty: t.field({
       type: nodeTypeOf('OtherAccount').object,
@@ -57,10 +47,8 @@ AccountRefObject.implement({
       description:
         'The payee as a counterparty of the paying account, found by its id, IBAN or number. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
       extensions: fieldExtensions({
-        estimate: ({ payer }: NamedAccount, _args: object, context: EstimateContext) => {
-          if (payer !== undefined) startPrefetch(() => loadOtherAccounts(payer, {}, context));
-          return null;
-        },
+        prefetch: ({ payer }: NamedAccount, _args: object, context: ReadContext) =>
+          payer && loadOtherAccounts(payer, {}, context),
         estimateUnknown: ({ named, payer }: Partial<NamedAccount>, _args: object, context, unknownId) => {
           if (payer === undefined && named !== undefined) return null;
           const { viewId } = context.defaults;
@@ -79,7 +67,7 @@ AccountRefObject.implement({
   }),
 });
 
-function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string | null | undefined) {
+function accountIn({ named, bankId, viewId }: NamedAccount, { viewId: otherViewId }: ViewArgument) {
   const accountId = unwrap(named.account_id);
   if (!accountId) return null;
   return {

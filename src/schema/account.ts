@@ -13,6 +13,7 @@ import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
 import { findListItem, originOf } from './list-item.ts';
 import {
+  accountOf,
   defineNodeType,
   type NodeRef,
   nodeFromIds,
@@ -310,11 +311,7 @@ putMutation(written, {
   node: (ids) => ids,
   written: () => ({
     description: 'The account, read again through the view. REST: getAccountsScope.',
-    ...nodeFromIds('Account', ({ node: { bankId, accountId, viewId } }: PutResult<ViewIds>) => ({
-      bankId,
-      accountId,
-      viewId,
-    })),
+    ...nodeFromIds('Account', ({ node }: PutResult<ViewIds>) => accountOf(node)),
   }),
 });
 

@@ -143,7 +143,8 @@ export function estimateCalls({
     return {
       needsRecord: selected.some(({ field }) => fieldExtensionsOf(field).answeredByIds !== true),
       fields: selected.flatMap((step) => {
-        if (fieldExtensionsOf(step.field).estimate === undefined && !followsRecords) return [];
+        const { estimate, prefetch } = fieldExtensionsOf(step.field);
+        if (estimate === undefined && prefetch === undefined && !followsRecords) return [];
         return nullOnError(() => [{ ...step, args: argumentsOf(step, selection) }]) ?? [];
       }),
       walked: new Set(),
@@ -167,7 +168,11 @@ export function estimateCalls({
   };
 
   const leadsOf = (step: Steps['fields'][number], parent: object): readonly Lead[] => {
-    const { estimate } = fieldExtensionsOf(step.field);
+    const { estimate, prefetch } = fieldExtensionsOf(step.field);
+    if (estimate === undefined && prefetch !== undefined) {
+      const info = { schema, fragments, variableValues, fieldNodes: step.nodes };
+      startPrefetch(() => prefetch(parent as never, step.args as never, context as never, info));
+    }
     const known = nullOnError(() => estimate?.(parent as never, step.args as never, context)) ?? [];
     const leads = [known].flat();
     if (leads.length > 0 || !followsRecords) return leads;

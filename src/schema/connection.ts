@@ -4,6 +4,7 @@ import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import {
   type EstimateContext,
+  fieldExtensions,
   type KnownObject,
   orError,
   startPrefetch,
@@ -11,7 +12,6 @@ import {
 } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
-import { answeredByIdsWithPrefetch } from './node.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
@@ -207,11 +207,6 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     checkPage(args);
     return load(parent, args, context);
   };
-  const estimate = (parent: Parent, args: Args & PageArguments, context: EstimateContext) => {
-    startPrefetch(() => prefetch(parent, args, context));
-    // Fields of the entries do not count: the list may be empty.
-    return null;
-  };
   const estimateUnknown = (
     parent: Parent,
     args: Args,
@@ -224,7 +219,11 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     const entry = toNode(planned, record, 0, args, context as unknown as Context, []);
     return { parent: { [pageEntry]: { ...entry, record: undefined } } };
   };
-  return { resolve, extensions: orError(answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown)) };
+  // Plans do not count fields of the entries: the list may be empty.
+  return {
+    resolve,
+    extensions: orError(fieldExtensions({ answeredByIds: true, prefetch, estimateUnknown })),
+  };
 }
 
 /** The name of an entry in its list; null if it has no name. */

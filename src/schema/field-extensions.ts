@@ -1,14 +1,14 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Operation, PathIds } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
-import type { Context, ReadContext } from './context.ts';
+import type { ReadContext } from './context.ts';
 
 /** What a field declares in its GraphQL extensions, for links (node.ts) and for plans (call-estimate.ts). */
 export interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;
-  /** Starts the reads of the field early, if the parent's ids are all that they need. */
-  readonly prefetch?: (parent: never, args: never, context: Context, info: Selection) => unknown;
+  /** Starts the reads of the field early, if the parent's ids are all that they need; in plans too, without `estimate`. */
+  readonly prefetch?: (parent: never, args: never, context: never, info: Selection) => unknown;
   /**
    * Tells a plan which calls the field makes, as far as its arguments and what is known about its parent determine
    * them, and returns the objects that it leads to. A field without it counts as one that makes no calls and leads

@@ -10,9 +10,9 @@ import {
   pageEntry,
 } from './connection.ts';
 import type { Context, ReadContext } from './context.ts';
-import { orError, startPrefetch } from './field-extensions.ts';
+import { fieldExtensions, orError } from './field-extensions.ts';
 import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
-import { answeredByIdsWithPrefetch, nodeFromRecord, nodesFromRecord } from './node.ts';
+import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import { loadRequests, startOf, transactionIdsOf } from './transaction-request.ts';
@@ -151,24 +151,19 @@ export const knownTransactions = {
     before: t.string({ description: 'Only entries before this cursor.' }),
   })),
   extensions: orError(
-    answeredByIdsWithPrefetch(
-      readRequests,
-      (account: ViewIds, args: PageArguments, context) => {
-        startPrefetch(() => readRequests(account, args, context));
-        return null;
-      },
-      ({ bankId, accountId, viewId }: ViewIds) => ({
-        parent: { bankId, accountId, viewId, [pageEntry]: {} },
-      }),
-    ),
+    fieldExtensions({
+      answeredByIds: true,
+      prefetch: readRequests,
+      estimateUnknown: (account: ViewIds) => ({ parent: { ...accountOf(account), [pageEntry]: {} } }),
+    }),
   ),
   resolve: async (
-    { bankId, accountId, viewId }: ViewIds,
+    ids: ViewIds,
     { since, ...args }: KnownTransactionArguments,
     context: Context,
   ): Promise<KnownTransactions> => {
     const page = checkPage(args);
-    const account = { bankId, accountId, viewId };
+    const account = accountOf(ids);
     const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
     const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
       collect(requests, paid, since ?? undefined),

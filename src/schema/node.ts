@@ -109,19 +109,6 @@ export const listItemId = <Ids extends object, Item extends { readonly id?: stri
   },
 });
 
-/** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `estimate` request. */
-export const answeredByIdsWithPrefetch = <Parent, Args>(
-  prefetch: Resolve<Parent, Args, unknown>,
-  estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,
-  estimateUnknown?: FieldExtensions['estimateUnknown'],
-) =>
-  fieldExtensions({
-    answeredByIds: true,
-    prefetch,
-    estimate,
-    ...(estimateUnknown === undefined ? {} : { estimateUnknown }),
-  });
-
 /** How a node type is named, linked to and read. */
 interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
   /** The GraphQL type's name. */
@@ -219,7 +206,9 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       for (const { prefetch, selected } of prefetches) {
         if (!context.session.canPrefetch) break;
         const below = subselectionOf(selected, info);
-        startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
+        startPrefetch(() =>
+          prefetch(ids as never, argumentsOf(selected, info) as never, context as never, below),
+        );
       }
       return reading.then((record) =>
         idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record),
@@ -293,7 +282,7 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
   return {
     type: nodeType.object,
     resolve,
-    extensions: orError(answeredByIdsWithPrefetch(resolve, estimate)),
+    extensions: orError(fieldExtensions({ answeredByIds: true, prefetch: resolve, estimate })),
   };
 }
 
@@ -336,25 +325,39 @@ function reportingLimitOnce() {
 }
 
 /** A field that leads from a parent's record to another object, or to null if the record names none. */
-export function nodeFromRecord<Name extends NodeName, Parent>(
+export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
   name: Name,
   /** The ids, with the record if the parent's record contains it. */
-  ids: (parent: Parent) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
-  /** The ids that are known without the record; left out if `ids` needs only the record. */
-  unknownIds?: (parent: Parent, unknownId: () => string) => IdsOf<Name>,
+  ids: (
+    parent: Parent,
+    args: Args,
+    context: ReadContext,
+  ) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
+  /** The ids as far as they are known without the record; left out if `ids` needs only the record. */
+  unknownIds: (
+    parent: Parent,
+    unknownId: () => string,
+    args: Args,
+    context: ReadContext,
+  ) => IdsOf<Name> | null = (parent, _unknownId, args, context) => ids(parent, args, context),
 ) {
   const nodeType = nodeTypeOf(name);
-  const resolve: Resolve<Parent, object, Nodes[Name] | null> = (parent, _args, context, info) => {
-    const named = ids(parent);
+  const resolve: Resolve<Parent, Args, Nodes[Name] | null> = (parent, args, context, info) => {
+    const named = ids(parent, args, context);
     if (named === null || named.record !== undefined) return named as Nodes[Name] | null;
     return nodeType.load(named, context, info) as Nodes[Name];
   };
-  const estimateUnknown: FieldExtensions['estimateUnknown'] = (parent: object, _args, context, unknownId) => {
-    const read = { ...parent, record: unknownRecord(unknownId) } as Parent;
-    const named = unknownIds === undefined ? ids(read) : unknownIds(read, unknownId);
-    return named === null ? null : nodeType.estimate(named, context);
-  };
-  return { type: nodeType.object, resolve, extensions: fieldExtensions({ estimateUnknown }) };
+  const known = (named: IdsOf<Name> | null, context: EstimateContext) =>
+    named === null ? null : nodeType.estimate(named, context);
+  // Fails for a parent whose record is not read.
+  const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
+    known(ids(parent, args, context), context);
+  const estimateUnknown = (parent: object, args: Args, context: EstimateContext, unknownId: () => string) =>
+    known(
+      unknownIds({ ...parent, record: unknownRecord(unknownId) } as Parent, unknownId, args, context),
+      context,
+    );
+  return { type: nodeType.object, resolve, extensions: fieldExtensions({ estimate, estimateUnknown }) };
 }
 
 /**
@@ -392,6 +395,9 @@ export const viewKey = [z.string(), z.string(), z.string()] as const;
 export interface ViewArgument {
   readonly viewId?: string | null | undefined;
 }
+
+/** The account of a record that is seen through it. */
+export const accountOf = ({ bankId, accountId, viewId }: ViewIds): ViewIds => ({ bankId, accountId, viewId });
 
 /** Errors: BAD_USER_INPUT if one of them is not a valid id. */
 export const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({

@@ -14,7 +14,6 @@ import { findById } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { mapOptional, omitNullish, recordFields } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import {
@@ -28,11 +27,12 @@ import {
 } from './list-item.ts';
 import { filterInSteps } from './list-work.ts';
 import {
+  accountOf,
   defineNodeType,
   listItemId,
   type NodeRef,
   nodeFromIds,
-  nodeTypeOf,
+  nodeFromRecord,
   pathFields,
   recordOf,
   type ViewArgument,
@@ -115,14 +115,14 @@ function isFoundBy(entry: OtherAccount, search: string): boolean {
 
 /** An entry of that list. */
 export const toOtherAccountNode = (
-  { bankId, accountId, viewId }: ViewIds,
+  account: ViewIds,
   record: OtherAccount,
   position: number,
   filter: OtherAccountFilterInput,
   list: readonly OtherAccount[],
 ): OtherAccountNode => {
   const { id, index } = identify(record, position, list);
-  return { bankId, accountId, viewId, otherAccountId: id, query: queryOf(filter), index, record };
+  return { ...accountOf(account), otherAccountId: id, query: queryOf(filter), index, record };
 };
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
@@ -246,14 +246,9 @@ OtherAccountObject.implement({
     account: t.field({
       nullable: true,
       description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: OtherAccountNode) => ({
-        bankId,
-        accountId,
-        viewId,
-      })),
+      ...nodeFromIds('Account', accountOf),
     }),
     linkedAccount: t.field({
-      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
@@ -262,17 +257,9 @@ OtherAccountObject.implement({
           description: "The view through which it is read; the counterparty's view if it is left out.",
         }),
       },
-      extensions: fieldExtensions({
-        estimateUnknown: (other: OtherAccountNode, { viewId }: ViewArgument, context, unknownId) =>
-          nodeTypeOf('Account').estimate(
-            validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
-            context,
-          ),
-      }),
-      resolve: (other, { viewId }, context, info) => {
-        const ids = linkedAccountOf(other, viewId);
-        return ids === null ? null : nodeTypeOf('Account').load(ids, context, info);
-      },
+      ...nodeFromRecord('Account', linkedAccountOf, (other, unknownId, { viewId }) =>
+        validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
+      ),
     }),
   }),
 });
@@ -281,7 +268,7 @@ OtherAccountObject.implement({
 const isCodeOf = (bankId: string, code: unknown): boolean => code === bankId || code === `${bankId}XXX`;
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
-function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
+function linkedAccountOf(other: OtherAccountNode, { viewId }: ViewArgument): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
   if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);

@@ -6,11 +6,11 @@ import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type Context, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
+import { type Context, type ReadContext, viewIdOr } from './context.ts';
+import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import { type NodeRef, nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
+import { nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
 
 /**
@@ -53,37 +53,32 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
  * An account that a payment names. If its record cannot be read, such as that of a payee at another bank, the fields that need
  * the record fail one by one, and those that the ids answer stay.
  */
-async function namedAccount(
-  ids: ViewIds,
-  context: Context,
-  info: Selection,
-): Promise<NodeRef<ViewIds, Account>> {
-  try {
-    return await nodeTypeOf('Account').load(ids, context, info);
-  } catch (error) {
-    const record = new Proxy({} as Account, {
-      get() {
-        throw error;
-      },
-    });
-    return { ...ids, record };
-  }
+function namedAccount(
+  idsOf: (payment: FoundPayment, viewId: string) => ViewIds | null,
+  more: Pick<FieldExtensions, 'nullMeansError'> = {},
+) {
+  const ids = (payment: FoundPayment, { viewId }: ViewArgument, { defaults }: ReadContext) =>
+    idsOf(payment, viewIdOr(defaults, viewId));
+  const link = nodeFromRecord('Account', ids, (_payment, unknownId, { viewId }, { defaults }) => ({
+    bankId: unknownId(),
+    accountId: unknownId(),
+    viewId: viewIdOr(defaults, viewId),
+  }));
+  const resolve = async (payment: FoundPayment, args: ViewArgument, context: Context, info: Selection) => {
+    const named = ids(payment, args, context);
+    try {
+      return await link.resolve(payment, args, context, info);
+    } catch (error) {
+      const record = new Proxy({} as Account, {
+        get() {
+          throw error;
+        },
+      });
+      return named && { ...named, record };
+    }
+  };
+  return { ...link, resolve, extensions: fieldExtensions({ ...link.extensions.bankql, ...more }) };
 }
-
-/** How plans see an account that a payment names; `known`: the record, if the arguments say it. */
-const accountExtensions = (ids: (payment: FoundPayment, viewId: string) => ViewIds | null) =>
-  fieldExtensions({
-    estimate(payment: Partial<FoundPayment>, { viewId }: ViewArgument, context: EstimateContext) {
-      if (payment.record === undefined) return null;
-      const named = ids(payment as FoundPayment, viewIdOr(context.defaults, viewId));
-      return named === null ? null : nodeTypeOf('Account').estimate(named, context);
-    },
-    estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) =>
-      nodeTypeOf('Account').estimate(
-        { bankId: unknownId(), accountId: unknownId(), viewId: viewIdOr(context.defaults, viewId) },
-        context,
-      ),
-  });
 
 const payingAccount = ({ record }: FoundPayment, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
@@ -130,25 +125,17 @@ PaymentObject.implement({
       resolve: ({ record }) => record.accountId,
     }),
     account: t.field({
-      type: nodeTypeOf('Account').object,
       nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: orError(accountExtensions(payingAccount)),
-      resolve: (payment, { viewId }, context, info) =>
-        namedAccount(payingAccount(payment, viewIdOr(context.defaults, viewId)), context, info),
+      ...namedAccount(payingAccount, { nullMeansError: true }),
     }),
     toAccount: t.field({
-      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         'The account that is paid, at the bank that pays if the payment names no other; null if it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: accountExtensions(paidAccount),
-      resolve: (payment, { viewId }, context, info) => {
-        const ids = paidAccount(payment, viewIdOr(context.defaults, viewId));
-        return ids === null ? null : namedAccount(ids, context, info);
-      },
+      ...namedAccount(paidAccount),
     }),
     to: t.field({
       type: AccountRefObject,
@@ -163,23 +150,20 @@ PaymentObject.implement({
         record.toAccountId === null && record.toBankId === null ? null : payeeOf(record, defaults.viewId),
     }),
     transaction: t.field({
-      type: nodeTypeOf('Transaction').object,
       nullable: true,
       description:
         'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: fieldExtensions({
-        estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) => {
-          const account = validateViewIds(unknownId(), unknownId(), viewIdOr(context.defaults, viewId));
-          return nodeTypeOf('Transaction').estimate(transactionIn(account, unknownId()), context);
+      ...nodeFromRecord(
+        'Transaction',
+        (payment: FoundPayment, { viewId }: ViewArgument, { defaults }) => {
+          const { transactionId } = receipt(payment);
+          const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
+          return account ? transactionIn(account, transactionId) : null;
         },
-      }),
-      resolve: (payment, { viewId }, context, info) => {
-        const { transactionId } = receipt(payment);
-        if (!transactionId) return null;
-        const account = payingAccount(payment, viewIdOr(context.defaults, viewId));
-        return nodeTypeOf('Transaction').load(transactionIn(account, transactionId), context, info);
-      },
+        (_payment, unknownId, { viewId }, { defaults }) =>
+          transactionIn(validateViewIds(unknownId(), unknownId(), viewIdOr(defaults, viewId)), unknownId()),
+      ),
     }),
     value: t.field({
       type: MoneyObject,

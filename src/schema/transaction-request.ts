@@ -17,6 +17,7 @@ import { MoneyObject, recordFields } from './fields.ts';
 import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
 import { filterInSteps, forEachInSteps, type Steps } from './list-work.ts';
 import {
+  accountOf,
   defineNodeType,
   type NodeRef,
   nodeFromIds,
@@ -120,13 +121,11 @@ export const startOf = ({ start_date }: TransactionRequest): number | null =>
 
 /** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
 export const toTransactionRequestNode = (
-  { bankId, accountId, viewId }: ViewIds,
+  account: ViewIds,
   record: TransactionRequest,
   position: RequestPosition,
 ): TransactionRequestNode => ({
-  bankId,
-  accountId,
-  viewId,
+  ...accountOf(account),
   resourceUrl: urlOf(record),
   ...position,
   record,
@@ -214,8 +213,6 @@ const named = (
 ): NamedAccount | null =>
   account ? { named: unwrap(account), bankId, viewId, ...(payer === undefined ? {} : { payer }) } : null;
 
-const accountOf = ({ bankId, accountId, viewId }: ViewIds): ViewIds => ({ bankId, accountId, viewId });
-
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
 TransactionRequestObject.implement({
@@ -227,11 +224,7 @@ TransactionRequestObject.implement({
     account: t.field({
       nullable: true,
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
-      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: TransactionRequestNode) => ({
-        bankId,
-        accountId,
-        viewId,
-      })),
+      ...nodeFromIds('Account', accountOf),
     }),
     from: t.field({
       type: AccountRefObject,

@@ -15,11 +15,12 @@ import {
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { startPrefetch } from './field-extensions.ts';
+import type { ReadContext } from './context.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { recordFields } from './fields.ts';
 import { restId } from './global-id.ts';
 import {
-  answeredByIdsWithPrefetch,
+  accountOf,
   defineNodeType,
   type NodeRef,
   nodeFromIds,
@@ -70,11 +71,7 @@ TransactionObject.implement({
     account: t.field({
       nullable: true,
       description: 'The account through which it was read. REST: getAccountsScope.',
-      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: TransactionNode) => ({
-        bankId,
-        accountId,
-        viewId,
-      })),
+      ...nodeFromIds('Account', accountOf),
     }),
     version: t.string(versionField(versionIn(transaction))),
     request: t.field({
@@ -82,13 +79,10 @@ TransactionObject.implement({
       nullable: true,
       description:
         "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Null if there is no such request. REST: getTransactionsRequest.",
-      extensions: answeredByIdsWithPrefetch(
-        (node: TransactionNode, _args: object, context) => loadRequests(node, context),
-        (node: TransactionNode, _args: object, context) => {
-          startPrefetch(() => loadRequests(node, context));
-          return null;
-        },
-      ),
+      extensions: fieldExtensions({
+        answeredByIds: true,
+        prefetch: (node: TransactionNode, _args: object, context: ReadContext) => loadRequests(node, context),
+      }),
       resolve: (node, _args, context) => requestOf(node, context),
     }),
     thisAccount: t.field({
