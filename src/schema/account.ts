@@ -8,7 +8,7 @@ import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { recordFields } from './fields.ts';
+import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
 import { findListItem, originOf } from './list-item.ts';
@@ -139,158 +139,145 @@ export function toAccountNode(
 
 export const AccountObject = accountNode.object;
 
-export const AccountConnection = connectionTo(AccountObject, {
-  list: 'A list of accounts.',
-  entry: 'An account and its place in a list.',
-});
+export const AccountConnection = connectionTo(AccountObject, 'accounts', 'An account');
 
-AccountObject.implement({
-  description: account.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, account),
-    id: t.id(accountNode.idField),
-    ...pathFields(t, 'account', {
-      accountId:
-        "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
-      viewId: 'The view through which the account is seen, from the path.',
-    }),
-    version: t.string(versionField(versionIn(account))),
-    view: t.field({
+implementNode(accountNode, account, (t) => ({
+  ...pathFields(t, 'account', {
+    accountId: "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
+    viewId: 'The view through which the account is seen, from the path.',
+  }),
+  version: t.string(versionField(versionIn(account))),
+  view: t.field({
+    nullable: true,
+    description: 'The same account through another of its views. REST: getAccountsScope.',
+    args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
+    ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+      bankId,
+      accountId,
+      viewId: restId('viewId', viewId),
+    })),
+  }),
+  accounts: t.connection(
+    {
+      type: AccountObject,
       nullable: true,
-      description: 'The same account through another of its views. REST: getAccountsScope.',
-      args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
-      ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+      description:
+        'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
+      args: {
+        scope: t.arg({
+          type: AccountScope,
+          required: true,
+          defaultValue: 'permissions',
+          description: 'Accounts that the caller has permissions for, or the views of this one.',
+        }),
+      },
+      ...connectionFromIds(
+        ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
+          loadAccounts({ bankId, accountId, viewId }, scope, context),
+        (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
+      ),
+    },
+    AccountConnection,
+  ),
+  owners: t.field({
+    nullable: { list: true, items: true },
+    description:
+      'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
+    ...nodesFromRecord(
+      'Customer',
+      (account: AccountNode) => recordOf(account).owners,
+      ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
+    ),
+  }),
+  otherAccounts: t.connection(
+    {
+      type: OtherAccountObject,
+      nullable: true,
+      description:
+        'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+      args: {
+        filter: t.arg({
+          type: OtherAccountFilter,
+          description: 'Only counterparties with this IBAN, this id, or both.',
+        }),
+        search: t.arg.string({
+          description:
+            "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
+        }),
+      },
+      ...connectionFromIds(
+        (account: AccountNode, args: OtherAccountFilterInput, context) =>
+          loadOtherAccounts(account, args, context),
+        (account, record, index, args, _context, list) =>
+          toOtherAccountNode(account, record, index, args, list),
+      ),
+    },
+    OtherAccountConnection,
+  ),
+  otherAccount: t.field({
+    nullable: true,
+    description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
+    args: {
+      otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
+    },
+    ...nodeFromIds(
+      'OtherAccount',
+      ({ bankId, accountId, viewId }: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
         bankId,
         accountId,
-        viewId: restId('viewId', viewId),
-      })),
-    }),
-    accounts: t.connection(
-      {
-        type: AccountObject,
-        nullable: true,
-        description:
-          'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
-        args: {
-          scope: t.arg({
-            type: AccountScope,
-            required: true,
-            defaultValue: 'permissions',
-            description: 'Accounts that the caller has permissions for, or the views of this one.',
-          }),
-        },
-        ...connectionFromIds(
-          ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
-            loadAccounts({ bankId, accountId, viewId }, scope, context),
-          (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
-        ),
-      },
-      AccountConnection,
+        viewId,
+        otherAccountId: notGlobalId('otherAccountId', otherAccountId),
+        index: 0,
+        query: null,
+      }),
     ),
-    owners: t.field({
-      nullable: { list: true, items: true },
-      description:
-        'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
-      ...nodesFromRecord(
-        'Customer',
-        (account: AccountNode) => recordOf(account).owners,
-        ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
-      ),
-    }),
-    otherAccounts: t.connection(
-      {
-        type: OtherAccountObject,
-        nullable: true,
-        description:
-          'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
-        args: {
-          filter: t.arg({
-            type: OtherAccountFilter,
-            description: 'Only counterparties with this IBAN, this id, or both.',
-          }),
-          search: t.arg.string({
-            description:
-              "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
-          }),
-        },
-        ...connectionFromIds(
-          (account: AccountNode, args: OtherAccountFilterInput, context) =>
-            loadOtherAccounts(account, args, context),
-          (account, record, index, args, _context, list) =>
-            toOtherAccountNode(account, record, index, args, list),
-        ),
-      },
-      OtherAccountConnection,
-    ),
-    otherAccount: t.field({
-      nullable: true,
-      description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
-      args: {
-        otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
-      },
-      ...nodeFromIds(
-        'OtherAccount',
-        ({ bankId, accountId, viewId }: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
-          bankId,
-          accountId,
-          viewId,
-          otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-          index: 0,
-          query: null,
-        }),
-      ),
-    }),
-    transaction: t.field({
-      nullable: true,
-      description: 'One transaction of the account. REST: getTransaction.',
-      args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-      ...nodeFromIds(
-        'Transaction',
-        ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
-          bankId,
-          accountId,
-          viewId,
-          transactionId: restId('transactionId', transactionId),
-        }),
-      ),
-    }),
-    transactionRequests: t.connection(
-      {
-        type: TransactionRequestObject,
-        nullable: true,
-        description: 'Requests for payments from this account. REST: getTransactionsRequest.',
-        args: {
-          status: t.arg.stringList({
-            description:
-              'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
-          }),
-          since: t.arg({
-            type: 'DateTime',
-            description:
-              'Only requests that began at this time or later. Requests without a readable date are left out.',
-          }),
-        },
-        ...connectionFromIds(
-          (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
-          (account, record, index, _args, _context, list) =>
-            toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
-        ),
-      },
-      TransactionRequestConnection,
-    ),
-    knownTransactions: t.field(knownTransactions),
   }),
-});
+  transaction: t.field({
+    nullable: true,
+    description: 'One transaction of the account. REST: getTransaction.',
+    args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
+    ...nodeFromIds(
+      'Transaction',
+      ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
+        bankId,
+        accountId,
+        viewId,
+        transactionId: restId('transactionId', transactionId),
+      }),
+    ),
+  }),
+  transactionRequests: t.connection(
+    {
+      type: TransactionRequestObject,
+      nullable: true,
+      description: 'Requests for payments from this account. REST: getTransactionsRequest.',
+      args: {
+        status: t.arg.stringList({
+          description:
+            'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
+        }),
+        since: t.arg({
+          type: 'DateTime',
+          description:
+            'Only requests that began at this time or later. Requests without a readable date are left out.',
+        }),
+      },
+      ...connectionFromIds(
+        (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
+        (account, record, index, _args, _context, list) =>
+          toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
+      ),
+    },
+    TransactionRequestConnection,
+  ),
+  knownTransactions: t.field(knownTransactions),
+}));
 
 const written = {
-  noun: 'account',
   resource: account,
   operation: putAccountID,
-  nodeType: () => accountNode,
-  object: AccountObject,
+  nodeType: accountNode,
   reads: 'getAccountsScope',
-  versionOf: versionIn(account),
 };
 
 putMutation(written, {

@@ -15,9 +15,9 @@ import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from '.
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { recordFields } from './fields.ts';
+import { implementNode } from './fields.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, listItemId, type NodeRef, pathFields, recordOf } from './node.ts';
+import { defineNodeType, type NodeRef, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
@@ -43,6 +43,7 @@ export const loadBranches = (
 const branchNode = defineNodeType({
   name: 'Branch',
   entityKey: ['bankId', 'branchId'],
+  isListed: true,
   key: z.union([
     z.tuple([z.string(), z.string()]),
     z.tuple([z.string(), z.null(), listIndex, branchQuery.nullable()]),
@@ -68,10 +69,7 @@ async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Bra
 
 export const BranchObject = branchNode.object;
 
-export const BranchConnection = connectionTo(BranchObject, {
-  list: 'A list of branches.',
-  entry: 'A branch and its place in a list.',
-});
+export const BranchConnection = connectionTo(BranchObject, 'branches', 'A branch');
 
 export const BranchFilter = builder.inputType('BranchFilter', {
   description:
@@ -87,49 +85,33 @@ export const BranchFilter = builder.inputType('BranchFilter', {
   }),
 });
 
-BranchObject.implement({
-  description: branch.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, branch),
-    id: t.id(branchNode.idField),
-    ...pathFields(t, 'branch'),
-    branchId: t.id(
-      listItemId(
-        "The branch's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
-        () => branchNode,
-        ({ branchId }) => branchId,
-      ),
-    ),
-    version: t.string(versionField(versionIn(branch))),
-    distanceKm: t.float({
-      nullable: true,
-      description:
-        'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
-      args: {
-        from: t.arg({
-          type: CoordinatesInput,
-          required: true,
-          description: 'Where the distance is measured from.',
-        }),
-      },
-      resolve: (node, { from }) => {
-        checkCoordinates('from', from);
-        const to = coordinatesOf(recordOf(node));
-        return to && distanceKm(from, to);
-      },
-    }),
+implementNode(branchNode, branch, (t) => ({
+  ...pathFields(t, 'branch'),
+  version: t.string(versionField(versionIn(branch))),
+  distanceKm: t.float({
+    nullable: true,
+    description:
+      'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
+    args: {
+      from: t.arg({
+        type: CoordinatesInput,
+        required: true,
+        description: 'Where the distance is measured from.',
+      }),
+    },
+    resolve: (node, { from }) => {
+      checkCoordinates('from', from);
+      const to = coordinatesOf(recordOf(node));
+      return to && distanceKm(from, to);
+    },
   }),
-});
+}));
 
 const written = {
-  noun: 'branch',
   resource: branch,
   operation: putBranchID,
-  nodeType: () => branchNode,
-  object: BranchObject,
+  nodeType: branchNode,
   reads: 'getBranches',
-  versionOf: versionIn(branch),
 };
 
 const place = {

@@ -155,13 +155,15 @@ export const pageEntry = Symbol('an entry of the page');
  */
 export const connectionTo = <Node>(
   type: ObjectRef<SchemaTypes, Node>,
-  descriptions: { readonly list: string; readonly entry: string },
+  /** What it holds, such as `branches`, and each of them: `A branch`. */
+  plural: string,
+  entry: string,
 ) =>
   builder.connectionObject(
     {
       type,
       name: `${type.name}Connection`,
-      description: descriptions.list,
+      description: `A list of ${plural}.`,
       fields: (t) => ({
         nodes: t.field({
           type: [type],
@@ -172,7 +174,7 @@ export const connectionTo = <Node>(
         }),
       }),
     },
-    { name: `${type.name}Edge`, description: descriptions.entry },
+    { name: `${type.name}Edge`, description: `${entry} and its place in a list.` },
   );
 
 /**

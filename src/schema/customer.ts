@@ -4,11 +4,10 @@ import { type Customer, customer, getCustomer, putCustomerID } from '../contract
 import { getMessagesOwner } from '../contract/message.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
-import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
-import { recordFields } from './fields.ts';
+import { implementNode } from './fields.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
@@ -29,74 +28,63 @@ const customerNode = defineNodeType({
   read: (ids, { session }) => session.loaders.load(getCustomer, ids),
 });
 
-const CustomerObject = customerNode.object;
-
 /** A customer whom a record will name may be the viewer. */
 const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
   hasPlaceholderId(customer.customerId) ? viewerCustomer(viewerOf(context)) : customer;
 
-CustomerObject.implement({
-  description: customer.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, customer),
-    id: t.id(customerNode.idField),
-    ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
-    version: t.string(versionField(versionIn(customer))),
-    banks: t.field({
-      nullable: { list: true, items: true },
-      description:
-        'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
-      ...nodesFromRecord(
-        'Bank',
-        (customer: CustomerNode) => recordOf(customer).bank_id,
-        (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
-      ),
-    }),
-    accounts: t.connection(
-      {
-        type: AccountObject,
-        nullable: true,
-        description:
-          "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
-        ...connectionFromIds(
-          (customer: CustomerNode, _args: object, context) =>
-            loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
-          (customer, record, _index, _args, context, list) =>
-            toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
-          plannedCustomer,
-        ),
-      },
-      AccountConnection,
-    ),
-    messages: t.connection(
-      {
-        type: MessageObject,
-        nullable: true,
-        description:
-          "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
-        ...connectionFromIds(
-          (customer: CustomerNode, _args: object, context) => {
-            const { bankId } = viewerWhoIs(customer, context);
-            return context.session.loaders.load(getMessagesOwner, { bankId });
-          },
-          (_customer, record) => record,
-          plannedCustomer,
-        ),
-      },
-      MessageConnection,
+implementNode(customerNode, customer, (t) => ({
+  ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
+  version: t.string(versionField(versionIn(customer))),
+  banks: t.field({
+    nullable: { list: true, items: true },
+    description:
+      'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
+    ...nodesFromRecord(
+      'Bank',
+      (customer: CustomerNode) => recordOf(customer).bank_id,
+      (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     ),
   }),
-});
+  accounts: t.connection(
+    {
+      type: AccountObject,
+      nullable: true,
+      description:
+        "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
+      ...connectionFromIds(
+        (customer: CustomerNode, _args: object, context) =>
+          loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
+        (customer, record, _index, _args, context, list) =>
+          toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
+        plannedCustomer,
+      ),
+    },
+    AccountConnection,
+  ),
+  messages: t.connection(
+    {
+      type: MessageObject,
+      nullable: true,
+      description:
+        "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
+      ...connectionFromIds(
+        (customer: CustomerNode, _args: object, context) => {
+          const { bankId } = viewerWhoIs(customer, context);
+          return context.session.loaders.load(getMessagesOwner, { bankId });
+        },
+        (_customer, record) => record,
+        plannedCustomer,
+      ),
+    },
+    MessageConnection,
+  ),
+}));
 
 const written = {
-  noun: 'customer',
   resource: customer,
   operation: putCustomerID,
-  nodeType: () => customerNode,
-  object: CustomerObject,
+  nodeType: customerNode,
   reads: 'getCustomer',
-  versionOf: versionIn(customer),
 };
 
 const place = {

@@ -22,8 +22,9 @@ import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
+import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { recordOf } from './node.ts';
+import { type NodeRef, type NodeType, recordOf } from './node.ts';
 import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
@@ -40,17 +41,61 @@ function descriptionOf({ what, rest, options: { notes = {}, required } }: Field,
   return `${what}${isOptional ? ' Null if the bank leaves it out.' : ''} REST \`${rest}\`${note ?? ''}.`;
 }
 
+/** Implements the type of a node: the fields of its record but for `except`, its global id, and those of its own. */
+export const implementNode = <T extends Fields, Ids extends object, Item extends object>(
+  nodeType: NodeType<Ids, Item>,
+  resource: Resource<T>,
+  ownFields: (t: ObjectFields<NodeRef<Ids, Item>>) => FieldMap = () => ({}),
+  except?: readonly (keyof T)[],
+) =>
+  nodeType.object.implement({
+    description: resource.description,
+    interfaces: [builder.nodeInterfaceRef()],
+    fields: (t) => ({
+      ...fieldsOf(t, resource.fields, recordOf, except),
+      id: t.id(nodeType.idField),
+      ...(nodeType.isListed ? listedId(t, resource.fields, nodeType) : {}),
+      ...ownFields(t),
+    }),
+  });
+
+/** The field for the bank's id of an entry that is looked up in a list. */
+function listedId<Ids extends object, Item extends object>(
+  t: ObjectFields<NodeRef<Ids, Item>>,
+  fields: Fields,
+  nodeType: NodeType<Ids, Item>,
+): FieldMap {
+  const own = Object.entries(fields).filter(([, { options }]) => options.isOwnId);
+  const idOf = (name: string, node: object): string | null => Reflect.get(node, name);
+  return Object.fromEntries(
+    own.map(([name, { what, rest }]) => [
+      name,
+      t.id({
+        nullable: true,
+        description: `${what} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
+        extensions: fieldExtensions({
+          answeredByIds: true,
+          estimate: (node: Ids, _args: object, context: EstimateContext) => {
+            if (idOf(name, node) === null) startPrefetch(() => nodeType.read(node, context));
+            return null;
+          },
+        }),
+        resolve: (node, _args, context) => {
+          const { record } = node;
+          const id = idOf(name, node);
+          // If the bank sent something other than text, the record holds an error here.
+          if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
+          return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
+        },
+      }),
+    ]),
+  );
+}
+
 /**
- * The fields of a node's record, without those that the type has resolvers of its own for.
+ * The fields of a record, without those that the type has resolvers of its own for.
  * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
-export const recordFields = <T extends Fields, Parent extends { readonly record?: object | undefined }>(
-  t: ObjectFields<Parent>,
-  { fields }: Resource<T>,
-  except: readonly (keyof T)[] = [],
-): FieldMap => fieldsOf(t, fields, recordOf, except);
-
-/** The same for an object whose record is found otherwise. */
 export function fieldsOf<Parent>(
   t: ObjectFields<Parent>,
   fields: Fields,

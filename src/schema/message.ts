@@ -22,10 +22,7 @@ builder.objectField(MessageObject, 'id', (t) =>
   }),
 );
 
-export const MessageConnection = connectionTo(MessageObject, {
-  list: 'A list of messages.',
-  entry: 'A message and its place in a list.',
-});
+export const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
 
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',

@@ -9,10 +9,10 @@ import {
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { recordFields } from './fields.ts';
+import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, identify, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, listItemId, type NodeRef } from './node.ts';
+import { defineNodeType, type NodeRef } from './node.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
@@ -28,6 +28,7 @@ const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
 const metadataNode = defineNodeType({
   name: 'MetadataEntry',
   entityKey: null,
+  isListed: true,
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
   toKey: ({ query, metadataId, index }: MetadataNode) =>
     metadataId === null ? ([query, metadataId, index] as const) : ([query, metadataId] as const),
@@ -37,26 +38,9 @@ const metadataNode = defineNodeType({
 });
 
 const MetadataObject = metadataNode.object;
-MetadataObject.implement({
-  description: metadataEntry.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, metadataEntry),
-    id: t.id(metadataNode.idField),
-    metadataId: t.id(
-      listItemId(
-        'The set that the entry belongs to. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.',
-        () => metadataNode,
-        ({ metadataId }) => metadataId,
-      ),
-    ),
-  }),
-});
+implementNode(metadataNode, metadataEntry);
 
-const MetadataConnection = connectionTo(MetadataObject, {
-  list: 'A list of metadata entries.',
-  entry: 'A metadata entry and its place in a list.',
-});
+const MetadataConnection = connectionTo(MetadataObject, 'metadata entries', 'A metadata entry');
 
 builder.queryField('metadata', (t) =>
   t.connection(

@@ -81,40 +81,17 @@ export const answeredByIds = fieldExtensions({ answeredByIds: true });
 export const idFromPath = (description: string) =>
   ({ nullable: false, description, extensions: answeredByIds }) as const;
 
-/**
- * The options of the field for the bank's id of an entry that is looked up in a list. An entry that its position
- * identifies may share its id with others: only its record has it.
- */
-export const listItemId = <Ids extends object, Item extends { readonly id?: string | null | undefined }>(
-  description: string,
-  nodeType: () => NodeType<Ids, Item>,
-  idOf: (node: Ids) => string | null,
-) => ({
-  nullable: true as const,
-  description,
-  extensions: fieldExtensions({
-    answeredByIds: true,
-    estimate: (node: Ids, _args: object, context: EstimateContext) => {
-      if (idOf(node) === null) startPrefetch(() => nodeType().read(node, context));
-      return null;
-    },
-  }),
-  resolve: (node: NodeRef<Ids, Item>, _args: object, context: Context) => {
-    const { record } = node;
-    // If the bank sent something other than text, the record holds an error here.
-    if (idOf(node) !== null || record !== undefined) return idOf(node) ?? record?.id;
-    return nodeType()
-      .read(node, context)
-      .then(({ id }) => id);
-  },
-});
-
 /** How a node type is named, linked to and read. */
 interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
   /** The GraphQL type's name. */
   readonly name: NodeName;
   /** The names of the bank's ids that identify it in a federated graph, in the order of its key; null if they do not. */
   readonly entityKey: readonly string[] | null;
+  /**
+   * It is an entry of a list that is looked up there. An entry that only its position identifies may share the bank's id
+   * with others: then its own id is null, and only its record has the bank's.
+   */
+  readonly isListed?: true;
   /** The schema of the key in a global id; the ids in it are validated, whoever wrote them. */
   readonly key: z.ZodType<Key>;
   /** The key of a linked object, unique within its type. */
@@ -129,6 +106,7 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
 export interface NodeType<Ids extends object, Item> {
   readonly name: string;
   readonly entityKey: readonly string[] | null;
+  readonly isListed: boolean;
   /** The GraphQL type, for its file to implement. */
   readonly object: ReturnType<typeof builder.objectRef<NodeRef<Ids, Item>>>;
   /**
@@ -174,7 +152,7 @@ export function nodeTypeOf<Name extends NodeName>(
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
 ): NodeType<Ids, Item> {
-  const { name, entityKey, key, toKey, toIds, read, idsOfRecord } = options;
+  const { name, entityKey, isListed = false, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   globalIdTypes.add(name);
   const withReadRecord = (ids: Ids, record: Item): NodeRef<Ids, Item> => ({
@@ -184,6 +162,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   const nodeType: NodeType<Ids, Item> = {
     name,
     entityKey,
+    isListed,
     object: builder.objectRef<NodeRef<Ids, Item>>(name),
     idField: {
       nullable: false,

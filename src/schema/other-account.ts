@@ -14,7 +14,7 @@ import { findById } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { mapOptional, omitNullish, recordFields } from './fields.ts';
+import { implementNode, mapOptional, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import {
   findListItem,
@@ -29,7 +29,6 @@ import { filterInSteps } from './list-work.ts';
 import {
   accountOf,
   defineNodeType,
-  listItemId,
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
@@ -129,6 +128,7 @@ export const toOtherAccountNode = (
 const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
   entityKey: ['bankId', 'accountId', 'viewId', 'otherAccountId'],
+  isListed: true,
   key: z.union([
     z.tuple([...viewKey, z.string()]),
     z.tuple([...viewKey, z.null(), listIndex, otherAccountQuery.nullable()]),
@@ -221,48 +221,32 @@ const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
 export const OtherAccountObject = otherAccountNode.object;
 
-export const OtherAccountConnection = connectionTo(OtherAccountObject, {
-  list: 'A list of counterparties.',
-  entry: 'A counterparty and its place in a list.',
-});
+export const OtherAccountConnection = connectionTo(OtherAccountObject, 'counterparties', 'A counterparty');
 
-OtherAccountObject.implement({
-  description: otherAccount.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, otherAccount),
-    id: t.id(otherAccountNode.idField),
-    ...pathFields(t, 'counterparty', {
-      accountId: 'The account that it is a counterparty of, from the path.',
-      viewId: 'The view through which it is seen, from the path.',
-    }),
-    otherAccountId: t.id(
-      listItemId(
-        "The counterparty's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
-        () => otherAccountNode,
-        ({ otherAccountId }) => otherAccountId,
-      ),
-    ),
-    account: t.field({
-      nullable: true,
-      description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-      ...nodeFromIds('Account', accountOf),
-    }),
-    linkedAccount: t.field({
-      nullable: true,
-      description:
-        "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
-      args: {
-        viewId: t.arg.id({
-          description: "The view through which it is read; the counterparty's view if it is left out.",
-        }),
-      },
-      ...nodeFromRecord('Account', linkedAccountOf, (other, unknownId, { viewId }) =>
-        validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
-      ),
-    }),
+implementNode(otherAccountNode, otherAccount, (t) => ({
+  ...pathFields(t, 'counterparty', {
+    accountId: 'The account that it is a counterparty of, from the path.',
+    viewId: 'The view through which it is seen, from the path.',
   }),
-});
+  account: t.field({
+    nullable: true,
+    description: 'The account that it is a counterparty of. REST: getAccountsScope.',
+    ...nodeFromIds('Account', accountOf),
+  }),
+  linkedAccount: t.field({
+    nullable: true,
+    description:
+      "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
+    args: {
+      viewId: t.arg.id({
+        description: "The view through which it is read; the counterparty's view if it is left out.",
+      }),
+    },
+    ...nodeFromRecord('Account', linkedAccountOf, (other, unknownId, { viewId }) =>
+      validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
+    ),
+  }),
+}));
 
 /** A bank identifier code has eight characters, or eleven with XXX for the head office. */
 const isCodeOf = (bankId: string, code: unknown): boolean => code === bankId || code === `${bankId}XXX`;

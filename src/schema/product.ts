@@ -14,9 +14,9 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { listOf, recordFields } from './fields.ts';
+import { implementNode, listOf } from './fields.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, listItemId, type NodeRef, pathFields } from './node.ts';
+import { defineNodeType, type NodeRef, pathFields } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
@@ -30,6 +30,7 @@ export type ProductNode = NodeRef<ProductIds, Product>;
 const productNode = defineNodeType({
   name: 'Product',
   entityKey: ['bankId', 'productId'],
+  isListed: true,
   key: z.union([
     z.tuple([z.string(), z.string()]),
     z.tuple([z.string(), z.null(), listIndex, productQuery.nullable()]),
@@ -54,10 +55,7 @@ async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContex
 
 export const ProductObject = productNode.object;
 
-export const ProductConnection = connectionTo(ProductObject, {
-  list: 'A list of products.',
-  entry: 'A product and its place in a list.',
-});
+export const ProductConnection = connectionTo(ProductObject, 'products', 'A product');
 
 export const ProductFilter = builder.inputType('ProductFilter', {
   description: 'Which products. What an id finds is up to the bank: some have one that finds all.',
@@ -71,30 +69,15 @@ export const ProductFilter = builder.inputType('ProductFilter', {
 const productVersion = (record: Product): string =>
   versionIn(product)({ ...record, bank_id: listOf(record.bank_id) });
 
-ProductObject.implement({
-  description: product.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, product),
-    id: t.id(productNode.idField),
-    ...pathFields(t, 'product'),
-    productId: t.id(
-      listItemId(
-        "The product's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
-        () => productNode,
-        ({ productId }) => productId,
-      ),
-    ),
-    version: t.string(versionField(productVersion)),
-  }),
-});
+implementNode(productNode, product, (t) => ({
+  ...pathFields(t, 'product'),
+  version: t.string(versionField(productVersion)),
+}));
 
 const written = {
-  noun: 'product',
   resource: product,
   operation: putProduct,
-  nodeType: () => productNode,
-  object: ProductObject,
+  nodeType: productNode,
   reads: 'getProduct',
   versionOf: productVersion,
 };

@@ -1,4 +1,4 @@
-import type { InputFieldMap, InputObjectRef, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@pothos/core';
 import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
@@ -42,17 +42,17 @@ interface WrittenRecord<
   Ids extends object,
   Item extends object,
 > {
-  /** As mutations and their descriptions name it, such as `branch`. */
-  readonly noun: string;
   readonly resource: Resource<T>;
   readonly operation: Put;
-  readonly nodeType: () => NodeType<Ids, Item>;
-  readonly object: ObjectRef<Types, NodeRef<Ids, Item>>;
+  readonly nodeType: NodeType<Ids, Item>;
   /** The operations that read it. */
   readonly reads: string;
-  /** The version of a record as it was read, as in the type's field `version`. Errors: BANK_BAD_RESPONSE if any part is broken. */
-  readonly versionOf: (record: Item) => string;
+  /** The version of a record as it was read, as in the type's field `version`; by default that in its table's shape. */
+  readonly versionOf?: (record: Item) => string;
 }
+
+/** As mutations and their descriptions name a record, such as `branch`. */
+const nounOf = ({ name }: { readonly name: string }) => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** Which record: its bank's id, and the ids that its mutation's input has besides. */
 type Where<Name extends string> = BankIds & { readonly [N in Name]: string };
@@ -176,9 +176,10 @@ export function putMutation<
   Name extends string,
   More,
 >(
-  { noun, resource, operation, nodeType, object, reads }: WrittenRecord<T, Put, Ids, Item>,
+  { resource, operation, nodeType, reads }: WrittenRecord<T, Put, Ids, Item>,
   options: PutOptions<Name, More, Put, Ids, Item>,
 ): void {
+  const noun = nounOf(resource);
   const { name, description, texts = {}, canRead } = options;
   const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
     description: texts.input ?? `The ${noun} to put, and where.`,
@@ -201,7 +202,7 @@ export function putMutation<
     fields: (t) => ({
       // Pothos cannot infer the field's types through type parameters.
       [noun]: t.field({
-        type: object,
+        type: nodeType.object,
         nullable: true,
         description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
         ...writtenNode(nodeType, canRead),
@@ -247,7 +248,7 @@ export function putMutation<
  * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
  */
 function writtenNode<Ids extends object, Item>(
-  nodeType: () => NodeType<Ids, Item>,
+  nodeType: NodeType<Ids, Item>,
   canRead?: (ids: Ids) => boolean,
 ) {
   const resolve = (
@@ -257,7 +258,7 @@ function writtenNode<Ids extends object, Item>(
     info: Selection,
   ) => {
     if (node.record !== undefined) return node;
-    return canRead === undefined || canRead(node) ? nodeType().load(node, context, info) : null;
+    return canRead === undefined || canRead(node) ? nodeType.load(node, context, info) : null;
   };
   const extensions = knownObject(({ node }: PutResult<NodeRef<Ids, Item>>) => node);
   return { resolve, extensions: canRead === undefined ? orError(extensions) : extensions };
@@ -338,7 +339,8 @@ export function updateMutation<
   More,
   C extends Fields = T,
 >(written: WrittenRecord<T, Put, Ids, Item>, options: UpdateOptions<C, Name, More, Put, Ids, Item>): void {
-  const { noun, resource, operation, nodeType, reads, versionOf } = written;
+  const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = written;
+  const noun = nounOf(resource);
   const { name, description, verb = 'update' } = options;
   const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
   const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
@@ -399,7 +401,7 @@ export function updateMutation<
     const { node, ids, key, changesOf } = callOf(given, defaults);
     let conflict: UpdateResult<Node>['conflict'] = null;
     const written = await session.update(key, operation, ids, async (fresh) => {
-      const record = await nodeType().read(node, { session: fresh, defaults, credentials, lists });
+      const record = await nodeType.read(node, { session: fresh, defaults, credentials, lists });
       const version = versionOfWhole(operation, record, versionOf);
       if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
         conflict = { node: { ...node, record }, error: conflictError(operation, version) };
@@ -419,13 +421,13 @@ export function updateMutation<
   const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
     const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
     context.invalidate();
-    startPrefetch(() => nodeType().read(node, context));
+    startPrefetch(() => nodeType.read(node, context));
     // Two updates of one record are two writes, even with equal bodies.
     context.send(operation, { ids, body: undefined });
     return { parent: { written: { node, trackId: '' }, conflict: null } };
   };
 
-  const Payload = updatePayload(payload, written);
+  const Payload = updatePayload(payload, noun, written);
   builder.mutationField(name, (t) =>
     t.field({
       type: Payload,
@@ -493,12 +495,8 @@ const conflictError = ({ id }: Operation, version: string) =>
 /** The payload type of an update. */
 function updatePayload<Ids extends object, Item extends object>(
   name: string,
-  {
-    noun,
-    nodeType,
-    object,
-    reads,
-  }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'noun' | 'nodeType' | 'object' | 'reads'>,
+  noun: string,
+  { nodeType, reads }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'nodeType' | 'reads'>,
 ) {
   type Result = UpdateResult<NodeRef<Ids, Item>>;
   return builder.objectRef<Result>(name).implement({
@@ -506,7 +504,7 @@ function updatePayload<Ids extends object, Item extends object>(
       'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
     fields: (t) => ({
       [noun]: t.field({
-        type: object,
+        type: nodeType.object,
         nullable: true,
         description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
         extensions: fieldExtensions({
@@ -517,11 +515,11 @@ function updatePayload<Ids extends object, Item extends object>(
         resolve: (result: Result, _args: object, context: Context, info: Selection) => {
           const node = result.written?.node;
           if (node === undefined) return null as never;
-          return (node.record === undefined ? nodeType().load(node, context, info) : node) as never;
+          return (node.record === undefined ? nodeType.load(node, context, info) : node) as never;
         },
       }),
       conflict: t.field({
-        type: object,
+        type: nodeType.object,
         nullable: true,
         description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
         resolve: ({ conflict }: Result) => conflict?.node as never,

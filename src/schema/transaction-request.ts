@@ -9,11 +9,10 @@ import {
 import { badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
-import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
-import { MoneyObject, recordFields } from './fields.ts';
+import { implementNode, MoneyObject } from './fields.ts';
 import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
 import { filterInSteps, forEachInSteps, type Steps } from './list-work.ts';
 import {
@@ -201,10 +200,11 @@ function* indexByTransaction(
 
 export const TransactionRequestObject = transactionRequestNode.object;
 
-export const TransactionRequestConnection = connectionTo(TransactionRequestObject, {
-  list: 'A list of transaction requests.',
-  entry: 'A transaction request and its place in a list.',
-});
+export const TransactionRequestConnection = connectionTo(
+  TransactionRequestObject,
+  'transaction requests',
+  'A transaction request',
+);
 
 const named = (
   { bankId, viewId }: ViewIds,
@@ -215,12 +215,10 @@ const named = (
 
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
-TransactionRequestObject.implement({
-  description: transactionRequest.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, transactionRequest, ['from', 'body']),
-    id: t.id(transactionRequestNode.idField),
+implementNode(
+  transactionRequestNode,
+  transactionRequest,
+  (t) => ({
     account: t.field({
       nullable: true,
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
@@ -265,4 +263,5 @@ TransactionRequestObject.implement({
       ),
     }),
   }),
-});
+  ['from', 'body'],
+);

@@ -14,10 +14,9 @@ import {
 } from '../contract/transaction.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
-import { recordFields } from './fields.ts';
+import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import {
   accountOf,
@@ -55,79 +54,68 @@ const transactionNode = defineNodeType({
   read: (ids, { session }) => session.loaders.load(getTransaction, ids),
 });
 
-const TransactionObject = transactionNode.object;
-
-TransactionObject.implement({
-  description: transaction.description,
-  interfaces: [builder.nodeInterfaceRef()],
-  fields: (t) => ({
-    ...recordFields(t, transaction),
-    id: t.id(transactionNode.idField),
-    ...pathFields(t, 'transaction', {
-      accountId: 'The account through which it was read, from the path.',
-      viewId: 'The view through which it is seen, from the path.',
-      transactionId: 'The transaction id, from the path.',
+implementNode(transactionNode, transaction, (t) => ({
+  ...pathFields(t, 'transaction', {
+    accountId: 'The account through which it was read, from the path.',
+    viewId: 'The view through which it is seen, from the path.',
+    transactionId: 'The transaction id, from the path.',
+  }),
+  account: t.field({
+    nullable: true,
+    description: 'The account through which it was read. REST: getAccountsScope.',
+    ...nodeFromIds('Account', accountOf),
+  }),
+  version: t.string(versionField(versionIn(transaction))),
+  request: t.field({
+    type: TransactionRequestObject,
+    nullable: true,
+    description:
+      "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Null if there is no such request. REST: getTransactionsRequest.",
+    extensions: fieldExtensions({
+      answeredByIds: true,
+      prefetch: (node: TransactionNode, _args: object, context: ReadContext) => loadRequests(node, context),
     }),
-    account: t.field({
-      nullable: true,
-      description: 'The account through which it was read. REST: getAccountsScope.',
-      ...nodeFromIds('Account', accountOf),
-    }),
-    version: t.string(versionField(versionIn(transaction))),
-    request: t.field({
-      type: TransactionRequestObject,
-      nullable: true,
-      description:
-        "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Null if there is no such request. REST: getTransactionsRequest.",
-      extensions: fieldExtensions({
-        answeredByIds: true,
-        prefetch: (node: TransactionNode, _args: object, context: ReadContext) => loadRequests(node, context),
-      }),
-      resolve: (node, _args, context) => requestOf(node, context),
-    }),
-    thisAccount: t.field({
-      nullable: true,
-      description:
-        'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
-      ...nodeFromRecord('Account', (node: TransactionNode) => {
-        const record = recordOf(node);
-        const accountId = unwrap(record.this_account);
-        if (!accountId) return null;
-        const bankId = namedObject(record, 'this_account')?.bank_id;
-        return {
-          bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
-          accountId: validateBankId('an account', accountId),
-          viewId: node.viewId,
-        };
-      }),
-    }),
-    otherAccount: t.field({
-      nullable: true,
-      description:
-        "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
-      ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
-        const otherAccountId = unwrap(recordOf(node).other_account);
-        if (!otherAccountId) return null;
-        const { bankId, accountId, viewId } = node;
-        // Some banks write the whole counterparty instead of its id.
-        const { data: record } = otherAccount.answer.safeParse(namedObject(recordOf(node), 'other_account'));
-        return { bankId, accountId, viewId, otherAccountId, index: 0, query: null, record };
-      }),
+    resolve: (node, _args, context) => requestOf(node, context),
+  }),
+  thisAccount: t.field({
+    nullable: true,
+    description:
+      'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
+    ...nodeFromRecord('Account', (node: TransactionNode) => {
+      const record = recordOf(node);
+      const accountId = unwrap(record.this_account);
+      if (!accountId) return null;
+      const bankId = namedObject(record, 'this_account')?.bank_id;
+      return {
+        bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
+        accountId: validateBankId('an account', accountId),
+        viewId: node.viewId,
+      };
     }),
   }),
-});
+  otherAccount: t.field({
+    nullable: true,
+    description:
+      "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
+    ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
+      const otherAccountId = unwrap(recordOf(node).other_account);
+      if (!otherAccountId) return null;
+      const { bankId, accountId, viewId } = node;
+      // Some banks write the whole counterparty instead of its id.
+      const { data: record } = otherAccount.answer.safeParse(namedObject(recordOf(node), 'other_account'));
+      return { bankId, accountId, viewId, otherAccountId, index: 0, query: null, record };
+    }),
+  }),
+}));
 
 const metadataTypes =
   "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
 
 const written = {
-  noun: 'transaction',
   resource: transaction,
   operation: putTransactions,
-  nodeType: () => transactionNode,
-  object: TransactionObject,
+  nodeType: transactionNode,
   reads: 'getTransaction',
-  versionOf: versionIn(transaction),
 };
 
 putMutation(written, {
