@@ -139,13 +139,6 @@ export type ChangesInput<T extends Fields> = {
   -readonly [K in keyof T as [ChangeOf<T[K]>] extends [never] ? never : K]?: ChangeOf<T[K]>;
 };
 
-/** The members that bodies have and inputs may leave out: the mutation adds them. */
-export type Defaults<T extends Fields> = {
-  [K in keyof T as T[K]['body'] extends z.ZodOptional | null
-    ? never
-    : IfUndefined<InputOf<T[K]>, T[K]['rest'], never>]: z.infer<NonNullable<T[K]['body']>>;
-};
-
 export function resource<T extends Fields>(
   name: string,
   description: string,

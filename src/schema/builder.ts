@@ -47,11 +47,10 @@ export const builder = new SchemaBuilder<{
   },
 });
 
-/** The builder of an input's fields, for fields that two inputs share. */
-export type InputFields = PothosSchemaTypes.InputFieldBuilder<
-  (typeof builder)['$inferSchemaTypes'],
-  'InputObject'
->;
+/** Pothos' types with those of this schema. */
+export type Types = (typeof builder)['$inferSchemaTypes'];
+export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({

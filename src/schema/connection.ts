@@ -1,6 +1,6 @@
 import type { ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
-import { builder } from './builder.ts';
+import { builder, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import {
   type EstimateContext,
@@ -12,8 +12,6 @@ import {
 } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
-
-type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
 export interface PageArguments {
   readonly first?: number | null | undefined;
@@ -154,7 +152,7 @@ export const pageEntry = Symbol('an entry of the page');
  * from the edges, which are seldom selected.
  */
 export const connectionTo = <Node>(
-  type: ObjectRef<SchemaTypes, Node>,
+  type: ObjectRef<Types, Node>,
   /** What it holds, such as `branches`, and each of them: `A branch`. */
   plural: string,
   entry: string,

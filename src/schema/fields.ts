@@ -12,7 +12,6 @@ import type {
   AnyResource,
   Body,
   ChangesInput,
-  Defaults,
   Field,
   Fields,
   Input,
@@ -21,17 +20,13 @@ import type {
 import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
-import { builder } from './builder.ts';
+import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { type NodeRef, type NodeType, recordOf } from './node.ts';
 import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
-
-type Types = (typeof builder)['$inferSchemaTypes'];
-type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
-type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
 type Place = 'answer' | 'input' | 'changes';
 
@@ -306,11 +301,8 @@ function inputFieldMap(t: InputFields, fields: Fields, place: 'input' | 'changes
  * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, a list of more or fewer than one entry where
  * the bank takes one, or a field that has a value under its former name too.
  */
-export const toBody = <T extends Fields>(
-  { fields }: Resource<T>,
-  input: Input<T>,
-  ...[defaults]: keyof Defaults<T> extends never ? [] : [Defaults<T>]
-): Body<Resource<T>> => ({ ...defaults, ...bodyOf(fields, input, '') }) as Body<Resource<T>>;
+export const toBody = <T extends Fields>({ fields }: Resource<T>, input: Input<T>): Body<Resource<T>> =>
+  bodyOf(fields, input, '') as Body<Resource<T>>;
 
 /** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
 export const toChanges = <T extends Fields>(
@@ -381,12 +373,6 @@ export const omitNullish = <T extends object>(input: T) =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], null>;
   };
-
-/** Converts an optional input to a part of a body; undefined if it is left out. */
-export const mapOptional = <Input, Result>(
-  input: Input | null | undefined,
-  toBody: (input: Input) => Result,
-): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
 
 export const MoneyObject = objectType(money);
 builder.objectFields(MoneyObject, (t) => ({

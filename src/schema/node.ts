@@ -15,7 +15,7 @@ import {
 import type { BankIds, ViewIds } from '../loaders/loaders.ts';
 import type { AccountNode } from './account.ts';
 import type { BranchNode } from './branch.ts';
-import { builder } from './builder.ts';
+import { builder, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import type { CustomerNode } from './customer.ts';
 import {
@@ -33,7 +33,6 @@ import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTy
 import { mapListItems } from './list-item.ts';
 import type { MetadataNode } from './metadata.ts';
 import type { OtherAccountNode } from './other-account.ts';
-import { paymentNode } from './payment-node.ts';
 import type { ProductNode } from './product.ts';
 import type { TransactionNode } from './transaction.ts';
 import type { TransactionRequestNode } from './transaction-request.ts';
@@ -65,7 +64,7 @@ interface Nodes {
 type NodeName = keyof Nodes;
 type IdsOf<Name extends NodeName> = Omit<Nodes[Name], 'record'>;
 type RecordOf<Name extends NodeName> = NonNullable<Nodes[Name]['record']>;
-type Ref<Name extends NodeName> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Nodes[Name]>;
+type Ref<Name extends NodeName> = ObjectRef<Types, Nodes[Name]>;
 
 type Resolve<Parent, Args, Result> = (
   parent: Parent,
@@ -103,7 +102,20 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
 
-export interface NodeType<Ids extends object, Item> {
+/** What the global ids of a type lead to. */
+interface GlobalIdTarget<Ids> {
+  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
+  idsOf(key: unknown): Ids;
+  /** The object, with its record if a selected field needs it; null if there is none. */
+  load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
+  /** The object as plans use it. */
+  estimate(ids: Ids, context: EstimateContext): KnownObject;
+}
+
+/** What global ids lead to, by the names of their types. */
+export const globalIdTargets = new Map<string, GlobalIdTarget<object>>();
+
+export interface NodeType<Ids extends object, Item> extends GlobalIdTarget<Ids> {
   readonly name: string;
   readonly entityKey: readonly string[] | null;
   readonly isListed: boolean;
@@ -119,8 +131,6 @@ export interface NodeType<Ids extends object, Item> {
     readonly extensions: typeof answeredByIds;
     readonly resolve: (linked: NodeRef<Ids, Item>) => string;
   };
-  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
-  idsOf(key: unknown): Ids;
   /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
   load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
   /** Reads the record that the ids identify. Errors: those of the operation behind it. */
@@ -130,8 +140,6 @@ export interface NodeType<Ids extends object, Item> {
     linked: NodeRef<Ids, Item>,
     context: ReadContext,
   ): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
-  /** The linked object as plans use it. */
-  estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
 
 type AnyNodeType = NodeType<object, unknown>;
@@ -201,6 +209,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
     estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
   };
   nodeTypes.set(name, nodeType as unknown as AnyNodeType);
+  globalIdTargets.set(name, nodeType);
   return nodeType;
 }
 
@@ -267,7 +276,7 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
 
 /** The fields of a record that the path of its request answers: its bank, and the ids that have a description. */
 export const pathFields = <Parent extends BankIds>(
-  t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>,
+  t: ObjectFields<Parent>,
   noun: string,
   ids: { readonly [Id in Exclude<keyof Parent, 'bankId'>]?: string } = {},
 ): FieldMap => ({
@@ -386,28 +395,24 @@ export const validateViewIds = (bankId: string, accountId: string, viewId: strin
 });
 
 /** Errors: BAD_USER_INPUT if it is not a global id. */
-function nodeOf(
-  id: string,
-): { readonly type: AnyNodeType; readonly ids: object } | { readonly payment: unknown } {
+function nodeOf(id: string) {
   const { typename, key } = decodeGlobalId(id);
-  // The record is bankql's own, not the bank's.
-  if (typename === 'Payment') return { payment: key };
-  const type = nodeTypes.get(typename);
-  if (type === undefined) throw forged();
-  return { type, ids: type.idsOf(key) };
+  const target = globalIdTargets.get(typename);
+  if (target === undefined) throw forged();
+  return { typename, target, ids: target.idsOf(key) };
 }
 
 /** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
 export async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
-  const node = nodeOf(id);
-  if ('payment' in node) return paymentNode.load(node.payment, context);
-  return { ...(await node.type.load(node.ids, context, info)), __typename: node.type.name };
+  const { typename, target, ids } = nodeOf(id);
+  const node = await target.load(ids, context, info);
+  return node && { ...node, __typename: typename };
 }
 
 /** The same as plans use it. Errors: BAD_USER_INPUT. */
 export function estimateNode(id: string, context: EstimateContext): KnownObject {
-  const node = nodeOf(id);
-  return 'payment' in node ? paymentNode.estimate(node.payment) : node.type.estimate(node.ids, context);
+  const { target, ids } = nodeOf(id);
+  return target.estimate(ids, context);
 }
 
 builder.queryField('node', (t) =>

@@ -14,7 +14,7 @@ import { findById } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode, mapOptional, omitNullish } from './fields.ts';
+import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import {
   findListItem,
@@ -63,8 +63,7 @@ export interface OtherAccountFilterInput {
   readonly search?: string | null | undefined;
 }
 
-const filterId = (id: string | null | undefined) =>
-  mapOptional(id, (given) => notGlobalId('filter.id', given));
+const filterId = (id: string | null | undefined) => (id == null ? undefined : notGlobalId('filter.id', id));
 
 /** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {

@@ -6,8 +6,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { orError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { findsPayments, PaymentState } from './payment.ts';
-import { PaymentObject } from './payment-node.ts';
+import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 

@@ -21,8 +21,7 @@ import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { nodeFromRecord } from './node.ts';
-import { ErrorCodeEnum, paymentByKey, receiptOf } from './payment.ts';
-import { PaymentObject } from './payment-node.ts';
+import { ErrorCodeEnum, PaymentObject, paymentByKey, receiptOf } from './payment.ts';
 import { isPositive } from './scalars.ts';
 import { TransactionRequestObject, toTransactionRequestNode } from './transaction-request.ts';
 

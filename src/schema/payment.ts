@@ -1,17 +1,44 @@
+import { z } from 'zod';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { type PaymentReference, referenceTo } from '../payments/record.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
+import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import { nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
-import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
+import { globalIdTargets, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
+
+/** A payment record, with the idempotency key that its caller chose. */
+export interface FoundPayment {
+  readonly idempotencyKey: string;
+  readonly record: PaymentRecord;
+}
+
+export const PaymentObject = builder.objectRef<FoundPayment>('Payment');
+
+const globalIdKey = z.tuple([z.string(), z.string()]);
+
+// Payments have references that only their callers can use. They are bankql's own records; the bank is not called.
+globalIdTargets.set('Payment', {
+  idsOf(key): PaymentReference {
+    const { data } = globalIdKey.safeParse(key);
+    if (data === undefined) throw forged();
+    return { trackId: data[0], sealedId: data[1] };
+  },
+  /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
+  async load(reference: PaymentReference, { payments, credentials }) {
+    const found = await payments.findReferred(credentials, reference);
+    return found && { record: found.record, idempotencyKey: found.idempotencyKey ?? '' };
+  },
+  estimate: (reference) => ({ type: 'Payment', parent: reference, hasRecord: true }),
+});
 
 /**
  * `id` and `status` of a payment's answer, if the bank sent them as text:
@@ -97,7 +124,14 @@ PaymentObject.implement({
   description: "What bankql's record says of a payment. Costs no REST call but for the links.",
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(paymentNode.idField),
+    id: t.id({
+      nullable: false,
+      description: `${globalIdDescription} Nobody but the payment's caller can follow it.`,
+      resolve: ({ record }, _args, { credentials }) => {
+        const { trackId, sealedId } = referenceTo(credentials, record);
+        return encodeGlobalId('Payment', JSON.stringify([trackId, sealedId]));
+      },
+    }),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
       description:

@@ -9,7 +9,7 @@ import { type Changes, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { builder } from './builder.ts';
+import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import {
   type EstimateContext,
@@ -31,8 +31,6 @@ import { type NodeRef, type NodeType, recordOf } from './node.ts';
  * since a body made from it would lose that value. Updates of one record run one after the other.
  */
 
-type Types = (typeof builder)['$inferSchemaTypes'];
-type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 
 /** A kind of record that mutations write. */
