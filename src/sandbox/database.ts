@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { z } from 'zod';
-import { type Account, account } from '../contract/account.ts';
-import { type Branch, branch } from '../contract/branch.ts';
-import { type Customer, customer } from '../contract/customer.ts';
+import { account } from '../contract/account.ts';
+import { branch } from '../contract/branch.ts';
+import { customer } from '../contract/customer.ts';
 import { parseExactJson, writeExactJson } from '../contract/exact-json.ts';
-import { type Message, message } from '../contract/message.ts';
-import { type MetadataEntry, metadataEntry } from '../contract/metadata.ts';
-import { type OtherAccount, otherAccount } from '../contract/other-account.ts';
-import { type ProductBody, product } from '../contract/product.ts';
-import { type Transaction, transaction } from '../contract/transaction.ts';
-import { type TransactionRequest, transactionRequest } from '../contract/transaction-request.ts';
+import { message } from '../contract/message.ts';
+import { metadataEntry } from '../contract/metadata.ts';
+import { otherAccount } from '../contract/other-account.ts';
+import { product } from '../contract/product.ts';
+import { transaction } from '../contract/transaction.ts';
+import { transactionRequest } from '../contract/transaction-request.ts';
 
 /** Incremented with every change of the tables or the seed: a file of another version is refused. */
 const version = 2;
@@ -47,17 +47,7 @@ function reader<T>(shape: z.ZodType<T>) {
 }
 
 /** Records that have an id of their own, in the order in which they were first put. */
-export interface Records<T> {
-  /** Undefined if there is no such record. */
-  get(id: string): T | undefined;
-  all(): T[];
-  /** The records in which the list `field` names `value`. */
-  naming(field: keyof T & string, value: string): T[];
-  /** Creates or replaces. */
-  put(id: string, record: T): void;
-}
-
-function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): Records<T> {
+function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
   const read = reader(shape);
   const one = db.prepare(`SELECT record FROM ${table} WHERE id = ?`);
   const every = db.prepare(`SELECT record FROM ${table} ORDER BY position`);
@@ -69,28 +59,23 @@ function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): Recor
     `INSERT INTO ${table} (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record`,
   );
   return {
-    get(id) {
+    /** Undefined if there is no such record. */
+    get(id: string): T | undefined {
       const row = one.get(id);
       return row && read(row);
     },
-    all: () => every.all().map(read),
-    naming: (field, value) => named.all(`$.${field}`, value).map(read),
-    put(id, record) {
+    all: (): T[] => every.all().map(read),
+    /** The records in which the list `field` names `value`. */
+    naming: (field: keyof T & string, value: string): T[] => named.all(`$.${field}`, value).map(read),
+    /** Creates or replaces. */
+    put(id: string, record: T): void {
       upsert.run(id, writeExactJson(record));
     },
   };
 }
 
 /** Records that belong to another record, in the order in which they were first put. */
-interface ChildRecords<T> {
-  /** Undefined where the owner has no such record. */
-  get(ownerId: string, id: string): T | undefined;
-  of(ownerId: string): T[];
-  /** Creates or replaces; a record without an id (null) is always a new one. */
-  put(ownerId: string, id: string | null, record: T): void;
-}
-
-function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): ChildRecords<T> {
+function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
   const read = reader(shape);
   const one = db.prepare(`SELECT record FROM ${table} WHERE owner_id = ? AND id = ?`);
   const every = db.prepare(`SELECT record FROM ${table} WHERE owner_id = ? ORDER BY position`);
@@ -99,77 +84,67 @@ function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): 
      ON CONFLICT (owner_id, id) DO UPDATE SET record = excluded.record`,
   );
   return {
-    get(ownerId, id) {
+    /** Undefined if the owner has no such record. */
+    get(ownerId: string, id: string): T | undefined {
       const row = one.get(ownerId, id);
       return row && read(row);
     },
-    of: (ownerId) => every.all(ownerId).map(read),
-    put(ownerId, id, record) {
+    of: (ownerId: string): T[] => every.all(ownerId).map(read),
+    /** Creates or replaces; a record without an id (null) is always a new one. */
+    put(ownerId: string, id: string | null, record: T): void {
       upsert.run(ownerId, id, writeExactJson(record));
     },
   };
 }
 
-/** A file that is no database of this version of the sandbox. */
+/** A file that is not a database of this version of the sandbox. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
 }
 
+/** The bank's records. */
+export type Database = ReturnType<typeof tables>;
+
 /** Fills a database that is empty. */
 export type Seed = (database: Database) => void;
 
-/** The bank's records. */
-export interface Database {
-  readonly customers: Records<Customer>;
-  readonly accounts: Records<Account>;
-  readonly branches: Records<Branch>;
-  /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
-  readonly products: Records<ProductBody>;
-  /** By account id. */
-  readonly otherAccounts: ChildRecords<OtherAccount>;
-  /** By account id: a transfer within the bank is one transaction id with a record on either side. */
-  readonly transactions: ChildRecords<Transaction>;
-  /** By account id. */
-  readonly transactionRequests: ChildRecords<TransactionRequest>;
-  /** By customer id. */
-  readonly messages: ChildRecords<Message>;
-  /** By metadata id, which several entries share. */
-  readonly metadata: ChildRecords<MetadataEntry>;
-  /** The next id of its kind, such as `tx-0001`. */
-  nextId(prefix: string): string;
-  /** Runs the work as one database transaction, which is rolled back if it throws. */
-  atomically<T>(work: () => T): T;
-  /** Replaces all records by the seed's; if the seed throws, nothing changes. */
-  reset(seed: Seed): void;
-  close(): void;
-}
-
-function tables(db: DatabaseSync): Database {
+function tables(db: DatabaseSync) {
   const next = db.prepare(
     `INSERT INTO sequences (prefix, value) VALUES (?, 1)
      ON CONFLICT (prefix) DO UPDATE SET value = value + 1 RETURNING value`,
   );
-  const database: Database = {
+  return {
     customers: records(db, 'customers', customer.answer),
     accounts: records(db, 'accounts', account.answer),
     branches: records(db, 'branches', branch.answer),
+    /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
     products: records(db, 'products', product.body),
+    /** By account id. */
     otherAccounts: childRecords(db, 'other_accounts', otherAccount.answer),
+    /** By account id: a transfer within the bank is one transaction id with a record on either side. */
     transactions: childRecords(db, 'transactions', transaction.answer),
+    /** By account id. */
     transactionRequests: childRecords(db, 'transaction_requests', transactionRequest.answer),
+    /** By customer id. */
     messages: childRecords(db, 'messages', message.answer),
+    /** By metadata id, which several entries share. */
     metadata: childRecords(db, 'metadata', metadataEntry.answer),
-    nextId: (prefix) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
-    atomically: (work) => atomically(db, work),
-    reset: (seed) =>
-      atomically(db, () => {
-        db.exec(deleteAll);
-        seed(database);
-      }),
+    /** The next id of its kind, such as `tx-0001`. */
+    nextId: (prefix: string) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
+    /** Runs the work as one database transaction, which is rolled back if it throws. */
+    atomically: <T>(work: () => T): T => atomically(db, work),
+    /** Deletes all records. */
+    clear: () => db.exec(deleteAll),
     close: () => db.close(),
   };
-  return database;
 }
+
+/** Replaces all records by the seed's; if the seed throws, nothing changes. */
+export const resetDatabase = (database: Database, seed: Seed): void =>
+  database.atomically(() => {
+    database.clear();
+    seed(database);
+  });
 
 function atomically<T>(db: DatabaseSync, work: () => T): T {
   // Immediate: two processes on one file must not both read a balance before either writes it.

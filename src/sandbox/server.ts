@@ -7,7 +7,7 @@ import Fastify, {
 } from 'fastify';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { operations } from '../contract/operations.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase, resetDatabase } from './database.ts';
 import { addFaultRoutes, faultHooks } from './fault-routes.ts';
 import { createFaults, type Faults, parseFaults } from './faults.ts';
 import { handlers } from './handlers.ts';
@@ -178,7 +178,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   addFaultRoutes(app, faults);
   // Puts every record, id and fault back to where the sandbox started.
   app.post(`${switches}reset`, (_request, reply) => {
-    database.reset(seedOf(scenario, now()));
+    resetDatabase(database, seedOf(scenario, now()));
     faults.replace(initialFaults);
     return reply.code(204).send();
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../src/sandbox/database.ts';
+import { openDatabase, resetDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
 import { balanceOf, freshBank } from './bank-caller.ts';
@@ -76,7 +76,7 @@ test('a seed that fails leaves what was there', () => {
   const broken = () => {
     throw new Error('no');
   };
-  expect(() => database.reset(broken)).toThrow('no');
+  expect(() => resetDatabase(database, broken)).toThrow('no');
   expect(database.customers.all()).toHaveLength(5);
   database.close();
 });
