@@ -153,7 +153,7 @@ export const pageEntry = Symbol('an entry of the page');
  */
 export const connectionTo = <Node>(
   type: ObjectRef<Types, Node>,
-  /** What it holds, such as `branches`, and each of them: `A branch`. */
+  /** The name of its entries, such as `branches`, and of one of them: `A branch`. */
   plural: string,
   entry: string,
 ) =>

@@ -102,7 +102,7 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
 
-/** What the global ids of a type lead to. */
+/** The target of the global ids of a type. */
 interface GlobalIdTarget<Ids> {
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: unknown): Ids;
@@ -112,7 +112,7 @@ interface GlobalIdTarget<Ids> {
   estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
 
-/** What global ids lead to, by the names of their types. */
+/** The targets of global ids, by the names of their types. */
 export const globalIdTargets = new Map<string, GlobalIdTarget<object>>();
 
 export interface NodeType<Ids extends object, Item> extends GlobalIdTarget<Ids> {
