@@ -244,14 +244,14 @@ test('the totals, their defaults and the metrics come from the table of uses', a
             BANK_BASE_URL: 'https://bank.example',
             STATE_URL: 'sqlite:state.db',
           };
-    const total = readConfig(given).ledger.totals[resource];
+    const total = readConfig(given).server.ledger.totals[resource];
     expect([resource, total]).toEqual([resource, variable === null ? heapTotal(resource, heap) : 2048]);
     if (variable !== null) expect(documented).toContain(`\`${variable}\``);
   }
-  const { requests, unread } = readConfig({}).ledger.totals;
+  const { requests, unread } = readConfig({}).server.ledger.totals;
   expect([requests, unread]).toEqual([heapTotal('requests'), heapTotal('unread')]);
   const { registry, watchHeld, onShed } = createTelemetry(pino({ enabled: false }), pino({ enabled: false }));
-  watchHeld((resource) => resource.length, readConfig({}).ledger.totals);
+  watchHeld((resource) => resource.length, readConfig({}).server.ledger.totals);
   onShed('connections');
   const text = await registry.metrics();
   const labels = (metric: string, label: string) =>

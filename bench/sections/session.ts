@@ -131,12 +131,12 @@ const flatQuery = (paths: readonly string[]) => ({
 /** Asks for each screen in turn, as one login, after a first request that opens what is opened once. */
 async function walk(bench: Bench, contender: Contender, bodies: readonly object[], cacheMs = '0') {
   await using bank = await openBank();
-  const { bankId, defaultView } = readConfig({});
+  const { bankId, viewId } = readConfig({}).server.defaults;
   await using running = await bench.open(contender, {
     BANK_URL: bank.url,
     BANK_BASE_URL: bank.url,
     BANK_ID: bankId ?? '',
-    BANK_DEFAULT_VIEW: defaultView,
+    BANK_DEFAULT_VIEW: viewId,
     VIEWER_CUSTOMER_ID: '{auth-id}',
     VIEWER_ACCOUNT_ID: '{auth-id}-current',
     PUBLIC_CACHE_TTL_MS: '60000',

@@ -11,9 +11,10 @@ import { openSandbox } from './sandbox.ts';
 export async function checkBank({ environment, args, write, progress }: CliContext): Promise<number> {
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const { bankId, viewId, accountScope } = config.server.defaults;
   const given = {
-    ids: { ...(config.bankId === null ? {} : { 'bank-id': config.bankId }), view: config.defaultView },
-    credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
+    ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },
+    credentials: { subscriptionKey: config.server.subscriptionKey, authProviderName: null, authId: null },
   };
   const options = readOptions(args, environment, config.bank === null ? example : given);
   if (options === null) {
@@ -23,7 +24,7 @@ export async function checkBank({ environment, args, write, progress }: CliConte
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-    const { accountScope, bankTls, bankLimits } = config;
+    const { bankTls, bankLimits } = config;
     const secureContext = bankTls === null ? undefined : (await readBankTls(bankTls)).secureContext;
     const network = { ...bankLimits.network, secureContext };
     return await runDoctor({

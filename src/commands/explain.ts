@@ -128,16 +128,16 @@ function explainFile(
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const served = servedSchema(config);
   const defaults = {
-    bankId: config.bankId ?? 'the-bank',
-    viewId: config.defaultView,
-    allProductsId: config.allProductsId ?? 'all-products',
-    accountScope: config.accountScope,
-    viewer: config.viewer,
+    ...config.server.defaults,
+    bankId: config.server.defaults.bankId ?? 'the-bank',
+    allProductsId: config.server.defaults.allProductsId ?? 'all-products',
   };
   const document = attempt(file, () =>
-    createDocumentCheck({ schema: served, documentLimits: config.documentLimits, introspection: true })(
-      readFile(file),
-    ),
+    createDocumentCheck({
+      schema: served,
+      documentLimits: config.server.documentLimits,
+      introspection: true,
+    })(readFile(file)),
   );
   const operations = document.definitions.filter(
     (node): node is OperationDefinitionNode =>

@@ -29,7 +29,7 @@ export async function persist({ environment, args, write }: CliContext): Promise
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
   );
   const config = readConfig(Object.fromEntries(limits));
-  const { documentLimits } = config;
+  const { documentLimits } = config.server;
   const served = servedSchema(config);
   const [task, ...files] = args;
   // A folder may be called "check", too: who makes a manifest says where to.

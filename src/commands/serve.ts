@@ -166,23 +166,13 @@ export async function serveBankql(
   const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
-    ...config.http,
-    http: {
-      corsOrigins: config.corsOrigins,
-      corsHeaders: config.corsHeaders,
-      onlyLocalNames: config.onlyLocalNames,
-    },
-    compression: config.compression,
-    publicMaxAgeSeconds: Math.floor(config.bankLimits.publicCacheTtlMs / 1000),
-    drainDelayMs: config.drainDelayMs,
+    ...config.server,
     bank,
     payments,
     rateLimiter,
     documentSource,
     incremental: createIncremental(),
-    documentCacheBytes: memoryBounds.documents,
     authenticate,
-    readyNeedsRoom: config.readyNeedsRoom,
     isReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
@@ -190,24 +180,8 @@ export async function serveBankql(
           return store.isUp && payments.unwrittenEnds() === 0;
         }
       : undefined,
-    defaults: {
-      bankId: config.bankId,
-      viewId: config.defaultView,
-      allProductsId: config.allProductsId,
-      accountScope: config.accountScope,
-      viewer: config.viewer,
-    },
-    limits: config.operationLimits,
     schema: served,
-    documentLimits: config.documentLimits,
-    answerLimits: config.answerLimits,
-    maxRequestBytes: config.maxRequestBytes,
-    ledger: config.ledger,
-    writeDeadlineMs: config.maxUnreadMs,
-    areHeadersProven: config.areHeadersProven,
-    subscriptionKey: config.subscriptionKey,
     explain: config.explains ? explainByHeader : null,
-    introspection: config.introspection,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
     onShed: telemetry.onShed,
@@ -224,7 +198,7 @@ export async function serveBankql(
   telemetry.watchHeld(
     (resource) =>
       resource === 'connections' || resource === 'updates' ? bank.held(resource) : server.held[resource],
-    config.ledger.totals,
+    config.server.ledger.totals,
   );
   telemetry.watchDroppedLines(() => droppedLines);
   const reloadTls =
@@ -292,18 +266,16 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
 }
 
 /** The schema that is served. */
-export async function readSchema(
-  config: Pick<Config, 'schema' | 'federation' | 'introspection'>,
-): Promise<GraphQLSchema> {
+export async function readSchema(config: Config): Promise<GraphQLSchema> {
   const served = servedSchema(config);
   if (!config.federation) return served;
   const { toSubgraph } = await import('../options/federation.ts');
-  return toSubgraph(served, { showsSdl: config.introspection });
+  return toSubgraph(served, { showsSdl: config.server.introspection });
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */
 export async function readPersisted(
-  { persisted, documentLimits, introspection }: Config,
+  { persisted, server: { documentLimits, introspection } }: Config,
   served: GraphQLSchema,
 ) {
   if (persisted === null) return null;
@@ -316,13 +288,13 @@ export async function readPersisted(
 
 /** The operator's secrets, which the text of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
-  const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
+  const { server, state, tracing, bankLimits, identity, rateLimits } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
   for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl, rateLimits?.url]) {
     const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }
-  return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
+  return [server.subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
     (secret) => typeof secret === 'string',
   );
 }

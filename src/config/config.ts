@@ -1,11 +1,9 @@
 import type { BankOptions } from '../bank/client.ts';
-import type { AnswerLimits } from '../engine/engine.ts';
-import type { DocumentLimits } from '../engine/validation.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
 import { bankWordsOf } from '../payments/outcome-words.ts';
-import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
+import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
@@ -49,7 +47,6 @@ function configOf(values: Values) {
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
   return {
-    http: { host: values.HOST, port: values.PORT },
     /** How many processes serve. Limits of a process are its share of what all of them may take on. */
     workers,
     /** Null: the embedded sandbox bank. */
@@ -75,39 +72,51 @@ function configOf(values: Values) {
       privateCacheBytes: memoryBounds.privateAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,
     } satisfies Partial<BankOptions>,
-    operationLimits: {
-      timeoutMs: values.OPERATION_TIMEOUT_MS,
-      restCalls: values.MAX_REST_CALLS,
-    } satisfies OperationLimits,
-    documentLimits: {
-      tokens: values.LIMIT_TOKENS,
-      depth: values.LIMIT_DEPTH,
-      aliases: values.LIMIT_ALIASES,
-      rootFields: values.LIMIT_ROOT_FIELDS,
-      directives: values.LIMIT_DIRECTIVES,
-      fields: values.LIMIT_FIELDS,
-    } satisfies DocumentLimits,
-    answerLimits: {
-      values: values.LIMIT_ANSWER_VALUES,
-      bytes: values.LIMIT_ANSWER_BYTES,
-    } satisfies AnswerLimits,
-    maxRequestBytes: values.LIMIT_BODY_BYTES,
+    /** How the server is to be started, as far as variables say it. */
+    server: {
+      host: values.HOST,
+      port: values.PORT,
+      http: {
+        corsOrigins: values.CORS_ORIGINS,
+        corsHeaders: values.CORS_HEADERS,
+        onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
+      },
+      compression: values.COMPRESSION,
+      publicMaxAgeSeconds: Math.floor(values.PUBLIC_CACHE_TTL_MS / 1000),
+      maxRequestBytes: values.LIMIT_BODY_BYTES,
+      documentCacheBytes: memoryBounds.documents,
+      documentLimits: {
+        tokens: values.LIMIT_TOKENS,
+        depth: values.LIMIT_DEPTH,
+        aliases: values.LIMIT_ALIASES,
+        rootFields: values.LIMIT_ROOT_FIELDS,
+        directives: values.LIMIT_DIRECTIVES,
+        fields: values.LIMIT_FIELDS,
+      },
+      answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
+      limits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
+      ledger: {
+        totals: totalsOf(values, shareOf),
+        requestsPerCaller: values[uses.requests.share],
+        eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
+      },
+      writeDeadlineMs: values.LIMIT_UNREAD_MS,
+      drainDelayMs: values.DRAIN_DELAY_MS,
+      readyNeedsRoom: values.READY_NEEDS_ROOM,
+      introspection: values.INTROSPECTION ?? bank === null,
+      /** The operator's subscription key, used for every caller; null if callers bring their own. */
+      subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
+      areHeadersProven: values.IDENTITY === 'headers',
+      defaults: {
+        bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
+        viewId: values.BANK_DEFAULT_VIEW ?? 'owner',
+        allProductsId: values.BANK_ALL_PRODUCTS_ID ?? (bank === null ? sandboxBankId : null),
+        accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
+        viewer: viewerOf(values),
+      },
+    } satisfies Partial<ServerOptions>,
     /** What caches and logs may take of this process' memory. */
     memoryBounds,
-    /** The limits of what callers may hold of the process. */
-    ledger: {
-      totals: totalsOf(values, shareOf),
-      requestsPerCaller: values[uses.requests.share],
-      eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
-    } satisfies LedgerLimits,
-    /** How long an answer may wait to be read, in milliseconds. */
-    maxUnreadMs: values.LIMIT_UNREAD_MS,
-    corsOrigins: values.CORS_ORIGINS,
-    corsHeaders: values.CORS_HEADERS,
-    compression: values.COMPRESSION,
-    /** See HttpPolicyOptions. */
-    onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
-    drainDelayMs: values.DRAIN_DELAY_MS,
     /** Null: no metrics are served. */
     metrics:
       values.METRICS_PORT === undefined
@@ -119,19 +128,8 @@ function configOf(values: Values) {
           },
     /** Null: no traces. */
     tracing: tracingOf(values),
-    bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
-    defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
-    /** The id with which postProducts lists all products; null if none is known. */
-    allProductsId: values.BANK_ALL_PRODUCTS_ID ?? (bank === null ? sandboxBankId : null),
-    /** `{scope}` of getAccountsScope when a single account is read. */
-    accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
-    viewer: viewerOf(values),
-    /** The operator's subscription key, used for every caller; null if callers bring their own. */
-    subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     /** The issuer whose tokens identify callers; null if headers do. */
     identity: identityOf(values),
-    /** Whether a proxy vouches for these headers. */
-    areHeadersProven: values.IDENTITY === 'headers',
     rateLimits: rateLimitsOf(values),
     /** The manifest of documents that are asked for by their ids; null for none. */
     persisted,
@@ -140,7 +138,6 @@ function configOf(values: Values) {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     /** Whether a request may ask what it costs. */
     explains: values.EXPLAIN ?? bank === null,
-    introspection: values.INTROSPECTION ?? bank === null,
     /** Which schema is served: `app` has no mutations of the bank's staff. */
     schema: values.SCHEMA,
     federation: values.FEDERATION,
@@ -151,8 +148,6 @@ function configOf(values: Values) {
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     /** Whether /ready answers 503 while payments cannot be recorded. */
     readyNeedsState: values.READY_NEEDS_STATE,
-    /** Whether it answers 503 while requests are refused because there is too much to do. */
-    readyNeedsRoom: values.READY_NEEDS_ROOM,
     /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),

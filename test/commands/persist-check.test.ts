@@ -20,7 +20,7 @@ async function manifest(name: string, content: unknown): Promise<string> {
 
 async function check(files: readonly string[], limits: Record<string, string> = {}) {
   let output = '';
-  const code = await runPersistCheck(files, readConfig(limits).documentLimits, (text) => {
+  const code = await runPersistCheck(files, readConfig(limits).server.documentLimits, (text) => {
     output += text;
   });
   return { code, lines: output.trimEnd().split('\n') };

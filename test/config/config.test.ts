@@ -7,12 +7,11 @@ describe('with an empty environment', () => {
   const config = readConfig({});
 
   test('bankql serves on loopback, over the sandbox bank, for people to explore', () => {
-    expect(config.http).toEqual({ host: '127.0.0.1', port: 4000 });
+    expect(config.server).toMatchObject({ host: '127.0.0.1', port: 4000 });
     expect(config.bank).toBeNull();
-    expect(config.bankId).toBe('SNDBCY2N');
-    expect(config.defaultView).toBe('owner');
+    expect(config.server.defaults).toMatchObject({ bankId: 'SNDBCY2N', viewId: 'owner' });
     expect(config.state.url).toBe('memory:');
-    expect([config.graphiql, config.introspection]).toEqual([true, true]);
+    expect([config.graphiql, config.server.introspection]).toEqual([true, true]);
     expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0 });
   });
 });
@@ -21,8 +20,8 @@ describe('with a bank', () => {
   test('nothing is assumed of it, and GraphiQL and introspection are off', () => {
     const config = readConfig({ BANK_BASE_URL: 'http://127.0.0.1:9000/prefix/' });
     expect(config.bank).toEqual({ baseUrl: 'http://127.0.0.1:9000/prefix/' });
-    expect(config.bankId).toBeNull();
-    expect([config.graphiql, config.introspection]).toEqual([false, false]);
+    expect(config.server.defaults.bankId).toBeNull();
+    expect([config.graphiql, config.server.introspection]).toEqual([false, false]);
   });
 
   test('on loopback payments are kept in a file; elsewhere the operator says where', () => {
@@ -52,7 +51,7 @@ const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 
 test('the viewer is the login with the sandbox bank; of another bank the operator says how', () => {
   const textsOf = (environment: Record<string, string>) => {
-    const { customerId, accountId } = readConfig(environment).viewer;
+    const { customerId, accountId } = readConfig(environment).server.defaults.viewer;
     return [customerId?.text, accountId?.text];
   };
   expect(textsOf({})).toEqual(['{auth-id}', '{auth-id}-current']);
@@ -161,9 +160,9 @@ test.each<[string, Record<string, string>, string]>([
 
 test('of what all workers may take on, each gets its share; what is one caller’s is not shared out', () => {
   const given = { ...real, STATE_URL: 'sqlite:s.db', BANK_CONNECTIONS: '65', LIMIT_UNREAD_BYTES: '1000' };
-  const { workers, ledger, bankLimits } = readConfig({ ...given, WORKERS: '4' });
+  const { workers, server, bankLimits } = readConfig({ ...given, WORKERS: '4' });
   expect(workers).toBe(4);
-  expect(ledger).toMatchObject({ totals: { requests: 250, unread: 250 }, requestsPerCaller: 100 });
+  expect(server.ledger).toMatchObject({ totals: { requests: 250, unread: 250 }, requestsPerCaller: 100 });
   expect(bankLimits.connections).toBe(17);
   expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
   // Any store, any number of workers and any place for counts combine.

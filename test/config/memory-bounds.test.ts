@@ -62,16 +62,19 @@ test('docs/sizing.md says what the table says', () => {
 
 test('what a variable says stands, whatever the heap', () => {
   const given = readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33), MAX_IN_FLIGHT: '5000' });
-  expect([given.ledger.totals.unread, given.ledger.totals.requests]).toEqual([2 ** 33, 5000]);
+  const { totals } = given.server.ledger;
+  expect([totals.unread, totals.requests]).toEqual([2 ** 33, 5000]);
   expect(memoryBounds).toEqual(memoryBoundsOf(getHeapStatistics().heap_size_limit));
   expect(readConfig({})).toMatchObject({
     memoryBounds,
-    ledger: {
-      totals: {
-        requests: memoryBounds.requests,
-        arriving: memoryBounds.arrivingRequests,
-        values: Math.floor(memoryBounds.builtAnswers / valueBytes),
-        unread: memoryBounds.unreadAnswers,
+    server: {
+      ledger: {
+        totals: {
+          requests: memoryBounds.requests,
+          arriving: memoryBounds.arrivingRequests,
+          values: Math.floor(memoryBounds.builtAnswers / valueBytes),
+          unread: memoryBounds.unreadAnswers,
+        },
       },
     },
     bankLimits: {

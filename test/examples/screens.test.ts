@@ -23,7 +23,7 @@ const documentOf = (name: string) => screens.find((screen) => screen.name === na
 let fixture: RecordedSandbox;
 
 beforeAll(async () => {
-  const { operationLimits: limits, documentLimits, answerLimits } = readConfig({});
+  const { limits, documentLimits, answerLimits } = readConfig({}).server;
   fixture = await startRecordedSandbox({ bankql: { limits, documentLimits, answerLimits, explains: true } });
 });
 afterAll(() => fixture[Symbol.asyncDispose]());

@@ -31,8 +31,7 @@ describe('the mutations of the staff', () => {
   });
 
   test('are not in the schema for apps, nor are the types that only they use', async () => {
-    const { schema: name, introspection } = readConfig({ SCHEMA: 'app' });
-    const served = await readSchema({ schema: name, federation: false, introspection });
+    const served = await readSchema(readConfig({ SCHEMA: 'app' }));
     expect(mutationsOf(served)).toEqual(mutationsOf(schema).filter((mutation) => !staff.includes(mutation)));
     const gone = Object.keys(schema.getTypeMap()).filter((type) => served.getType(type) === undefined);
     expect(gone).toEqual(
@@ -65,7 +64,7 @@ describe('the mutations of the staff', () => {
         one: 'mutation A { putBranch(input: { branchId: "b", branch: { acceptsDeposits: true } }) { trackId } }',
       }),
     );
-    const { documentLimits } = readConfig({});
+    const { documentLimits } = readConfig({}).server;
     const check = (served: typeof schema) => runPersistCheck([file], documentLimits, () => {}, served);
     expect([await check(schema), await check(appSchema())]).toEqual([0, 1]);
   });

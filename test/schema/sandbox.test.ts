@@ -95,10 +95,10 @@ interface Sandboxed extends AsyncDisposable {
 async function startSandboxed(): Promise<Sandboxed> {
   const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   const calls: CallReport[] = [];
-  const { bankId, defaultView, viewer } = readConfig({});
+  const { defaults } = readConfig({}).server;
   const bankql = createTestBankql({
     bankUrl: sandbox.url,
-    defaults: { bankId, viewId: defaultView, viewer },
+    defaults,
     bankOptions: { onCall: (call) => void calls.push(call) },
   });
   return {

@@ -19,11 +19,11 @@ interface Options {
 export async function startRecordedSandbox(options: Options = {}): Promise<RecordedSandbox> {
   await using made = new AsyncDisposableStack();
   const { recorder } = made.use(await startSandboxRecorder(options.sandbox));
-  const { bankId, defaultView, allProductsId, viewer } = readConfig({});
+  const { defaults } = readConfig({}).server;
   const bankql = made.use(
     createTestBankql({
       bankUrl: recorder.url,
-      defaults: { bankId, viewId: defaultView, allProductsId, viewer },
+      defaults,
       ...options.bankql,
     }),
   );

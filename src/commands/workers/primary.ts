@@ -39,7 +39,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
     // A file of --env-file may have changed since the start: the port is held by this process, and stays.
-    const worker = cluster.fork({ HOST: config.http.host, PORT: config.http.port });
+    const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
     worker.on('message', (message: unknown) => {
       if (!isWorkerMessage(message)) return;
       if (message.bankql === 'ready') onReady(message);

@@ -32,17 +32,12 @@ const screens = readdirSync(join(folder, 'screens'))
 let sandbox: Sandbox;
 let fixture: ServerFixture;
 beforeAll(async () => {
-  const config = readConfig({});
+  const { defaults, limits, documentLimits } = readConfig({}).server;
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   fixture = await startServerFixture({
-    defaults: {
-      bankId: config.bankId,
-      viewId: config.defaultView,
-      viewer: config.viewer,
-      allProductsId: config.allProductsId,
-    },
-    limits: config.operationLimits,
-    documentLimits: { ...config.documentLimits, directives: 100 },
+    defaults,
+    limits,
+    documentLimits: { ...documentLimits, directives: 100 },
   });
   fixture.bank.otherwise(forward);
 });

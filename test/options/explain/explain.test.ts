@@ -52,12 +52,12 @@ async function forward({ method, path, headers, body }: RecordedCall) {
 }
 
 beforeAll(async () => {
-  const { bankId, defaultView: viewId, viewer, allProductsId } = readConfig({});
+  const { defaults } = readConfig({}).server;
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   bank = (await startRecordingBank()).otherwise(forward);
   bankql = createTestBankql({
     bankUrl: bank.url,
-    defaults: { bankId, viewId, viewer, allProductsId },
+    defaults,
     explains: true,
   });
 });
