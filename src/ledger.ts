@@ -219,8 +219,10 @@ export class Account {
   arriving = 0;
   values = 0;
   unread = 0;
-  /** Its place among the callers whose long operations take turns: see executor/scheduler.ts. */
+  /** Its place among the callers whose executions take turns: see executor/scheduler.ts. */
   nextTurn = 0;
+  lastTurn = 0;
+  isWaiting = false;
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
   first: Holder | null = null;
 

@@ -149,7 +149,7 @@ export class RequestContext implements Context, ExecuteOptions {
     if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
     const { credentials } = this.#asking;
-    const { effects, signal } = this;
+    const { effects, signal, turnTaker } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
     const restCalls = allowed(credentials, limits.restCalls);
@@ -160,6 +160,7 @@ export class RequestContext implements Context, ExecuteOptions {
       signal,
       observer,
       usage,
+      turnTaker,
     };
     this.#session = new BankSession(options);
     return this.#session;

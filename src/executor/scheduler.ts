@@ -8,11 +8,23 @@ const workMs = 10;
  */
 const iterationsBetween = 16;
 
-/** Asks for executions. Those of different callers begin in turn, however many each of them asks for. */
+/** A caller. Executions of different callers begin in turn, however many each of them asks for. */
 export interface TurnTaker {
-  /** Its place for the next one: the scheduler's. */
+  /** The turn of its next execution. An execution takes one turn, and one more for each REST call: these take as much work. */
   nextTurn: number;
+  /** The turn in which the last one began. */
+  lastTurn: number;
+  /** Whether executions wait for its turn. */
+  isWaiting: boolean;
 }
+
+export const newcomer = (): TurnTaker => ({ nextTurn: 0, lastTurn: 0, isWaiting: false });
+
+/** A caller whose next turn is at most so many turns ahead does not wait: it asks for little. */
+const turnsAhead = 8;
+
+/** Where its next execution would end if it took as many turns as the last one. */
+const endOfNext = ({ nextTurn, lastTurn }: TurnTaker): number => nextTurn + (nextTurn - lastTurn);
 
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
@@ -28,7 +40,7 @@ export interface WorkQueueOptions {
   readonly resumes?: boolean;
   /** Whether its work ends an answer that has been built, such as writing its JSON. */
   readonly finishes?: boolean;
-  /** Whether its work is the beginning of an execution. */
+  /** Whether its work is the beginnings of its caller's executions: one is run at a time, in the caller's turn. */
   readonly begins?: boolean;
   readonly scheduler?: Scheduler;
 }
@@ -43,17 +55,20 @@ export class WorkQueue {
   stage: (typeof stages)[keyof typeof stages];
   /** Its place among the queues of its stage. */
   place: number;
+  /** Whose executions begin in it; null if it is the work of one execution. */
+  readonly taker: TurnTaker | null;
   readonly #scheduler: Scheduler;
   // AsyncLocalStorage.snapshot() takes a hundred times as long.
   readonly #context = new AsyncResource('bankql.WorkQueue', { requireManualDestroy: true });
-  #work: (() => void)[] = [];
+  readonly #work: (() => void)[] = [];
   #next = 0;
 
-  constructor(taker: TurnTaker = { nextTurn: 0 }, options: WorkQueueOptions = {}) {
+  constructor(taker: TurnTaker = newcomer(), options: WorkQueueOptions = {}) {
     const { resumes = false, finishes = false, begins = false, scheduler = processScheduler } = options;
     this.resumes = resumes;
     this.stage = finishes ? stages.finishing : begins ? stages.beginning : stages.waiting;
-    this.place = finishes ? 0 : scheduler.placeOf(taker);
+    this.place = finishes || begins ? 0 : scheduler.placeOf(taker);
+    this.taker = begins ? taker : null;
     this.#scheduler = scheduler;
   }
 
@@ -80,13 +95,12 @@ export class WorkQueue {
     this.isRunning = true;
     this.#context.runInAsyncScope(() => {
       do this.#runNext();
-      while (!this.resumes && this.#next < this.#work.length && now() < end);
+      while (!this.resumes && this.taker === null && this.#next < this.#work.length && now() < end);
     });
     this.isRunning = false;
-    if (this.#next < this.#work.length) return true;
-    this.#work = [];
+    this.#work.splice(0, this.#next);
     this.#next = 0;
-    return false;
+    return this.#work.length > 0;
   }
 
   #runNext(): void {
@@ -119,7 +133,7 @@ export class Scheduler {
   #begun = 0;
   /** How long deferred work has run since the last pause, in milliseconds. */
   #spentMs = 0;
-  /** How many executions wait for their turn to begin. */
+  /** How many callers have executions that wait for their turn. */
   #waiting = 0;
   /** Whether an execution has begun in this iteration of the event loop. */
   #hasBegun = false;
@@ -136,24 +150,25 @@ export class Scheduler {
   }
 
   /**
-   * Begins an execution: at once if it is its caller's first in this iteration of the event loop, and else when the caller's turn
-   * has come. If a caller sends many requests at once, those of others do not wait until all of them have begun.
+   * Begins an execution: at once if its caller asks for little, and else when the caller's turn has come. If a caller sends many
+   * requests at once, those of others do not wait until all of them have begun.
    */
   begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
     // If nobody waits, those that had many turns do not wait either.
     if (!this.#hasBegun && this.#waiting === 0) this.#turn = Math.max(this.#turn, taker.nextTurn);
-    if (taker.nextTurn <= this.#turn) {
-      taker.nextTurn = this.#turn + 1;
+    if (taker.nextTurn <= this.#turn + turnsAhead && !taker.isWaiting) {
+      taker.lastTurn = Math.max(this.#turn, taker.nextTurn);
+      taker.nextTurn = taker.lastTurn + 1;
       if (!this.#hasBegun) setImmediate(this.#endIteration);
       this.#hasBegun = true;
       return execution();
     }
-    this.#waiting++;
+    const beginnings = this.#beginningsOf(taker);
+    const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
-      new WorkQueue(taker, { begins: true, scheduler: this }).push(() => {
-        this.#waiting--;
+      beginnings.push(() => {
         try {
-          resolve(execution());
+          resolve(context.runInAsyncScope(execution));
         } catch (error) {
           reject(error);
         }
@@ -161,13 +176,27 @@ export class Scheduler {
     });
   }
 
-  /** If executions wait, the turn is that of the next one of them. */
+  /** The queue of a caller's executions that wait for its turn. */
+  #beginningsOf(taker: TurnTaker): WorkQueue {
+    const waiting = taker.isWaiting ? this.#queues.find((queue) => queue.taker === taker) : undefined;
+    if (waiting !== undefined) return waiting;
+    taker.isWaiting = true;
+    this.#waiting++;
+    return new WorkQueue(taker, { begins: true, scheduler: this });
+  }
+
+  /** If executions wait, turns are over as these begin. */
   readonly #endIteration = () => {
     this.#hasBegun = false;
     if (this.#waiting === 0) this.#turn++;
   };
 
   enqueue(queue: WorkQueue): void {
+    this.#insert(queue);
+    this.#wake(0);
+  }
+
+  #insert(queue: WorkQueue): void {
     let from = 0;
     let to = this.#queues.length;
     while (from < to) {
@@ -177,7 +206,6 @@ export class Scheduler {
       else from = middle + 1;
     }
     this.#queues.splice(from, 0, queue);
-    this.#wake(0);
   }
 
   /** Runs after this many iterations. */
@@ -193,13 +221,41 @@ export class Scheduler {
 
   /** The queue that is served next; null if none has work. */
   #next(): WorkQueue | null {
-    const next = this.#queues[0];
+    let next = this.#queues[0];
+    // Turns that a caller has taken since it was put there have moved it back.
+    while (next?.taker && next.place < endOfNext(next.taker)) {
+      this.#queues.shift();
+      next.place = endOfNext(next.taker);
+      this.#insert(next);
+      next = this.#queues[0];
+    }
     if (next === undefined) return null;
-    if (next.stage === stages.beginning || next.stage === stages.waiting)
-      this.#turn = Math.max(this.#turn, next.place);
+    if (next.taker !== null) this.#takeTurn(next.taker);
+    else if (next.stage === stages.waiting) this.#turn = Math.max(this.#turn, next.place);
     // It keeps its place in the list: all before it are served, and those behind it wait.
     if (next.stage === stages.waiting) next.begin(this.#begun++);
     return next;
+  }
+
+  /**
+   * An execution of a caller that waited begins (weighted fair queueing): a turn is over when as many turns were taken as callers
+   * wait. The number of turns of the last execution is known now.
+   */
+  #takeTurn(taker: TurnTaker): void {
+    const { nextTurn, lastTurn } = taker;
+    this.#turn += (nextTurn - lastTurn) / this.#waiting;
+    // Nobody is so far behind any more.
+    if (this.#turn < nextTurn) this.#turn = Math.max(this.#turn, this.#earliestTurn());
+    taker.lastTurn = nextTurn;
+    taker.nextTurn = nextTurn + 1;
+  }
+
+  /** The next turn of the caller that is the furthest behind, of those that wait. */
+  #earliestTurn(): number {
+    let earliest = Infinity;
+    for (const { taker } of this.#queues)
+      if (taker !== null && taker.nextTurn < earliest) earliest = taker.nextTurn;
+    return earliest;
   }
 
   #run(): void {
@@ -208,8 +264,13 @@ export class Scheduler {
     let queue = this.#next();
     while (queue !== null) {
       const began = this.#now();
-      if (!queue.runUntil(began + workMs - this.#spentMs, this.#now))
+      if (!queue.runUntil(began + workMs - this.#spentMs, this.#now)) {
         this.#queues.splice(this.#queues.indexOf(queue), 1);
+        if (queue.taker !== null) {
+          queue.taker.isWaiting = false;
+          this.#waiting--;
+        }
+      }
       this.#spentMs += this.#now() - began;
       isDue = queue.resumes || this.#spentMs >= workMs;
       // The effects of the end of a queue happen in microtasks, before another one is served, unless that is a beginning.

@@ -6,6 +6,7 @@ import type { Drift } from '../bank/response.ts';
 import type { ReadSource, SharedSource } from '../bank/share.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
+import type { TurnTaker } from '../executor/scheduler.ts';
 import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
@@ -58,6 +59,8 @@ interface BankSessionOptions {
   readonly observer?: CallObserver | undefined;
   /** Where its reads are counted that were answered without a call of their own. */
   readonly usage?: ReadUsage | undefined;
+  /** Its caller, whose next turn each read moves back. */
+  readonly turnTaker?: TurnTaker | undefined;
 }
 
 /** The bank as one caller sees it during one GraphQL operation. */
@@ -202,9 +205,10 @@ export class BankSession {
     input: Omit<CallInput<T>, 'credentials'>,
     unshared = this.#hasWritten,
   ): Promise<Answer<T>> {
-    const { bank, credentials, observer } = this.#options;
+    const { bank, credentials, observer, turnTaker } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
     if (this.#calls++ >= this.#options.limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
+    if (turnTaker !== undefined) turnTaker.nextTurn++;
     const asked = { ...input, credentials };
     const own = { unshared, operationDeadline: this.#deadline, onSource: this.#countShared };
     const reading =

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Scheduler, type TurnTaker, WorkQueue } from '../../src/executor/scheduler.ts';
+import { newcomer, Scheduler, type TurnTaker, WorkQueue } from '../../src/executor/scheduler.ts';
 
 /** Pieces of work, each of which takes so long on a clock of its own. */
 function scheduled(milliseconds: number) {
@@ -66,7 +66,7 @@ test('what ends an answer comes before what is being built, and that before what
 
 test('callers take turns, and one that has not had a turn for a while comes first', async () => {
   const { queueOf, done } = scheduled(10);
-  const [greedy, other, late] = [{ nextTurn: 0 }, { nextTurn: 0 }, { nextTurn: 0 }];
+  const [greedy, other, late] = [newcomer(), newcomer(), newcomer()];
   for (let operation = 0; operation < 5; operation++) queueOf('g', 1, greedy);
   for (let operation = 0; operation < 2; operation++) queueOf('o', 1, other);
   expect(await allWork(done, 4)).toBe('gogo');
@@ -118,22 +118,22 @@ test('each queue runs in the context in which it was made', async () => {
   expect(seen).toEqual(['a', 'b', undefined]);
 });
 
-test('a caller’s first execution in an iteration of the event loop begins at once, its others in turns', async () => {
+test('a caller that asks for little begins at once, and one that asks for more takes turns with others', async () => {
   const { scheduler, done, work } = scheduled(1);
-  const [noisy, quiet, other]: TurnTaker[] = [{ nextTurn: 0 }, { nextTurn: 0 }, { nextTurn: 0 }];
-  const begin = (name: string, taker: TurnTaker = { nextTurn: 0 }) =>
+  const [noisy, quiet, other]: TurnTaker[] = [newcomer(), newcomer(), newcomer()];
+  const begin = (name: string, taker: TurnTaker = newcomer()) =>
     void scheduler.begin(taker, () => work(name));
-  for (let n = 0; n < 4; n++) begin('n', noisy);
+  for (let n = 0; n < 12; n++) begin('n', noisy);
+  for (let n = 0; n < 11; n++) begin('o', other);
   begin('q', quiet);
-  begin('o', other);
-  expect(done()).toBe('nqo');
-  begin('q', quiet);
+  expect(done()).toBe(`${'n'.repeat(9)}${'o'.repeat(9)}q`);
   // Those that wait are not overtaken by later ones of the same caller.
   begin('l', noisy);
+  expect(done()).toBe('');
   // One that has not had a turn does not wait for those that have.
   begin('x');
   expect(done()).toBe('x');
-  expect(await allWork(done, 5)).toBe('nqnnl');
+  expect(await allWork(done, 6)).toBe('nononl');
   for (let iteration = 0; iteration < 3; iteration++) {
     await turn();
     begin('n', noisy);
@@ -142,13 +142,41 @@ test('a caller’s first execution in an iteration of the event loop begins at o
   }
 });
 
+test('an execution with many REST calls takes as many turns', async () => {
+  const { scheduler, done, work } = scheduled(1);
+  const heavy = Array.from({ length: 10 }, newcomer);
+  const light = newcomer();
+  let lights = 0;
+  const begin = (name: string, taker: TurnTaker, calls: number) =>
+    void scheduler.begin(taker, () => {
+      work(name);
+      taker.nextTurn += calls;
+    });
+  const beginHeavy = () => {
+    for (const taker of heavy) begin('h', taker, 20);
+  };
+  beginHeavy();
+  expect(done()).toBe('h'.repeat(10));
+  for (let n = 0; n < 3; n++) beginHeavy();
+  expect(done()).toBe('');
+  // Five of them take a hundred turns: a tenth of that is the share of one that takes two.
+  for (let begun = 0; begun < 30; begun += (await someWork(done)).work.length) {
+    for (; lights < begun / 5; lights++) {
+      begin('l', light, 1);
+      expect(done()).toBe('l');
+    }
+  }
+  expect(lights).toBeGreaterThanOrEqual(4);
+});
+
 test('executions begin before long ones go on, and what fails at its beginning fails for its caller', async () => {
   const { scheduler, queueOf, done, work } = scheduled(6);
   queueOf('long', 6);
   await turn();
   expect(done()).toBe('longlong');
-  const caller: TurnTaker = { nextTurn: 0 };
+  const caller: TurnTaker = newcomer();
   expect(scheduler.begin(caller, () => 'at once')).toBe('at once');
+  caller.nextTurn += 10;
   const begun = scheduler.begin(caller, () => work('short'));
   const failed = scheduler.begin(caller, () => {
     throw new Error('no');
@@ -160,9 +188,12 @@ test('executions begin before long ones go on, and what fails at its beginning f
 
 test('queues are served in order, in whatever order they come', async () => {
   const { scheduler, done, work } = scheduled(0);
-  void scheduler.begin({ nextTurn: 0 }, () => work('first'));
+  void scheduler.begin(newcomer(), () => work('first'));
   expect(done()).toBe('first');
-  const takers = Array.from({ length: 50 }, (_, index) => ({ nextTurn: 100 + ((index * 37) % 50) }));
+  const takers = Array.from({ length: 50 }, (_, index) => ({
+    ...newcomer(),
+    nextTurn: 100 + ((index * 37) % 50),
+  }));
   for (const taker of takers) {
     const name = String.fromCharCode(taker.nextTurn);
     void scheduler.begin(taker, () => work(name));

@@ -2,11 +2,12 @@ import { getIntrospectionQuery } from 'graphql';
 import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { createEngine } from '../../src/engine/engine.ts';
+import { newcomer } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults } from '../support/bankql.ts';
 
-test('a query whose client has left ends in its next turn, though it reads nothing of the bank', async () => {
+function createFixture() {
   const bank = createBankClient({
     ...bankDefaults,
     baseUrl: 'http://bank.test',
@@ -26,15 +27,43 @@ test('a query whose client has left ends in its next turn, though it reads nothi
     introspection: true,
     unexpected: () => {},
   });
+  return { engine, bank, credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' } };
+}
+
+test('a query whose client has left ends in its next turn, though it reads nothing of the bank', async () => {
+  const { engine, bank, credentials } = createFixture();
   const ask = (signal: AbortSignal) =>
     engine.execute(
       { query: getIntrospectionQuery() },
       {
-        credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
+        credentials,
         signal: () => signal,
       },
     );
   expect((await ask(new AbortController().signal)).errors).toBeUndefined();
   expect(await ask(AbortSignal.abort())).toMatchObject({ data: null, errors: [{}] });
+  await bank.close();
+});
+
+test('each REST call of an operation takes a turn of its caller', async () => {
+  const { engine, bank, credentials } = createFixture();
+  const account = newcomer();
+  const holder = {
+    account,
+    canGiveWay: true,
+    isAbandoned: false,
+    takeValues: () => true,
+    reserveRoom: () => true,
+  };
+  const turns = async (query: string) => {
+    await engine.execute({ query }, { credentials, holder });
+    return account.nextTurn - account.lastTurn;
+  };
+  expect(await turns('{ __typename }')).toBe(1);
+  // The bank does not answer: calls are made all the same.
+  const customers =
+    '{ bank { a: customer(customerId: "A") { email } b: customer(customerId: "B") { email } } }';
+  expect(await turns(customers)).toBe(3);
+  expect(await turns('{ __typename }')).toBe(1);
   await bank.close();
 });
