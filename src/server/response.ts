@@ -55,20 +55,6 @@ const contentTypes = {
   'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
 } as const satisfies Record<MediaType, readonly string[]>;
 
-/**
- * An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. Where its JSON is too long, or
- * cannot be made, the engine says what is answered instead.
- */
-export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
-  if (!(result instanceof BoundedResult)) return serialised(result, mediaType);
-  try {
-    const answer = serialised(result, mediaType);
-    return result.fits(answer.body) ? answer : serialised(result.failed(), mediaType);
-  } catch (error) {
-    return serialised(result.failed(error), mediaType);
-  }
-}
-
 /** Up to this length a text is cheaper: Node sends it in one piece with the head. In characters. */
 const shortText = 16_384;
 
@@ -109,27 +95,22 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 export const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
-/** Sends an answer that is whole. `common`, names and values in turn, are the headers that every answer bears. */
-export function writeResponse(
-  response: ServerResponse,
-  { status, headers, body }: Pick<GraphQLHttpResponse, 'status' | 'headers' | 'body'>,
-  common: readonly string[],
-): void {
-  const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
-  response.writeHead(status, [...common, ...headers, ...length]);
-  response.end(body);
-}
-
-/** Makes a result an answer of HTTP; what cannot be one is a failure of that request. It never throws. */
+/**
+ * Makes a result an answer of HTTP, as the specification of GraphQL over HTTP has it. If its JSON is too long, or cannot be
+ * made, the engine says what is answered instead. It never throws.
+ */
 export type SerializeResult = (result: ExecutionResult, mediaType: MediaType) => GraphQLHttpResponse;
 
 export const createResultSerializer =
   (engine: Pick<Engine, 'toErrorResult'>): SerializeResult =>
   (result, mediaType) => {
+    const bounded = result instanceof BoundedResult ? result : null;
     try {
-      return toHttpResponse(result, mediaType);
+      const answer = serialised(result, mediaType);
+      if (bounded === null || bounded.fits(answer.body)) return answer;
+      return serialised(bounded.failed(), mediaType);
     } catch (error) {
-      return toHttpResponse(engine.toErrorResult(error), mediaType);
+      return serialised(bounded?.failed(error) ?? engine.toErrorResult(error), mediaType);
     }
   };
 
@@ -149,7 +130,7 @@ function withinRoom(
   const bytes = Buffer.byteLength(body);
   if (bytes <= shortAnswer || response.reserveRoom(bytes)) return answer;
   const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
-  return toHttpResponse(refused, 'application/json');
+  return serialised(refused, 'application/json');
 }
 
 /**
@@ -287,8 +268,11 @@ export function createAnswerSender({
       // Only now is it known how many bytes wait for the client.
       const limited = sent.body.length * 3 <= shortAnswer ? sent : withinRoom(sent, response, engine);
       activity?.answered(limited);
+      const { status, headers, body } = limited;
       const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
-      writeResponse(response, limited, bearing);
+      const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+      response.writeHead(status, [...bearing, ...headers, ...length]);
+      response.end(body);
     };
     // A character is a byte at least.
     if (answer.body.length >= shortest && isCompressible(answer, compression)) {

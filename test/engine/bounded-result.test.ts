@@ -2,11 +2,14 @@ import { GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
 import { internalError } from '../../src/engine/errors.ts';
 import { BoundedResult } from '../../src/engine/result.ts';
-import { toHttpResponse } from '../../src/server/response.ts';
+import { createResultSerializer } from '../../src/server/response.ts';
 import { documented } from '../support/documented.ts';
 
 /** What is answered where a result cannot be sent as it is. */
 
+const serialize = createResultSerializer({
+  toErrorResult: (error) => ({ data: { unexpected: String(error) } }),
+});
 const seen: unknown[] = [];
 const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
   new BoundedResult(
@@ -24,7 +27,7 @@ test('a result of which no JSON can be made is INTERNAL, and no exception', () =
   const ring: Record<string, unknown> = {};
   ring.ring = ring;
   for (const broken of [ring, { n: 1n }]) {
-    const { status, body } = toHttpResponse(resultOf(broken), 'application/json');
+    const { status, body } = serialize(resultOf(broken), 'application/json');
     expect(status).toBe(500);
     expect(JSON.parse(String(body))).toEqual({
       errors: [expect.objectContaining({ extensions: documented({ code: 'INTERNAL', retryable: false }) })],
@@ -37,7 +40,7 @@ test('a result of which no JSON can be made is INTERNAL, and no exception', () =
 test('its JSON may have so many bytes in UTF-8, and none more', () => {
   // {"data":{"t":"…"}} is 17 bytes without its text.
   const body = (text: string) =>
-    JSON.parse(String(toHttpResponse(resultOf({ t: text }), 'application/json').body));
+    JSON.parse(String(serialize(resultOf({ t: text }), 'application/json').body));
   expect(body('a'.repeat(83)).data).toEqual({ t: 'a'.repeat(83) });
   expect(body('a'.repeat(84))).toMatchObject({ data: null, errors: [{}] });
   expect(body('α'.repeat(41)).data).toEqual({ t: 'α'.repeat(41) });
@@ -54,7 +57,7 @@ test('data whose JSON was made before stands where it belongs', () => {
     const options = { maxBytes: 1000, withoutData: () => ({}) };
     const dataJson = [Buffer.from(JSON.stringify(each.data))];
     const [made, plain] = [{ ...options, dataJson }, options].map((with_) =>
-      toHttpResponse(new BoundedResult(each, with_), 'application/json'),
+      serialize(new BoundedResult(each, with_), 'application/json'),
     );
     expect(String(made?.body)).toBe(String(plain?.body));
   }

@@ -4,17 +4,17 @@ import { BoundedResult } from '../../src/engine/result.ts';
 import { streamOf } from '../../src/server/incremental-response.ts';
 import {
   createAnswerSender,
+  createResultSerializer,
   type GraphQLHttpResponse,
   type HoldingResponse,
   type SendOptions,
-  toHttpResponse,
 } from '../../src/server/response.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
   (length) => {
     const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = toHttpResponse(result, 'application/json');
+    const answer = createResultSerializer({ toErrorResult: () => ({}) })(result, 'application/json');
     expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
     expect(String(answer.body)).toBe(JSON.stringify(result));
     expect(String(streamOf(answer, 'text/event-stream').body)).toContain(
