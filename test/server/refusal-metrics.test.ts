@@ -104,7 +104,7 @@ test('what is over a budget is counted by whose budget it was', async () => {
   const told: RateRefusal[] = [];
   const limiter = createRateLimiter(
     { perCaller: { calls: 1, seconds: 60 }, perKey: { calls: 2, seconds: 60 } },
-    (_name, limit) => new BoundedCounters(limit),
+    (_name, limit) => new BoundedCounters(limit).count,
     (refusal) => told.push(refusal),
   );
   const who = (authId: string) => ({ subscriptionKey: 'k', authProviderName: 'p', authId });

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { BudgetName, Counters } from '../../server/rate-limit/rate-limiter.ts';
+import type { BudgetName, CountMethod } from '../../server/rate-limit/rate-limiter.ts';
 import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 
 /** What the primary tells a worker. `retire`: another one serves in its place. */
@@ -29,7 +29,7 @@ export interface CountMessage {
   readonly bankql: 'count';
   readonly id: number;
   readonly budget: BudgetName;
-  readonly method: keyof Counters;
+  readonly method: CountMethod;
   readonly owner: string;
 }
 

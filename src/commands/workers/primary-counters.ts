@@ -18,7 +18,7 @@ export function createPrimaryCounters({ perCaller, perKey }: RateLimits) {
       left: state ? { calls: state.remainingPoints, milliseconds: state.msBeforeNext } : null,
     });
     try {
-      return counted(await counters[budget]?.[method](owner), false);
+      return counted(await counters[budget]?.count(method, owner), false);
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return counted(refused, true);
       throw refused;
@@ -35,26 +35,19 @@ export function askPrimaryToCount(): CountersOf {
     waiting.get(message.id)?.(message);
     waiting.delete(message.id);
   });
-  return (budget) => {
-    const count = (method: CountMessage['method'], owner: string) =>
-      new Promise<RateLimiterRes | null>((resolve, reject) => {
-        const id = ++lastId;
-        const message: CountMessage = { bankql: 'count', id, budget, method, owner };
-        waiting.set(id, ({ isRefused, left }) => {
-          const state = left && new RateLimiterRes(left.calls, left.milliseconds);
-          if (isRefused) reject(state);
-          else resolve(state);
-        });
-        cluster.worker?.send(message, (error) => {
-          if (error === null) return;
-          waiting.delete(id);
-          reject(error);
-        });
+  return (budget) => (method, owner) =>
+    new Promise((resolve, reject) => {
+      const id = ++lastId;
+      const message: CountMessage = { bankql: 'count', id, budget, method, owner };
+      waiting.set(id, ({ isRefused, left }) => {
+        const state = left && new RateLimiterRes(left.calls, left.milliseconds);
+        if (isRefused) reject(state);
+        else resolve(state);
       });
-    return {
-      consume: async (owner) => (await count('consume', owner)) ?? new RateLimiterRes(),
-      reward: (owner) => count('reward', owner),
-      get: (owner) => count('get', owner),
-    };
-  };
+      cluster.worker?.send(message, (error) => {
+        if (error === null) return;
+        waiting.delete(id);
+        reject(error);
+      });
+    });
 }

@@ -20,15 +20,14 @@ export interface RateLimits {
 /** Whose budget: each caller's, or that of all callers with one key. */
 export type BudgetName = 'caller' | 'key';
 
-/** The counters of one budget: memory (BoundedCounters), or shared with other processes (shared-counters.ts). */
-export interface Counters {
-  /** Takes one call. Errors: a RateLimiterRes if none is left. */
-  consume(owner: string): Promise<RateLimiterRes>;
-  /** Gives one call back. */
-  reward(owner: string): Promise<unknown>;
-  /** The rest of the budget; null if the owner's window has not begun. */
-  get(owner: string): Promise<RateLimiterRes | null>;
-}
+/**
+ * Counts the calls of one budget, in memory (BoundedCounters) or together with other processes (shared-counters.ts):
+ * takes one (`consume`), gives one back (`reward`), or only looks (`get`).
+ * Shape:  the rest of the budget; null if the owner's window has not begun.
+ * Errors: a RateLimiterRes if there is none left to take.
+ */
+export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
+export type CountMethod = 'consume' | 'reward' | 'get';
 
 /** What was refused: a request that arrived with an empty budget, or a single REST call. */
 export interface RateRefusal {
@@ -52,11 +51,11 @@ export interface RateLimiter {
  */
 export function createRateLimiter(
   { perCaller, perKey }: RateLimits,
-  countersOf: (name: BudgetName, limit: RateLimit) => Counters,
+  countIn: (name: BudgetName, limit: RateLimit) => Count,
   onRefusal?: (refusal: RateRefusal) => void,
 ): RateLimiter | null {
   const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>
-    limit === null ? [] : [{ name, counters: countersOf(name, limit), owner }];
+    limit === null ? [] : [{ name, count: countIn(name, limit), owner }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
   const budgets = [
     ...budget('caller', perCaller, callerId),
@@ -69,12 +68,12 @@ export function createRateLimiter(
       const taken: (typeof budgets)[number][] = [];
       for (const each of budgets) {
         try {
-          await each.counters.consume(each.owner(credentials));
+          await each.count('consume', each.owner(credentials));
           taken.push(each);
         } catch (refused) {
           if (!(refused instanceof RateLimiterRes)) throw refused;
           onRefusal?.({ refused: 'call', budget: each.name });
-          for (const { counters, owner } of taken) await counters.reward(owner(credentials));
+          for (const { count, owner } of taken) await count('reward', owner(credentials));
           throw new BankqlError(
             'RATE_LIMITED',
             'Your REST calls are used up for now; this call was not made.',
@@ -86,8 +85,8 @@ export function createRateLimiter(
 
     async secondsUntilNext(credentials) {
       const waits = await Promise.all(
-        budgets.map(async ({ name, counters, owner }) => {
-          const state = await counters.get(owner(credentials));
+        budgets.map(async ({ name, count, owner }) => {
+          const state = await count('get', owner(credentials));
           if (state === null || state.remainingPoints > 0 || state.msBeforeNext <= 0) return 0;
           onRefusal?.({ refused: 'request', budget: name });
           return secondsOf(state);
@@ -106,7 +105,7 @@ export const maxOwnCounters = 50_000;
 export const maxSharedCounters = 1000;
 
 /** What was spent in a window, and when it ends, in milliseconds of performance.now(). */
-interface Count {
+interface Spent {
   spent: number;
   readonly endsAt: number;
 }
@@ -117,10 +116,10 @@ interface Count {
  * budgets, assigned by a secret of the process, so that nobody can exhaust a particular caller's budget without
  * exhausting them all. A caller stays with a shared budget until its window ends.
  */
-export class BoundedCounters implements Counters {
+export class BoundedCounters {
   // All windows have the same length, so insertion order is also the order of their ends.
-  readonly #own = new Map<string, Count>();
-  readonly #shared = new Map<string, Count>();
+  readonly #own = new Map<string, Spent>();
+  readonly #shared = new Map<string, Spent>();
   readonly #secret = randomBytes(32);
   readonly #limit: RateLimit;
 
@@ -133,30 +132,16 @@ export class BoundedCounters implements Counters {
     return this.#own.size + this.#shared.size;
   }
 
-  /** Takes one point. Errors: a RateLimiterRes if none is left; nothing is taken then. */
-  async consume(owner: string): Promise<RateLimiterRes> {
+  readonly count = async (method: CountMethod, owner: string): Promise<RateLimiterRes | null> => {
     const now = performance.now();
-    const count = this.#find(owner, now) ?? this.#begin(owner, now);
-    if (count.spent >= this.#limit.calls) throw this.#stateOf(count, now);
-    count.spent++;
+    const count = this.#find(owner, now) ?? (method === 'consume' ? this.#begin(owner, now) : null);
+    if (count === null) return null;
+    if (method === 'consume' && count.spent >= this.#limit.calls) throw this.#stateOf(count, now);
+    if (method !== 'get') count.spent = Math.max(0, count.spent + (method === 'consume' ? 1 : -1));
     return this.#stateOf(count, now);
-  }
+  };
 
-  /** Gives one point back. */
-  async reward(owner: string): Promise<RateLimiterRes> {
-    const now = performance.now();
-    const count = this.#find(owner, now) ?? { spent: 1, endsAt: now };
-    count.spent = Math.max(0, count.spent - 1);
-    return this.#stateOf(count, now);
-  }
-
-  async get(owner: string): Promise<RateLimiterRes | null> {
-    const now = performance.now();
-    const count = this.#find(owner, now);
-    return count === null ? null : this.#stateOf(count, now);
-  }
-
-  #find(owner: string, now: number): Count | null {
+  #find(owner: string, now: number): Spent | null {
     for (const counts of [this.#own, this.#shared])
       for (const [name, { endsAt }] of counts) {
         if (endsAt > now) break;
@@ -167,7 +152,7 @@ export class BoundedCounters implements Counters {
     return this.#shared.get(this.#shareOf(owner)) ?? null;
   }
 
-  #begin(owner: string, now: number): Count {
+  #begin(owner: string, now: number): Spent {
     const count = { spent: 0, endsAt: now + this.#limit.seconds * 1000 };
     if (this.#own.size < maxOwnCounters) this.#own.set(owner, count);
     else this.#shared.set(this.#shareOf(owner), count);
@@ -179,7 +164,7 @@ export class BoundedCounters implements Counters {
     return String(digest.readUInt32BE() % maxSharedCounters);
   }
 
-  #stateOf({ spent, endsAt }: Count, now: number): RateLimiterRes {
+  #stateOf({ spent, endsAt }: Spent, now: number): RateLimiterRes {
     return new RateLimiterRes(this.#limit.calls - spent, endsAt - now, spent);
   }
 }

@@ -5,7 +5,7 @@ import { parseCounterUrl, type RedisAddress } from './counter-address.ts';
 import {
   BoundedCounters,
   type BudgetName,
-  type Counters,
+  type Count,
   createRateLimiter,
   type RateLimit,
   type RateLimiter,
@@ -35,7 +35,7 @@ export interface RateLimiterOptions {
   readonly timeoutMs?: number;
 }
 
-export type CountersOf = (name: BudgetName, limit: RateLimit) => Counters;
+export type CountersOf = (name: BudgetName, limit: RateLimit) => Count;
 
 interface Store {
   readonly countersOf: CountersOf;
@@ -69,7 +69,7 @@ export async function openRateLimiter({
   return limiter && { limiter, close: () => store?.close() };
 }
 
-const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit);
+const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit).count;
 
 /** Whether the store is tried. */
 interface Health {
@@ -107,15 +107,15 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** Counts in memory if the store fails or is late. A count that arrives late was then made in both. */
-function withFallback(shared: Counters, memory: Counters, health: Health, timeoutMs: number): Counters {
-  async function count<T>(at: (counters: Counters) => Promise<T>): Promise<T> {
-    if (health.isPaused()) return at(memory);
+function withFallback(shared: Count, memory: Count, health: Health, timeoutMs: number): Count {
+  return async (method, owner) => {
+    if (health.isPaused()) return memory(method, owner);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
     });
     try {
-      const state = await Promise.race([at(shared), late]);
+      const state = await Promise.race([shared(method, owner), late]);
       health.succeeded();
       return state;
     } catch (error) {
@@ -124,17 +124,17 @@ function withFallback(shared: Counters, memory: Counters, health: Health, timeou
         throw error;
       }
       health.failed(error);
-      return at(memory);
+      return memory(method, owner);
     } finally {
       clearTimeout(timer);
     }
-  }
-  return {
-    consume: (owner) => count((counters) => counters.consume(owner)),
-    reward: (owner) => count((counters) => counters.reward(owner)),
-    get: (owner) => count((counters) => counters.get(owner)),
   };
 }
+
+const countBy =
+  (limiter: RateLimiterRedis | RateLimiterPostgres): Count =>
+  (method, owner) =>
+    limiter[method](owner);
 
 const options = (name: BudgetName, { calls, seconds }: RateLimit) => ({
   points: calls,
@@ -172,12 +172,14 @@ async function connectRedis(
   await ready;
   return {
     countersOf: (name, limit) =>
-      new RateLimiterRedis({
-        ...options(name, limit),
-        storeClient: client,
-        useRedisPackage: true,
-        rejectIfRedisNotReady: true,
-      }),
+      countBy(
+        new RateLimiterRedis({
+          ...options(name, limit),
+          storeClient: client,
+          useRedisPackage: true,
+          rejectIfRedisNotReady: true,
+        }),
+      ),
     close: () => client.destroy(),
   };
 }
@@ -225,16 +227,18 @@ async function connectPostgres(
       }
     },
   };
-  const limiterOf = (name: BudgetName, limit: RateLimit) =>
-    new RateLimiterPostgres({
-      ...options(name, limit),
-      storeClient: client,
-      storeType: 'client',
-      schemaName: 'bankql_rate_limits',
-      tableName: 'counters',
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-    });
+  const countersOf: CountersOf = (name, limit) =>
+    countBy(
+      new RateLimiterPostgres({
+        ...options(name, limit),
+        storeClient: client,
+        storeType: 'client',
+        schemaName: 'bankql_rate_limits',
+        tableName: 'counters',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+      }),
+    );
   // Callers can invent names: counts are deleted soon after their windows.
   const timer = setInterval(() => {
     const statement = {
@@ -246,7 +250,7 @@ async function connectPostgres(
   // The first count need not wait for a connection.
   await client.query({ text: 'SELECT 1' }).catch(() => {});
   return {
-    countersOf: limiterOf,
+    countersOf,
     close() {
       clearInterval(timer);
       return pool.end();

@@ -13,7 +13,7 @@ import {
 async function taken(counts: BoundedCounters, owner: string, times: number): Promise<number> {
   let made = 0;
   for (let time = 0; time < times; time++)
-    made += await counts.consume(owner).then(
+    made += await counts.count('consume', owner).then(
       () => 1,
       (refused) => (refused instanceof RateLimiterRes ? 0 : Promise.reject(refused)),
     );
@@ -40,7 +40,7 @@ describe('whoever makes up 100,000 callers', () => {
     const collect: () => void = runInNewContext('gc');
     const limiter = createRateLimiter(
       { perCaller: limit, perKey: null },
-      (_name, given) => new BoundedCounters(given),
+      (_name, given) => new BoundedCounters(given).count,
     );
     collect();
     const before = process.memoryUsage().heapUsed;
@@ -64,7 +64,7 @@ describe('whoever makes up 100,000 callers', () => {
     expect(await flood(counts, 100_000)).toBeLessThanOrEqual(maxOwnCounters - 1 + 3 * maxSharedCounters);
     expect(counts.size).toBe(maxOwnCounters + maxSharedCounters);
     expect(await taken(counts, 'noisy', 9)).toBe(0);
-    expect((await counts.get('noisy'))?.remainingPoints).toBe(0);
+    expect((await counts.count('get', 'noisy'))?.remainingPoints).toBe(0);
     // All that is shared is spent now: nobody who is new gets more.
     await flood(counts, 20_000);
     expect(await flood(counts, 1000, 9)).toBe(0);
@@ -90,9 +90,9 @@ describe('who shares a budget', () => {
     vi.advanceTimersByTime(30_001);
     expect(await taken(counts, 'late', 9)).toBe(0);
     expect(counts.size).toBe(1);
-    expect((await counts.get('late'))?.msBeforeNext).toBeCloseTo(29_999);
+    expect((await counts.count('get', 'late'))?.msBeforeNext).toBeCloseTo(29_999);
     vi.advanceTimersByTime(30_000);
-    expect(await counts.get('late')).toBeNull();
+    expect(await counts.count('get', 'late')).toBeNull();
     expect(await taken(counts, 'late', 9)).toBe(2);
     expect(counts.size).toBe(1);
   });
@@ -101,10 +101,10 @@ describe('who shares a budget', () => {
     const counts = new BoundedCounters({ calls: 2, seconds: 60 });
     await flood(counts, maxOwnCounters);
     expect(await taken(counts, 'late', 2)).toBe(2);
-    expect((await counts.reward('late')).remainingPoints).toBe(1);
+    expect((await counts.count('reward', 'late'))?.remainingPoints).toBe(1);
     expect(await taken(counts, 'late', 2)).toBe(1);
     // Who has taken nothing has nothing to give back.
-    await counts.reward('nobody');
+    await counts.count('reward', 'nobody');
     expect(await taken(counts, 'nobody', 9)).toBeLessThanOrEqual(2);
   });
 });

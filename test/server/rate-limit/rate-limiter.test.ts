@@ -12,7 +12,10 @@ import { type RecordingBank, startRecordingBank } from '../../support/recording-
 
 const none: RateLimits = { perCaller: null, perKey: null };
 const limiterOf = (limits: Partial<RateLimits>): RateLimiter => {
-  const limiter = createRateLimiter({ ...none, ...limits }, (_name, limit) => new BoundedCounters(limit));
+  const limiter = createRateLimiter(
+    { ...none, ...limits },
+    (_name, limit) => new BoundedCounters(limit).count,
+  );
   if (limiter === null) throw new Error('nothing is limited');
   return limiter;
 };
@@ -30,7 +33,7 @@ async function taken(limiter: RateLimiter, who: Credentials, times: number): Pro
 }
 
 test('without limits there is no limiter', () => {
-  expect(createRateLimiter(none, (_name, limit) => new BoundedCounters(limit))).toBeNull();
+  expect(createRateLimiter(none, (_name, limit) => new BoundedCounters(limit).count)).toBeNull();
 });
 
 describe('a budget', () => {
