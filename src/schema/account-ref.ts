@@ -27,7 +27,6 @@ AccountRefObject.implement({
   fields: (t) => ({
     ...fieldsOf(t, accountRef.fields, ({ named }) => named),
     account: t.field({
-      nullable: true,
       description:
         "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
       args: {

@@ -28,7 +28,6 @@ import {
   OtherAccountConnection,
   OtherAccountFilter,
   type OtherAccountFilterInput,
-  OtherAccountObject,
   toOtherAccountNode,
 } from './other-account.ts';
 import {
@@ -43,7 +42,6 @@ import {
   findRequests,
   type RequestFilter,
   TransactionRequestConnection,
-  TransactionRequestObject,
   toTransactionRequestNode,
 } from './transaction-request.ts';
 
@@ -137,9 +135,7 @@ export function toAccountNode(
   };
 }
 
-export const AccountObject = accountNode.object;
-
-export const AccountConnection = connectionTo(AccountObject, 'accounts', 'An account');
+export const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
 
 implementNode(accountNode, account, (t) => ({
   ...pathFields(t, 'account', {
@@ -148,7 +144,6 @@ implementNode(accountNode, account, (t) => ({
   }),
   version: t.string(versionField(versionIn(account))),
   view: t.field({
-    nullable: true,
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
@@ -157,30 +152,26 @@ implementNode(accountNode, account, (t) => ({
       viewId: restId('viewId', viewId),
     })),
   }),
-  accounts: t.connection(
-    {
-      type: AccountObject,
-      nullable: true,
-      description:
-        'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
-      args: {
-        scope: t.arg({
-          type: AccountScope,
-          required: true,
-          defaultValue: 'permissions',
-          description: 'Accounts that the caller has permissions for, or the views of this one.',
-        }),
-      },
-      ...connectionFromIds(
-        ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
-          loadAccounts({ bankId, accountId, viewId }, scope, context),
-        (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
-      ),
+  accounts: t.field({
+    description:
+      'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
+    args: {
+      ...t.arg.connectionArgs(),
+      scope: t.arg({
+        type: AccountScope,
+        required: true,
+        defaultValue: 'permissions',
+        description: 'Accounts that the caller has permissions for, or the views of this one.',
+      }),
     },
-    AccountConnection,
-  ),
+    ...connectionFromIds(
+      AccountConnection,
+      ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
+        loadAccounts({ bankId, accountId, viewId }, scope, context),
+      (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
+    ),
+  }),
   owners: t.field({
-    nullable: { list: true, items: true },
     description:
       'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
     ...nodesFromRecord(
@@ -189,33 +180,29 @@ implementNode(accountNode, account, (t) => ({
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     ),
   }),
-  otherAccounts: t.connection(
-    {
-      type: OtherAccountObject,
-      nullable: true,
-      description:
-        'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
-      args: {
-        filter: t.arg({
-          type: OtherAccountFilter,
-          description: 'Only counterparties with this IBAN, this id, or both.',
-        }),
-        search: t.arg.string({
-          description:
-            "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
-        }),
-      },
-      ...connectionFromIds(
-        (account: AccountNode, args: OtherAccountFilterInput, context) =>
-          loadOtherAccounts(account, args, context),
-        (account, record, index, args, _context, list) =>
-          toOtherAccountNode(account, record, index, args, list),
-      ),
+  otherAccounts: t.field({
+    description:
+      'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+    args: {
+      ...t.arg.connectionArgs(),
+      filter: t.arg({
+        type: OtherAccountFilter,
+        description: 'Only counterparties with this IBAN, this id, or both.',
+      }),
+      search: t.arg.string({
+        description:
+          "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
+      }),
     },
-    OtherAccountConnection,
-  ),
+    ...connectionFromIds(
+      OtherAccountConnection,
+      (account: AccountNode, args: OtherAccountFilterInput, context) =>
+        loadOtherAccounts(account, args, context),
+      (account, record, index, args, _context, list) =>
+        toOtherAccountNode(account, record, index, args, list),
+    ),
+  }),
   otherAccount: t.field({
-    nullable: true,
     description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
@@ -233,7 +220,6 @@ implementNode(accountNode, account, (t) => ({
     ),
   }),
   transaction: t.field({
-    nullable: true,
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
     ...nodeFromIds(
@@ -246,30 +232,27 @@ implementNode(accountNode, account, (t) => ({
       }),
     ),
   }),
-  transactionRequests: t.connection(
-    {
-      type: TransactionRequestObject,
-      nullable: true,
-      description: 'Requests for payments from this account. REST: getTransactionsRequest.',
-      args: {
-        status: t.arg.stringList({
-          description:
-            'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
-        }),
-        since: t.arg({
-          type: 'DateTime',
-          description:
-            'Only requests that began at this time or later. Requests without a readable date are left out.',
-        }),
-      },
-      ...connectionFromIds(
-        (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
-        (account, record, index, _args, _context, list) =>
-          toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
-      ),
+  transactionRequests: t.field({
+    description: 'Requests for payments from this account. REST: getTransactionsRequest.',
+    args: {
+      ...t.arg.connectionArgs(),
+      status: t.arg.stringList({
+        description:
+          'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
+      }),
+      since: t.arg({
+        type: 'DateTime',
+        description:
+          'Only requests that began at this time or later. Requests without a readable date are left out.',
+      }),
     },
-    TransactionRequestConnection,
-  ),
+    ...connectionFromIds(
+      TransactionRequestConnection,
+      (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
+      (account, record, index, _args, _context, list) =>
+        toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
+    ),
+  }),
   knownTransactions: t.field(knownTransactions),
 }));
 

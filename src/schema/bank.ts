@@ -4,8 +4,8 @@ import { getMessagesOwner } from '../contract/message.ts';
 import { type ProductQuery, postProducts } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { AccountConnection, AccountObject, AccountScope, loadAccounts, toAccountNode } from './account.ts';
-import { BranchConnection, BranchFilter, type BranchNode, BranchObject, loadBranches } from './branch.ts';
+import { AccountConnection, AccountScope, loadAccounts, toAccountNode } from './account.ts';
+import { BranchConnection, BranchFilter, type BranchNode, loadBranches } from './branch.ts';
 import {
   BranchOrder,
   type BranchSearch,
@@ -19,9 +19,9 @@ import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { identify } from './list-item.ts';
-import { MessageConnection, MessageObject } from './message.ts';
+import { MessageConnection } from './message.ts';
 import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
-import { ProductConnection, ProductFilter, type ProductNode, ProductObject } from './product.ts';
+import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
 
 /** Banks by their code. A bank has no record to read. */
 const bankNode = defineNodeType({
@@ -73,7 +73,6 @@ BankObject.implement({
     id: t.id(bankNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's Swift code (BIC). Costs no REST call.")),
     customer: t.field({
-      nullable: true,
       description:
         'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
       args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
@@ -83,7 +82,6 @@ BankObject.implement({
       })),
     }),
     account: t.field({
-      nullable: true,
       description:
         'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
       args: {
@@ -97,74 +95,66 @@ BankObject.implement({
       },
       ...nodeFromIds('Account', viewOf),
     }),
-    accounts: t.connection(
-      {
-        type: AccountObject,
-        nullable: true,
-        description:
-          'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
-        args: {
-          accountId: t.arg.id({
-            required: true,
-            description: "The account's id at the bank, as `accountId` shows it.",
-          }),
-          viewId: t.arg.id({
-            description: 'The view through which the account is read; the configured one if it is left out.',
-          }),
-          scope: t.arg({
-            type: AccountScope,
-            required: true,
-            defaultValue: 'views',
-            description: 'Accounts that the caller has permissions for, or the views of the account.',
-          }),
-        },
-        ...connectionFromIds(
-          (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
-            loadAccounts(viewOf(bank, args, context), args.scope, context),
-          (bank, record, _index, args, context, list) =>
-            toAccountNode(viewOf(bank, args, context), record, list),
-        ),
+    accounts: t.field({
+      description:
+        'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
+      args: {
+        ...t.arg.connectionArgs(),
+        accountId: t.arg.id({
+          required: true,
+          description: "The account's id at the bank, as `accountId` shows it.",
+        }),
+        viewId: t.arg.id({
+          description: 'The view through which the account is read; the configured one if it is left out.',
+        }),
+        scope: t.arg({
+          type: AccountScope,
+          required: true,
+          defaultValue: 'views',
+          description: 'Accounts that the caller has permissions for, or the views of the account.',
+        }),
       },
-      AccountConnection,
-    ),
-    branches: t.connection(
-      {
-        type: BranchObject,
-        nullable: true,
-        description:
-          'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
-        args: {
-          filter: t.arg({
-            type: BranchFilter,
-            description: 'Only branches with this id, or with this text in their name.',
-          }),
-          near: t.arg({
-            type: NearInput,
-            description:
-              'Only branches near a place. With a radius, branches without a location are left out.',
-          }),
-          orderBy: t.arg({ type: BranchOrder, description: "The bank's own order if it is left out." }),
-          acceptsDeposits: t.arg.boolean({
-            description: 'With true, only branches that accept deposits; with false, only the others.',
-          }),
-          city: t.arg.string({ description: 'Only branches in this city. Case and accents do not matter.' }),
-        },
-        ...connectionFromIds(
-          ({ bankId }: BankIds, args: BranchSearch, { session, lists }) => {
-            const select = branchSelection(args);
-            const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
-            return select === null ? listed : listed.then((list) => select(list, lists));
-          },
-          ({ bankId }, record, position, args, _context, list): BranchNode => {
-            const { id, index } = identify(record, position, list);
-            return { bankId, branchId: id, query: branchQueryOf(args), index, record };
-          },
-        ),
+      ...connectionFromIds(
+        AccountConnection,
+        (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
+          loadAccounts(viewOf(bank, args, context), args.scope, context),
+        (bank, record, _index, args, context, list) =>
+          toAccountNode(viewOf(bank, args, context), record, list),
+      ),
+    }),
+    branches: t.field({
+      description:
+        'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
+      args: {
+        ...t.arg.connectionArgs(),
+        filter: t.arg({
+          type: BranchFilter,
+          description: 'Only branches with this id, or with this text in their name.',
+        }),
+        near: t.arg({
+          type: NearInput,
+          description: 'Only branches near a place. With a radius, branches without a location are left out.',
+        }),
+        orderBy: t.arg({ type: BranchOrder, description: "The bank's own order if it is left out." }),
+        acceptsDeposits: t.arg.boolean({
+          description: 'With true, only branches that accept deposits; with false, only the others.',
+        }),
+        city: t.arg.string({ description: 'Only branches in this city. Case and accents do not matter.' }),
       },
-      BranchConnection,
-    ),
+      ...connectionFromIds(
+        BranchConnection,
+        ({ bankId }: BankIds, args: BranchSearch, { session, lists }) => {
+          const select = branchSelection(args);
+          const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
+          return select === null ? listed : listed.then((list) => select(list, lists));
+        },
+        ({ bankId }, record, position, args, _context, list): BranchNode => {
+          const { id, index } = identify(record, position, list);
+          return { bankId, branchId: id, query: branchQueryOf(args), index, record };
+        },
+      ),
+    }),
     branch: t.field({
-      nullable: true,
       description: 'One branch, found in getBranches. REST: getBranches.',
       args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
       ...nodeFromIds('Branch', ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
@@ -175,7 +165,6 @@ BankObject.implement({
       })),
     }),
     product: t.field({
-      nullable: true,
       description: 'A product by id; an unknown id is an error, not null. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
       ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
@@ -185,47 +174,40 @@ BankObject.implement({
         query: null,
       })),
     }),
-    products: t.connection(
-      {
-        type: ProductObject,
-        nullable: true,
-        description: 'Products of the bank. REST: postProducts.',
-        args: {
-          filter: t.arg({
-            type: ProductFilter,
-            description: 'Those with this id, or this id and name; all of them if it is left out.',
-          }),
+    products: t.field({
+      description: 'Products of the bank. REST: postProducts.',
+      args: {
+        ...t.arg.connectionArgs(),
+        filter: t.arg({
+          type: ProductFilter,
+          description: 'Those with this id, or this id and name; all of them if it is left out.',
+        }),
+      },
+      ...connectionFromIds(
+        ProductConnection,
+        ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, context) =>
+          context.session.loaders.load(postProducts, { bankId, query: productQueryOf(filter, context) }),
+        ({ bankId }, record, position, { filter }, context, list): ProductNode => {
+          const { id, index } = identify(record, position, list);
+          return { bankId, productId: id, query: productQueryOf(filter, context), index, record };
         },
-        ...connectionFromIds(
-          ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, context) =>
-            context.session.loaders.load(postProducts, { bankId, query: productQueryOf(filter, context) }),
-          ({ bankId }, record, position, { filter }, context, list): ProductNode => {
-            const { id, index } = identify(record, position, list);
-            return { bankId, productId: id, query: productQueryOf(filter, context), index, record };
-          },
-        ),
-      },
-      ProductConnection,
-    ),
-    messages: t.connection(
-      {
-        type: MessageObject,
-        nullable: true,
-        description: 'Messages of the calling customer. REST: getMessagesOwner.',
-        ...connectionFromIds(
-          ({ bankId }: BankIds, _args: object, { session }) =>
-            session.loaders.load(getMessagesOwner, { bankId }),
-          (_bank, record) => record,
-        ),
-      },
-      MessageConnection,
-    ),
+      ),
+    }),
+    messages: t.field({
+      description: 'Messages of the calling customer. REST: getMessagesOwner.',
+      args: t.arg.connectionArgs(),
+      ...connectionFromIds(
+        MessageConnection,
+        ({ bankId }: BankIds, _args: object, { session }) =>
+          session.loaders.load(getMessagesOwner, { bankId }),
+        (_bank, record) => record,
+      ),
+    }),
   }),
 });
 
 builder.queryField('bank', (t) =>
   t.field({
-    nullable: true,
     description:
       'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },

@@ -67,9 +67,7 @@ async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Bra
   return known ?? findListItem(await loaders.load(getBranches, { bankId }), branchId, getBranches);
 }
 
-export const BranchObject = branchNode.object;
-
-export const BranchConnection = connectionTo(BranchObject, 'branches', 'A branch');
+export const BranchConnection = connectionTo(branchNode.object, 'branches', 'A branch');
 
 export const BranchFilter = builder.inputType('BranchFilter', {
   description:

@@ -177,9 +177,10 @@ export const connectionTo = <Node>(
 
 /**
  * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
- * `t.connection`: it provides `resolve`, and the extensions that links and plans use.
+ * `t.field`: it provides the type, `resolve`, and the extensions that links and plans use.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
+  type: ReturnType<typeof connectionTo<Node>>,
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
   toNode: (
     parent: Parent,
@@ -221,6 +222,8 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   };
   // Plans do not count fields of the entries: the list may be empty.
   return {
+    type,
+    nullable: true as const,
     resolve,
     extensions: orError(fieldExtensions({ answeredByIds: true, prefetch, estimateUnknown })),
   };

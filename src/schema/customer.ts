@@ -3,12 +3,12 @@ import { validateBankId, validateId } from '../bank/ids.ts';
 import { type Customer, customer, getCustomer, putCustomerID } from '../contract/customer.ts';
 import { getMessagesOwner } from '../contract/message.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
-import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
+import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
 import { connectionFromIds } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
-import { MessageConnection, MessageObject } from './message.ts';
+import { MessageConnection } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
@@ -36,7 +36,6 @@ implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
   version: t.string(versionField(versionIn(customer))),
   banks: t.field({
-    nullable: { list: true, items: true },
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
     ...nodesFromRecord(
@@ -45,39 +44,33 @@ implementNode(customerNode, customer, (t) => ({
       (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     ),
   }),
-  accounts: t.connection(
-    {
-      type: AccountObject,
-      nullable: true,
-      description:
-        "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
-      ...connectionFromIds(
-        (customer: CustomerNode, _args: object, context) =>
-          loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
-        (customer, record, _index, _args, context, list) =>
-          toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
-        plannedCustomer,
-      ),
-    },
-    AccountConnection,
-  ),
-  messages: t.connection(
-    {
-      type: MessageObject,
-      nullable: true,
-      description:
-        "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
-      ...connectionFromIds(
-        (customer: CustomerNode, _args: object, context) => {
-          const { bankId } = viewerWhoIs(customer, context);
-          return context.session.loaders.load(getMessagesOwner, { bankId });
-        },
-        (_customer, record) => record,
-        plannedCustomer,
-      ),
-    },
-    MessageConnection,
-  ),
+  accounts: t.field({
+    description:
+      "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
+    args: t.arg.connectionArgs(),
+    ...connectionFromIds(
+      AccountConnection,
+      (customer: CustomerNode, _args: object, context) =>
+        loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
+      (customer, record, _index, _args, context, list) =>
+        toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
+      plannedCustomer,
+    ),
+  }),
+  messages: t.field({
+    description:
+      "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
+    args: t.arg.connectionArgs(),
+    ...connectionFromIds(
+      MessageConnection,
+      (customer: CustomerNode, _args: object, context) => {
+        const { bankId } = viewerWhoIs(customer, context);
+        return context.session.loaders.load(getMessagesOwner, { bankId });
+      },
+      (_customer, record) => record,
+      plannedCustomer,
+    ),
+  }),
 }));
 
 const written = {

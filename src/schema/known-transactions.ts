@@ -77,7 +77,6 @@ const TransactionEdge = builder.objectRef<KnownTransactionEdge>('TransactionEdge
   description: 'A transaction and its place in a list.',
   fields: (t) => ({
     node: t.field({
-      nullable: true,
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
       ...nodeFromRecord(
         'Transaction',
@@ -103,7 +102,6 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
       resolve: ({ page, ...account }) => Array.from(page.edges, (edge) => ({ ...account, edge })),
     }),
     nodes: t.field({
-      nullable: { list: true, items: true },
       description:
         'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
       ...nodesFromRecord('Transaction', ({ page }: KnownTransactions) => [...page.nodes], transactionIn),

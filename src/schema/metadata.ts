@@ -37,32 +37,28 @@ const metadataNode = defineNodeType({
     findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
 });
 
-const MetadataObject = metadataNode.object;
 implementNode(metadataNode, metadataEntry);
 
-const MetadataConnection = connectionTo(MetadataObject, 'metadata entries', 'A metadata entry');
+const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries', 'A metadata entry');
 
 builder.queryField('metadata', (t) =>
-  t.connection(
-    {
-      type: MetadataObject,
-      nullable: true,
-      description: 'Metadata entries with this id. REST: postMetadata.',
-      args: {
-        id: t.arg.id({
-          required: true,
-          description: 'The name of the set of entries, such as `languages` at the sandbox.',
-        }),
-      },
-      ...connectionFromIds(
-        (_root: object, { id }: { id: string }, context) =>
-          loadMetadata({ id: notGlobalId('id', id) }, context),
-        (_root, record, position, { id: asked }, _context, list): MetadataNode => {
-          const { id, index } = identify(record, position, list);
-          return { query: { id: asked }, metadataId: id, index, record };
-        },
-      ),
+  t.field({
+    description: 'Metadata entries with this id. REST: postMetadata.',
+    args: {
+      ...t.arg.connectionArgs(),
+      id: t.arg.id({
+        required: true,
+        description: 'The name of the set of entries, such as `languages` at the sandbox.',
+      }),
     },
-    MetadataConnection,
-  ),
+    ...connectionFromIds(
+      MetadataConnection,
+      (_root: object, { id }: { id: string }, context) =>
+        loadMetadata({ id: notGlobalId('id', id) }, context),
+      (_root, record, position, { id: asked }, _context, list): MetadataNode => {
+        const { id, index } = identify(record, position, list);
+        return { query: { id: asked }, metadataId: id, index, record };
+      },
+    ),
+  }),
 );

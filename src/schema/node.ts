@@ -106,7 +106,7 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
 interface GlobalIdTarget<Ids> {
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: unknown): Ids;
-  /** The object, with its record if a selected field needs it; null if there is none. */
+  /** The object, with its record if a selected field needs it; null if it does not exist. */
   load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
   /** The object as plans use it. */
   estimate(ids: Ids, context: EstimateContext): KnownObject;
@@ -269,6 +269,7 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
     nodeType.estimate(ids(parent, args, context), context);
   return {
     type: nodeType.object,
+    nullable: true as const,
     resolve,
     extensions: orError(fieldExtensions({ answeredByIds: true, prefetch: resolve, estimate })),
   };
@@ -285,9 +286,9 @@ export const pathFields = <Parent extends BankIds>(
     resolve: ({ bankId }) => bankId,
   }),
   bank: t.field({
-    nullable: false,
     description: `The bank through which the ${noun} is read. Costs no REST call.`,
     ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
+    nullable: false,
   }),
   ...Object.fromEntries(
     Object.entries<string | undefined>(ids).map(([id, description = '']) => [
@@ -345,7 +346,8 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
       unknownIds({ ...parent, record: unknownRecord(unknownId) } as Parent, unknownId, args, context),
       context,
     );
-  return { type: nodeType.object, resolve, extensions: fieldExtensions({ estimate, estimateUnknown }) };
+  const extensions = fieldExtensions({ estimate, estimateUnknown });
+  return { type: nodeType.object, nullable: true as const, resolve, extensions };
 }
 
 /**
@@ -371,6 +373,7 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
     nodeType.estimate(toIds(parent, unknownId()), context);
   return {
     type: [nodeType.object] as [typeof nodeType.object],
+    nullable: { list: true as const, items: true as const },
     resolve,
     extensions: fieldExtensions({ estimateUnknown }),
   };

@@ -218,9 +218,11 @@ function namesIn(list: readonly OtherAccount[]) {
 /** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
-export const OtherAccountObject = otherAccountNode.object;
-
-export const OtherAccountConnection = connectionTo(OtherAccountObject, 'counterparties', 'A counterparty');
+export const OtherAccountConnection = connectionTo(
+  otherAccountNode.object,
+  'counterparties',
+  'A counterparty',
+);
 
 implementNode(otherAccountNode, otherAccount, (t) => ({
   ...pathFields(t, 'counterparty', {
@@ -228,12 +230,10 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
     viewId: 'The view through which it is seen, from the path.',
   }),
   account: t.field({
-    nullable: true,
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
     ...nodeFromIds('Account', accountOf),
   }),
   linkedAccount: t.field({
-    nullable: true,
     description:
       "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
     args: {

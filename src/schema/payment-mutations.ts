@@ -237,7 +237,6 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
       resolve: ({ answer }) => receiptOf(answer).status,
     }),
     transaction: t.field({
-      nullable: true,
       description:
         'The transaction that `transactionId` names, through the default view; null if the bank named none. REST: getTransaction.',
       ...nodeFromRecord(

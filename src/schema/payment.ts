@@ -159,13 +159,11 @@ PaymentObject.implement({
       resolve: ({ record }) => record.accountId,
     }),
     account: t.field({
-      nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ...namedAccount(payingAccount, { nullMeansError: true }),
     }),
     toAccount: t.field({
-      nullable: true,
       description:
         'The account that is paid, at the bank that pays if the payment names no other; null if it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
@@ -184,7 +182,6 @@ PaymentObject.implement({
         record.toAccountId === null && record.toBankId === null ? null : payeeOf(record, defaults.viewId),
     }),
     transaction: t.field({
-      nullable: true,
       description:
         'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },

@@ -53,9 +53,7 @@ async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContex
   return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
 }
 
-export const ProductObject = productNode.object;
-
-export const ProductConnection = connectionTo(ProductObject, 'products', 'A product');
+export const ProductConnection = connectionTo(productNode.object, 'products', 'A product');
 
 export const ProductFilter = builder.inputType('ProductFilter', {
   description: 'Which products. What an id finds is up to the bank: some have one that finds all.',

@@ -220,7 +220,6 @@ implementNode(
   transactionRequest,
   (t) => ({
     account: t.field({
-      nullable: true,
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
       ...nodeFromIds('Account', accountOf),
     }),
@@ -249,7 +248,6 @@ implementNode(
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactions: t.field({
-      nullable: { list: true, items: true },
       description:
         'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: {

@@ -61,7 +61,6 @@ implementNode(transactionNode, transaction, (t) => ({
     transactionId: 'The transaction id, from the path.',
   }),
   account: t.field({
-    nullable: true,
     description: 'The account through which it was read. REST: getAccountsScope.',
     ...nodeFromIds('Account', accountOf),
   }),
@@ -78,7 +77,6 @@ implementNode(transactionNode, transaction, (t) => ({
     resolve: (node, _args, context) => requestOf(node, context),
   }),
   thisAccount: t.field({
-    nullable: true,
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
     ...nodeFromRecord('Account', (node: TransactionNode) => {
@@ -94,7 +92,6 @@ implementNode(transactionNode, transaction, (t) => ({
     }),
   }),
   otherAccount: t.field({
-    nullable: true,
     description:
       "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
     ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {

@@ -2,13 +2,13 @@ import { unwrap } from '../bank/response.ts';
 import { getMessagesOwner } from '../contract/message.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
-import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
+import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
-import { MessageConnection, MessageObject } from './message.ts';
+import { MessageConnection } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
 import {
@@ -87,44 +87,35 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       },
     }),
     customer: t.field({
-      nullable: true,
       description: "The caller's own customer record. REST: getCustomer.",
       ...nodeFromIds('Customer', viewerCustomer),
     }),
     account: t.field({
-      nullable: true,
       description: 'The default account of the login. REST: getAccountsScope.',
       ...nodeFromIds('Account', viewerAccount),
     }),
-    accounts: t.connection(
-      {
-        type: AccountObject,
-        nullable: true,
-        description:
-          'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
-        ...connectionFromIds(
-          (viewer: Viewer, _args: object, context) =>
-            loadAccounts(viewerAccount(viewer), 'permissions', context),
-          (viewer, record, _index, _args, _context, list) =>
-            toAccountNode(viewerAccount(viewer), record, list),
-        ),
-      },
-      AccountConnection,
-    ),
+    accounts: t.field({
+      description:
+        'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
+      args: t.arg.connectionArgs(),
+      ...connectionFromIds(
+        AccountConnection,
+        (viewer: Viewer, _args: object, context) =>
+          loadAccounts(viewerAccount(viewer), 'permissions', context),
+        (viewer, record, _index, _args, _context, list) => toAccountNode(viewerAccount(viewer), record, list),
+      ),
+    }),
     payments: t.field(paymentsField),
-    messages: t.connection(
-      {
-        type: MessageObject,
-        nullable: true,
-        description: "The bank's messages to the caller. REST: getMessagesOwner.",
-        ...connectionFromIds(
-          ({ bankId }: Viewer, _args: object, { session }) =>
-            session.loaders.load(getMessagesOwner, { bankId }),
-          (_viewer, record) => record,
-        ),
-      },
-      MessageConnection,
-    ),
+    messages: t.field({
+      description: "The bank's messages to the caller. REST: getMessagesOwner.",
+      args: t.arg.connectionArgs(),
+      ...connectionFromIds(
+        MessageConnection,
+        ({ bankId }: Viewer, _args: object, { session }) =>
+          session.loaders.load(getMessagesOwner, { bankId }),
+        (_viewer, record) => record,
+      ),
+    }),
   }),
 });
 
