@@ -15,7 +15,6 @@ import {
   type EstimateContext,
   fieldExtensions,
   type KnownObject,
-  knownObject,
   orError,
   startPrefetch,
 } from './field-extensions.ts';
@@ -195,15 +194,15 @@ export function putMutation<
     }),
   });
   type Payload = PutResult<NodeRef<Ids, Item>>;
+  const written = writtenNode(nodeType, ({ node }: Payload) => node, canRead);
   const Payload = builder.objectRef<Payload>(typeName(name, 'Payload')).implement({
     description: texts.payload ?? `The bank's answer to ${operation.id}.`,
     fields: (t) => ({
       // Pothos cannot infer the field's types through type parameters.
       [noun]: t.field({
-        type: nodeType.object,
-        nullable: true,
         description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
-        ...writtenNode(nodeType, canRead),
+        ...written,
+        ...(canRead ? {} : { extensions: orError(written.extensions) }),
         ...options.written?.(),
       } as never),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
@@ -245,21 +244,22 @@ export function putMutation<
  *
  * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
  */
-function writtenNode<Ids extends object, Item>(
+function writtenNode<Payload, Ids extends object, Item>(
   nodeType: NodeType<Ids, Item>,
-  canRead?: (ids: Ids) => boolean,
+  /** Null if nothing was written. */
+  nodeOf: (payload: Payload) => NodeRef<Ids, Item> | null,
+  canRead: (ids: Ids) => boolean = () => true,
 ) {
-  const resolve = (
-    { node }: PutResult<NodeRef<Ids, Item>>,
-    _args: object,
-    context: Context,
-    info: Selection,
-  ) => {
-    if (node.record !== undefined) return node;
-    return canRead === undefined || canRead(node) ? nodeType.load(node, context, info) : null;
+  const resolve = (payload: Payload, _args: object, context: Context, info: Selection) => {
+    const node = nodeOf(payload);
+    if (node === null || node.record !== undefined) return node;
+    return canRead(node) ? nodeType.load(node, context, info) : null;
   };
-  const extensions = knownObject(({ node }: PutResult<NodeRef<Ids, Item>>) => node);
-  return { resolve, extensions: canRead === undefined ? orError(extensions) : extensions };
+  const estimate = (payload: Payload): KnownObject | null => {
+    const parent = nodeOf(payload);
+    return parent && { parent };
+  };
+  return { type: nodeType.object, nullable: true, resolve, extensions: fieldExtensions({ estimate }) };
 }
 
 /**
@@ -425,7 +425,29 @@ export function updateMutation<
     return { parent: { written: { node, trackId: '' }, conflict: null } };
   };
 
-  const Payload = updatePayload(payload, noun, written);
+  type Result = UpdateResult<Node>;
+  const Payload = builder.objectRef<Result>(payload).implement({
+    description:
+      'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
+    fields: (t) => ({
+      // Pothos cannot infer the field's types through type parameters.
+      [noun]: t.field({
+        description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
+        ...writtenNode(nodeType, ({ written }: Result) => written?.node ?? null),
+      } as never),
+      conflict: t.field({
+        type: nodeType.object,
+        nullable: true,
+        description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
+        resolve: ({ conflict }: Result) => conflict?.node as never,
+      }),
+      trackId: t.id({
+        nullable: true,
+        description: "The write's Track-ID; null if nothing was written.",
+        resolve: ({ written }: Result) => written?.trackId,
+      }),
+    }),
+  });
   builder.mutationField(name, (t) =>
     t.field({
       type: Payload,
@@ -457,14 +479,13 @@ function versionOfWhole<Item extends object>(
       { operation: operation.id },
     );
   try {
-    requireWhole(record);
+    return versionOf(record);
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
     throw new BankqlError(error.code, `${error.message} Nothing was written.`, error.extensions, {
       cause: error,
     });
   }
-  return versionOf(record);
 }
 
 /**
@@ -489,44 +510,3 @@ const conflictError = ({ id }: Operation, version: string) =>
     'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
     { operation: id, version },
   );
-
-/** The payload type of an update. */
-function updatePayload<Ids extends object, Item extends object>(
-  name: string,
-  noun: string,
-  { nodeType, reads }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'nodeType' | 'reads'>,
-) {
-  type Result = UpdateResult<NodeRef<Ids, Item>>;
-  return builder.objectRef<Result>(name).implement({
-    description:
-      'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
-    fields: (t) => ({
-      [noun]: t.field({
-        type: nodeType.object,
-        nullable: true,
-        description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
-        extensions: fieldExtensions({
-          estimate: ({ written }: Result): KnownObject | null =>
-            written === null ? null : { parent: written.node },
-        }),
-        // Pothos' type of a resolver's result cannot be inferred through a type parameter.
-        resolve: (result: Result, _args: object, context: Context, info: Selection) => {
-          const node = result.written?.node;
-          if (node === undefined) return null as never;
-          return (node.record === undefined ? nodeType.load(node, context, info) : node) as never;
-        },
-      }),
-      conflict: t.field({
-        type: nodeType.object,
-        nullable: true,
-        description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
-        resolve: ({ conflict }: Result) => conflict?.node as never,
-      }),
-      trackId: t.id({
-        nullable: true,
-        description: "The write's Track-ID; null if nothing was written.",
-        resolve: ({ written }: Result) => written?.trackId,
-      }),
-    }),
-  });
-}
