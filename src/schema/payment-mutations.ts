@@ -1,11 +1,11 @@
 import type { CallInput } from '../bank/request.ts';
 import { unwrap } from '../bank/response.ts';
-import type { PathIds } from '../contract/operation.ts';
+import { pathIds } from '../contract/operation.ts';
 import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { transactionIn } from '../loaders/loaders.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import {
   AccountRefInput,
@@ -114,7 +114,6 @@ function transferOf(input: TransferInput, defaults: Defaults) {
   const bankId = bankIdOr(defaults, input.bankId);
   const accountId = restId('accountId', input.accountId);
   checkAmount(input.value);
-  const ids: PathIds<typeof postMakeTransaction> = { BANK_ID: bankId, ACCOUNT_ID: accountId };
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
@@ -122,7 +121,8 @@ function transferOf(input: TransferInput, defaults: Defaults) {
     to: validatedAccountRefBody('to', input.to),
     value: toBody(amount, input.value),
   });
-  return { account: { bankId, accountId, viewId: defaults.viewId }, ids, body };
+  const account = { bankId, accountId, viewId: defaults.viewId };
+  return { account, ids: pathIds(postMakeTransaction, account), body };
 }
 
 /** What a request for a transaction sends. Errors: BAD_USER_INPUT. */
@@ -134,19 +134,14 @@ function requestOf(input: RequestInput, defaults: Defaults) {
   };
   const value = input.value == null ? undefined : toBody(money, input.value);
   checkAmount(value);
-  const ids: PathIds<typeof putTransactionsRequestAccount> = {
-    BANK_ID: account.bankId,
-    ACCOUNT_ID: account.accountId,
-    VIEW_ID: account.viewId,
-    TYPE: restId('transactionRequestType', input.transactionRequestType),
-  };
+  const TYPE = restId('transactionRequestType', input.transactionRequestType);
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
     to: accountRefBody('to', input.to),
     value,
   });
-  return { account, ids, body };
+  return { account, ids: pathIds(putTransactionsRequestAccount, { ...account, TYPE }), body };
 }
 
 /** The accounts that a transfer names. */
@@ -162,37 +157,32 @@ function accountsOf({ account, body }: ReturnType<typeof transferOf>) {
 /** Makes a payment. Errors: BAD_USER_INPUT for the key, and those of PaymentService.pay. */
 async function send<T extends PaymentOperation>(
   operation: T,
-  call: Pick<CallInput<T>, 'ids' | 'body'>,
+  { ids, body }: Pick<CallInput<T>, 'ids' | 'body'>,
   input: { readonly idempotencyKey?: string | null | undefined },
   context: Context,
 ) {
   const { payments, credentials, session } = context;
   const idempotencyKey = idempotencyKeyOf(input, context);
   try {
-    const paid = await payments.pay(operation, { input: { ...call, credentials }, idempotencyKey });
+    const paid = await payments.pay(operation, { input: { ids, body, credentials }, idempotencyKey });
     return { ...paid, idempotencyKey };
   } finally {
     session.invalidate();
   }
 }
 
-type Sent<T extends PaymentOperation> = Awaited<ReturnType<typeof send<T>>>;
-
-interface Transfer extends Sent<typeof postMakeTransaction>, ReturnType<typeof accountsOf> {}
-
-async function transfer(input: TransferInput, context: Context): Promise<Transfer> {
+async function transfer(input: TransferInput, context: Context) {
   const call = transferOf(input, context.defaults);
   return { ...(await send(postMakeTransaction, call, input, context)), ...accountsOf(call) };
 }
+type Transfer = Awaited<ReturnType<typeof transfer>>;
 
-interface Requested extends Sent<typeof putTransactionsRequestAccount> {
-  readonly account: ViewIds;
+async function requestTransaction(input: RequestInput, context: Context) {
+  const call = requestOf(input, context.defaults);
+  const sent = await send(putTransactionsRequestAccount, call, input, context);
+  return { ...sent, account: call.account };
 }
-
-async function requestTransaction(input: RequestInput, context: Context): Promise<Requested> {
-  const { account, ...call } = requestOf(input, context.defaults);
-  return { ...(await send(putTransactionsRequestAccount, call, input, context)), account };
-}
+type Requested = Awaited<ReturnType<typeof requestTransaction>>;
 
 /** For plans. Errors: as those of a transfer, before anything is sent. */
 function estimateTransfer(input: TransferInput, context: EstimateContext) {
