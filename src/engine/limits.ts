@@ -15,7 +15,7 @@ import { argumentsOf, collectFields, type Selection } from '../executor/selectio
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { estimateCalls } from '../schema/call-estimate.ts';
 import type { Defaults } from '../schema/context.ts';
-import { fieldExtensionsOf, nullOnError } from '../schema/field-extensions.ts';
+import { fieldExtensionsOf, isPlanned, nullOnError } from '../schema/field-extensions.ts';
 import { maxNodeIds } from '../schema/node.ts';
 import { RequestError } from './errors.ts';
 
@@ -41,7 +41,7 @@ export function createCallLimit(
   return (variableValues, credentials) => {
     const restCalls = allowed(credentials, options.limits.restCalls);
     if (atMost <= restCalls) return;
-    const { calls } = estimateCalls({ ...options, variableValues, credentials, maxCalls: 10 * restCalls });
+    const calls = estimateCalls({ ...options, variableValues, credentials, maxCalls: 10 * restCalls });
     const counted = calls.filter(({ operation: { kind } }) => kind !== 'payment').length;
     if (counted > restCalls)
       throw new RequestError(
@@ -79,8 +79,7 @@ function maxCalls({ schema, operation, fragments }: CallLimitOptions): number {
       if (node.kind === 'Field') {
         const field = schema.getField(type, node.name.value);
         if (field === undefined) continue;
-        if (fieldExtensionsOf(field).estimate !== undefined)
-          calls += isListType(getNullableType(field.type)) ? Infinity : 2;
+        if (isPlanned(field)) calls += isListType(getNullableType(field.type)) ? Infinity : 2;
         calls += ofSelections(node, getNamedType(field.type));
       } else if (node.kind === 'FragmentSpread') {
         calls += ofFragment(node.name.value);

@@ -34,11 +34,16 @@ AccountRefObject.implement({
           description: "The view for reading the account. The default is the record's view.",
         }),
       },
-      ...nodeFromRecord('Account', accountIn, (_parent, unknownId, { viewId }, { defaults }) => ({
-        bankId: unknownId(),
-        accountId: unknownId(),
-        viewId: viewId ?? defaults.viewId,
-      })),
+      ...nodeFromRecord(
+        'Account',
+        accountIn,
+        (_parent, unknownId, { viewId }, { defaults }) => ({
+          bankId: unknownId(),
+          accountId: unknownId(),
+          viewId: viewId ?? defaults.viewId,
+        }),
+        true,
+      ),
     }),
     counterparty: t.field({
       type: nodeTypeOf('OtherAccount').object,

@@ -18,6 +18,7 @@ import {
   type EstimateContext,
   fieldExtensionsOf,
   hasPlaceholderId,
+  isPlanned,
   type KnownObject,
   nullOnError,
   placeholderId,
@@ -47,13 +48,6 @@ interface CallPlace {
   readonly lists: number;
   /** The length of the chain of dependent calls that ends with it: 1 for a call that waits for no other. */
   readonly round: number;
-}
-
-export interface CallEstimate {
-  /** In the operation's order; reads that follow a write or a payment come after it. */
-  readonly calls: readonly EstimatedCall[];
-  /** The least number of calls that the operation needs if the bank has the records that it names: `calls.length`. */
-  readonly atLeast: number;
 }
 
 export interface CallEstimateOptions {
@@ -86,6 +80,8 @@ interface Steps {
  * in them, determine; each distinct call once. Whatever depends on a record does not count, since the record may
  * leave it out; nor does a field with invalid ids or arguments, which fails by itself.
  *
+ * Shape:  in the operation's order; reads that follow a write or a payment come after it.
+ *
  * Makes no calls: the schema's fields request what they need (field-extensions.ts) from loaders that record it and
  * never answer.
  */
@@ -98,7 +94,7 @@ export function estimateCalls({
   credentials,
   maxCalls = Infinity,
   followsRecords = false,
-}: CallEstimateOptions): CallEstimate {
+}: CallEstimateOptions): readonly EstimatedCall[] {
   const calls: EstimatedCall[] = [];
   const dispatches: (() => void)[] = [];
   const flush = () => {
@@ -143,8 +139,7 @@ export function estimateCalls({
     return {
       needsRecord: selected.some(({ field }) => fieldExtensionsOf(field).answeredByIds !== true),
       fields: selected.flatMap((step) => {
-        const { estimate, prefetch } = fieldExtensionsOf(step.field);
-        if (estimate === undefined && prefetch === undefined && !followsRecords) return [];
+        if (!isPlanned(step.field) && !followsRecords) return [];
         return nullOnError(() => [{ ...step, args: argumentsOf(step, selection) }]) ?? [];
       }),
       walked: new Set(),
@@ -207,7 +202,7 @@ export function estimateCalls({
 
   walk({ parent: {} }, schema.getRootType(operation.operation), [operation], atRoot);
   flush();
-  return { calls, atLeast: calls.filter(({ place: { isCertain } }) => isCertain).length };
+  return calls;
 }
 
 /** An object that a field leads to, and what it was learned from, if not from an argument. */

@@ -90,6 +90,12 @@ export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldE
   return isFieldExtensions(said) ? said : {};
 }
 
+/** Whether a plan can count calls of a field before anything is read. */
+export function isPlanned(field: GraphQLField<unknown, unknown>): boolean {
+  const { estimate, prefetch } = fieldExtensionsOf(field);
+  return estimate !== undefined || prefetch !== undefined;
+}
+
 /** Whether a field makes a payment. */
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;

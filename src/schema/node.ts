@@ -329,6 +329,8 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
     args: Args,
     context: ReadContext,
   ) => IdsOf<Name> | null = (parent, _unknownId, args, context) => ids(parent, args, context),
+  /** Whether arguments may determine the ids, as those of a payment do. */
+  isPlanned = false,
 ) {
   const nodeType = nodeTypeOf(name);
   const resolve: Resolve<Parent, Args, Nodes[Name] | null> = (parent, args, context, info) => {
@@ -338,7 +340,6 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
   };
   const known = (named: IdsOf<Name> | null, context: EstimateContext) =>
     named === null ? null : nodeType.estimate(named, context);
-  // Fails for a parent whose record is not read.
   const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
     known(ids(parent, args, context), context);
   const estimateUnknown = (parent: object, args: Args, context: EstimateContext, unknownId: () => string) =>
@@ -346,7 +347,7 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
       unknownIds({ ...parent, record: unknownRecord(unknownId) } as Parent, unknownId, args, context),
       context,
     );
-  const extensions = fieldExtensions({ estimate, estimateUnknown });
+  const extensions = fieldExtensions({ ...(isPlanned && { estimate }), estimateUnknown });
   return { type: nodeType.object, nullable: true as const, resolve, extensions };
 }
 

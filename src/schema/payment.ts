@@ -86,11 +86,16 @@ function namedAccount(
 ) {
   const ids = (payment: FoundPayment, { viewId }: ViewArgument, { defaults }: ReadContext) =>
     idsOf(payment, viewIdOr(defaults, viewId));
-  const link = nodeFromRecord('Account', ids, (_payment, unknownId, { viewId }, { defaults }) => ({
-    bankId: unknownId(),
-    accountId: unknownId(),
-    viewId: viewIdOr(defaults, viewId),
-  }));
+  const link = nodeFromRecord(
+    'Account',
+    ids,
+    (_payment, unknownId, { viewId }, { defaults }) => ({
+      bankId: unknownId(),
+      accountId: unknownId(),
+      viewId: viewIdOr(defaults, viewId),
+    }),
+    true,
+  );
   const resolve = async (payment: FoundPayment, args: ViewArgument, context: Context, info: Selection) => {
     const named = ids(payment, args, context);
     try {

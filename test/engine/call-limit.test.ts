@@ -74,6 +74,17 @@ describe('an operation that needs more REST calls than it may make', () => {
     );
   });
 
+  test.each([
+    ['lists', (id: number) => `a${id}: branches(filter: { id: "${id}" }) { totalCount }`],
+    ['single records', (id: number) => `a${id}: product(productId: "${id}") { name }`],
+  ])('is refused for %s, and nothing else, as arguments name them', async (_what, field) => {
+    await using limited = await startLimited();
+    const bank = (count: number) =>
+      `{ bank { ${Array.from({ length: count }, (_, id) => field(id)).join(' ')} } }`;
+    expect(await limited.outcomeOf(bank(3))).toEqual(answered(3));
+    expect(await limited.outcomeOf(bank(4))).toEqual(refused);
+  });
+
   test('is refused by GET as by POST', async () => {
     await using limited = await startLimited();
     const url = `http://bankql.test/graphql?query=${encodeURIComponent(customers(4, 'email'))}`;

@@ -29,10 +29,10 @@ interface PlannedCall {
 
 /** Plans an operation without making a call. */
 export function planCalls(options: Omit<CallEstimateOptions, 'followsRecords'>): CallPlan {
-  const { calls, atLeast } = estimateCalls({ ...options, followsRecords: true });
+  const calls = estimateCalls({ ...options, followsRecords: true });
   const isMutation = options.operation.operation === 'mutation';
   return {
-    least: atLeast,
+    least: calls.filter(({ place }) => place.isCertain).length,
     most: mostOf(calls),
     rounds: isMutation ? serialRounds(calls) : deepest(calls),
     calls: calls.map(plannedCall),
