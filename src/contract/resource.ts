@@ -164,28 +164,32 @@ export function resource<T extends Fields>(
 const bySpecification = (a: Field, b: Field) =>
   Number(a.body === null) - Number(b.body === null) || (a.rest.toLowerCase() < b.rest.toLowerCase() ? -1 : 1);
 
-/** The options of a field, with the shapes of its value if it is present. */
-function field<Rest extends string, A extends z.ZodType, B extends z.ZodType, I, C, O extends FieldOptions>(
-  rest: Rest,
-  what: string,
-  type: FieldType,
-  answer: A,
-  body: B,
-  options: O | undefined,
-): FieldOf<Rest, A, B, I, C, O> {
-  const { required, isReadOnly } = options ?? {};
-  const isIn = (...places: readonly unknown[]) => places.includes(required);
-  const made: Field = {
-    rest,
-    what,
-    type,
-    answer: isIn('answers', 'both') ? (options?.answer ?? answer) : (options?.answer ?? answer).nullish(),
-    body: isReadOnly ? null : isIn('bodies', 'both', 'default') ? body : body.optional(),
-    options: options ?? {},
+/** Creates the function for fields whose values have these types in inputs and in changes. */
+const field =
+  <I, C = I>() =>
+  <Rest extends string, A extends z.ZodType, B extends z.ZodType, O extends FieldOptions>(
+    rest: Rest,
+    what: string,
+    type: FieldType,
+    /** The shapes of the value if it is present. */
+    answer: A,
+    body: B,
+    options: O | undefined,
+  ) => {
+    const { required, isReadOnly } = options ?? {};
+    const isIn = (...places: readonly unknown[]) => places.includes(required);
+    const shape = options?.answer ?? answer;
+    const made: Field = {
+      rest,
+      what,
+      type,
+      answer: isIn('answers', 'both') ? shape : shape.nullish(),
+      body: isReadOnly ? null : isIn('bodies', 'both', 'default') ? body : body.optional(),
+      options: options ?? {},
+    };
+    // The conditions above are those of FieldOf.
+    return made as FieldOf<Rest, A, B, I, C, O>;
   };
-  // The conditions above are those of FieldOf.
-  return made as FieldOf<Rest, A, B, I, C, O>;
-}
 
 /** Creates the function for fields of a scalar type. */
 const scalar =
@@ -195,7 +199,7 @@ const scalar =
     what: string,
     options?: O,
   ) =>
-    field<Rest, S, S, z.infer<S>, z.infer<S>, O>(rest, what, type, answer, body, options);
+    field<z.infer<S>>()(rest, what, type, answer, body, options);
 
 export const text = scalar({ of: 'String' }, z.string());
 export const id = scalar({ of: 'ID' }, z.string());
@@ -205,7 +209,9 @@ export const number = scalar({ of: 'Float' }, z.number(), numberShape);
 /** An exact number, whose digits are kept as text: an amount of money. */
 export const decimal = scalar({ of: 'Decimal' }, decimalShape);
 
-/** One text in bodies, which GraphQL shows as a list; what it is in answers is `answer`. */
+const onlyEntry = { of: 'String', isList: true, isOnlyEntry: true } as const;
+
+/** One text in bodies, which GraphQL shows as a list; `answer` is its shape in answers. */
 export const onlyText = <
   const Rest extends string,
   A extends z.ZodType,
@@ -215,15 +221,7 @@ export const onlyText = <
   what: string,
   answer: A,
   options?: O,
-) =>
-  field<Rest, A, z.ZodString, string[], string[], O>(
-    rest,
-    what,
-    { of: 'String', isList: true, isOnlyEntry: true },
-    answer,
-    z.string(),
-    options,
-  );
+) => field<string[]>()(rest, what, onlyEntry, answer, z.string(), options);
 
 /** An object, which has a table of its own. */
 export const part = <
@@ -235,15 +233,7 @@ export const part = <
   what: string,
   of: Resource<T>,
   options?: O,
-) =>
-  field<Rest, Resource<T>['answer'], Resource<T>['body'], Input<T>, ChangesInput<T>, O>(
-    rest,
-    what,
-    { of },
-    of.answer,
-    of.body,
-    options,
-  );
+) => field<Input<T>, ChangesInput<T>>()(rest, what, { of }, of.answer, of.body, options);
 
 /** A list of objects. */
 export const parts = <
@@ -255,12 +245,4 @@ export const parts = <
   what: string,
   of: Resource<T>,
   options?: O,
-) =>
-  field<Rest, z.ZodArray<Resource<T>['answer']>, z.ZodArray<Resource<T>['body']>, Input<T>[], Input<T>[], O>(
-    rest,
-    what,
-    { of, isList: true },
-    z.array(of.answer),
-    z.array(of.body),
-    options,
-  );
+) => field<Input<T>[]>()(rest, what, { of, isList: true }, z.array(of.answer), z.array(of.body), options);
