@@ -24,34 +24,24 @@ export interface AnnouncementOptions {
   readonly logger: Logger;
 }
 
-export interface Announcements {
-  started(started: Started): void;
-  stopping(): void;
-  stopped(): void;
-}
-
 /** Where another process speaks for this one. */
-export const noAnnouncements: Announcements = { started() {}, stopping() {}, stopped() {} };
+export const noAnnouncements: ReturnType<typeof createAnnouncements> = {
+  started() {},
+  stopping() {},
+  stopped() {},
+};
 
 /** Says that it serves, that it is about to stop, and that it has stopped. */
-export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions): Announcements {
+export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions) {
+  const say = (words: string) => (isTerminal ? write(`${words}.\n`) : logger.info(words));
   return {
-    started(started) {
-      if (isTerminal) {
-        write(`${banner(started)}\n`);
-        return;
-      }
+    started(started: Started): void {
       const { url, bankUrl: bank, metricsUrl: metrics } = started;
-      logger.info({ url, bank, ...(metrics !== null && { metrics }) }, facts(started).join(' '));
+      if (isTerminal) write(`${banner(started)}\n`);
+      else logger.info({ url, bank, ...(metrics !== null && { metrics }) }, facts(started).join(' '));
     },
-    stopping() {
-      if (isTerminal) write('bankql stops: requests and payments that are under way end first.\n');
-      else logger.info('bankql stops: requests and payments that are under way end first');
-    },
-    stopped() {
-      if (isTerminal) write('bankql has stopped.\n');
-      else logger.info('bankql has stopped');
-    },
+    stopping: () => say('bankql stops: requests and payments that are under way end first'),
+    stopped: () => say('bankql has stopped'),
   };
 }
 

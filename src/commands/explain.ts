@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   type GraphQLInputType,
   type GraphQLSchema,
@@ -16,6 +15,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
+import { readText } from '../config/environment.ts';
 import { StartError } from '../config/start-error.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
 import { messageOf } from '../errors.ts';
@@ -99,7 +99,7 @@ function wholeNumber(name: string, text: string): number {
 }
 
 function readVariables(file: string): Readonly<Record<string, unknown>> {
-  const text = readFile(file);
+  const text = readText(file);
   try {
     const variables: unknown = JSON.parse(text);
     if (typeof variables === 'object' && variables !== null && !Array.isArray(variables))
@@ -108,15 +108,6 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
     // The same is said of what is no object.
   }
   throw new StartError(`${file} holds no JSON object of variables.`);
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
-    throw new StartError(`${file} cannot be read: ${code}.`, { cause });
-  }
 }
 
 function explainFile(
@@ -137,7 +128,7 @@ function explainFile(
       schema: served,
       documentLimits: config.server.documentLimits,
       introspection: true,
-    })(readFile(file)),
+    })(readText(file)),
   );
   const operations = document.definitions.filter(
     (node): node is OperationDefinitionNode =>

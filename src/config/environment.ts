@@ -101,7 +101,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
-    const text = readEnvFile(file);
+    const text = readText(file, `--env-file ${file}`);
     const bad = lineWithoutValue(text);
     if (bad !== null)
       throw new StartError(`--env-file ${file}, line ${bad}: give NAME=value; a comment begins with #.`);
@@ -132,11 +132,12 @@ function lineWithoutValue(text: string): number | null {
   return index === -1 ? null : index + 1;
 }
 
-function readEnvFile(file: string): string {
+/** The text of a file. Errors: StartError, which names it so. */
+export function readText(file: string, name = file): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new StartError(`--env-file ${file} cannot be read: ${reasonOf(cause)}.`, { cause });
+    throw new StartError(`${name} cannot be read: ${reasonOf(cause)}.`, { cause });
   }
 }
 

@@ -12,7 +12,7 @@ import type { FailedPayment, PaymentRefusal } from '../payments/payment-errors.t
 import type { AuditEntry } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
-import type { TokenRefusal } from '../server/auth/token-refusal.ts';
+import { type TokenRefusal, tokenRefusals } from '../server/auth/jwt-options.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
@@ -79,18 +79,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   const tokens = counter(
     'bankql_token_refusals_total',
     'Requests whose bearer token was not accepted, or could not be verified, by why.',
-    {
-      why: words<TokenRefusal>({
-        'no token': true,
-        expired: true,
-        claims: true,
-        signature: true,
-        algorithm: true,
-        key: true,
-        'no keys': true,
-        malformed: true,
-      }),
-    },
+    { why: tokenRefusals },
   );
   const rates = counter(
     'bankql_rate_limit_refusals_total',

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../src/bank/credentials.ts';
-import { bearerToken } from '../../src/server/auth/bearer-token.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
+import { bearerToken } from '../../src/server/auth/jwt.ts';
 import { fromNodeRequest } from '../../src/server/request.ts';
 
 /** However callers write their credentials down, each is counted as one caller, and as nobody else. */

@@ -79,7 +79,7 @@ test('places among the connections, and waits for them, are those of each REST o
   const read = sampleCalls.getCustomer;
   const calls = ['a', 'b'].map((id) => read.run(client, canaries, { CUSTOMER_ID: id }).catch(() => {}));
   await expect.poll(() => held.length).toBe(1);
-  const labels = { operation: 'getCustomer', pool: 'kept' };
+  const labels = { bank_operation: 'getCustomer', pool: 'kept' };
   expect(await samplesOf(registry, 'bankql_bank_places_taken')).toEqual([[labels, 1]]);
   expect(await samplesOf(registry, 'bankql_bank_places_waited_for')).toEqual([[labels, 1]]);
   bank.behave((socket) => void socket.destroy());

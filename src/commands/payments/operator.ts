@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { time } from '../../config/formats.ts';
 import { messageOf } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
@@ -103,11 +104,11 @@ const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 export function readTime(option: string, text: string, now: number): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return now - Number(count) * (units[unit] ?? 0);
-  const iso = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
-  const time = iso === null ? Number.NaN : Date.parse(`${iso[1]}T${iso[2] ?? '00:00'}${iso[3] ?? 'Z'}`);
-  if (Number.isNaN(time))
+  try {
+    return time.read(text);
+  } catch {
     throw new CommandError(
       `--${option} is a time such as 2h, 3d, 2026-01-15 or 2026-01-15T10:32Z, not ${text}.`,
     );
-  return time;
+  }
 }

@@ -30,3 +30,16 @@ export const jwtAlgorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ] as const;
+
+/** Why a request's token was refused. A fixed set of words: never a value from a claim or a token. */
+export const tokenRefusals = [
+  'no token',
+  'expired',
+  'claims',
+  'signature',
+  'algorithm',
+  'key',
+  'no keys',
+  'malformed',
+] as const;
+export type TokenRefusal = (typeof tokenRefusals)[number];

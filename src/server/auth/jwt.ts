@@ -2,14 +2,13 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/errors.ts';
-import { badUserInput, requestSentNothing } from '../../errors.ts';
+import { BankqlError, badUserInput, requestSentNothing } from '../../errors.ts';
+import type { IncomingRequest } from '../request.ts';
 import { currentActivity, redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
-import { bearerToken } from './bearer-token.ts';
 import { rejectCredentials } from './header-credentials.ts';
 import { createJwks, JwksUnavailable, type Keys } from './jwks.ts';
-import type { JwtOptions } from './jwt-options.ts';
-import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
+import type { JwtOptions, TokenRefusal } from './jwt-options.ts';
 
 /** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
@@ -119,6 +118,43 @@ function refuseExpired(token: string): void {
   const { exp } = payload;
   if (typeof exp === 'number' && exp + clockSkew <= Date.now() / 1000)
     throw new errors.JWTExpired('the token has expired', payload, 'exp', 'check_failed');
+}
+
+const maxToken = 8192;
+
+/** Whether this is canonical base64url: no padding, no other alphabet, no stray bits. */
+const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
+
+/**
+ * Whether this is a strict JWS compact serialization (RFC 7515): three parts. Verifiers are more tolerant. The
+ * signature may be empty: verification then reports an unsigned token.
+ */
+function isToken(text: string): boolean {
+  const parts = text.split('.', 4);
+  return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
+}
+
+/** The request's token; null if it has none. A malformed token is '', which fails verification. */
+export function bearerToken(request: Pick<IncomingRequest, 'header'>): string | null {
+  const values = request.header('authorization');
+  if (values.length === 0) return null;
+  const [value = ''] = values;
+  const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
+  return values.length === 1 && token.length <= maxToken && isToken(token) ? token : '';
+}
+
+/** The reason that corresponds to a verification error. */
+function tokenRefusalOf(error: unknown): TokenRefusal {
+  if (error instanceof JwksUnavailable) return 'no keys';
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+    return 'key';
+  // A claim that has an unexpected value, or cannot be a credential.
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof BankqlError) return 'claims';
+  // Any other error is caused by an unusable key of the set.
+  return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }
 
 /** The message to a client: only faults that the token's holder can do something about, and no value of the token. */

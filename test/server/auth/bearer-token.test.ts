@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bearerToken } from '../../../src/server/auth/bearer-token.ts';
+import { bearerToken } from '../../../src/server/auth/jwt.ts';
 
 const requestWith = (...values: string[]) => ({
   header: (name: string) => (name === 'authorization' ? values : []),
