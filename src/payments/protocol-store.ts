@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Attempt,
-  type Row,
-  type RowQuery,
-  type StoreDriver,
-  type StoredRow,
-  WriteUncertain,
-} from './driver.ts';
+import { type Row, type RowQuery, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { type CheckedStore, createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
@@ -20,6 +13,7 @@ import {
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
 import { rowIn } from './stored-record.ts';
+import { type AttemptOutcome, createUnwrittenEnds } from './unwritten-ends.ts';
 
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
@@ -79,10 +73,8 @@ const purgePauseMs = 30;
 const remarkableShare = 0.1;
 /** How often a change is tried if others change the record meanwhile. */
 const maxRounds = 20;
-/** More beginnings to take back than this stay as they are, and become UNKNOWN. */
-const maxUncertain = 1_000;
-/** The delays before a beginning is taken back, once that has failed; the last one repeats. */
-const takeBackPausesMs = [250, 1000, 4000];
+/** With this many unwritten ends no further payment begins: they are held in memory. */
+const maxUnwritten = 1_000;
 
 /** Errors: those of `open`. */
 export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
@@ -104,18 +96,26 @@ export async function createProtocolStore({ open, ...options }: ProtocolStoreOpt
  * A change reads a record, asks the protocol what becomes of it, and replaces the version that it has read; if another process
  * was faster, it begins again. An answer about a record says only what the record already holds.
  *
- * If it is not known whether a beginning was stored, the store takes it back as soon as that can be found out. If this process
- * dies before, a PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * If an end cannot be written, the process keeps it in memory, tells it from there, and writes it when the store is back. If it is
+ * not known whether a beginning was stored, the store takes it back in the same way. If this process dies first, a PENDING record
+ * stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
  */
 export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const { name, retentionMs, onEvent = () => {}, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
-  /** Attempts that this process has begun and not ended: they save reading the record again. */
+  /** Attempts that this process has begun and not ended, as they were stored: they save reading the record again. */
   const begun = new Map<string, Row>();
-  const uncertain = new Map<string, Attempt>();
+  const unwritten = createUnwrittenEnds(async (end) => {
+    const during = end.outcome === null ? 'begin' : 'end';
+    if (advance(null, { kind: 'store back', during }).effects.length === 0) return;
+    // Until then a beginning that is not found may still be stored.
+    if (during === 'begin') await driver.settleWrites();
+    const { after } = await apply(end.id, eventOf(end));
+    // Only the end that is kept here keeps the payment from being sent again.
+    if (after === null && end.outcome !== null) throw unavailable('it has lost a record');
+  });
   let lastNow = Date.now();
-  let takingBack = false;
   /** Whether there are records of bankql 0.2.0; null: not known yet. */
   let hasOlder: boolean | null = null;
   let purgedAt = Number.NEGATIVE_INFINITY;
@@ -140,7 +140,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       }
     },
   });
-  const hooks: DriverHooks = { onConnect: guard.check, onReady: () => void takeBackUncertain() };
+  const hooks: DriverHooks = { onConnect: guard.check, onReady: () => void unwritten.makeAll() };
 
   function read(stored: StoredRow): Row {
     try {
@@ -169,7 +169,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
 
   /**
    * Applies an event to a record. `first`: the record as it was read, if it was.
-   * Shape: the record after it, null if there is none, and whether it changed.
+   * Shape: the record after it, null if it is gone, and whether it changed.
    */
   async function apply(id: string, event: ProtocolEvent, first?: Row | null) {
     let before = first === undefined ? await load(id) : first;
@@ -177,9 +177,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const { next } = advance(before?.held ?? null, event);
       if (before === null || next === undefined) return { after: before, changed: false };
       const after = next === null ? null : rowOf(next);
-      if (begun.get(id)?.version === before.version) begun.delete(id);
-      if (readOnly || (await driver.compareAndSet(id, before.version, after)))
+      if (readOnly || (await driver.compareAndSet(id, before.version, after))) {
+        if (after !== null && begun.get(id)?.version === before.version) begun.set(id, after);
         return { after, changed: true };
+      }
       // Another process has changed it meanwhile.
       before = await load(id);
     }
@@ -198,35 +199,45 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     if (closing !== null) throw unavailable('it is closed');
   }
 
-  /** Deletes what may be stored of beginnings that were refused, or, if somebody may know of them, ends them. */
-  async function takeBackUncertain(): Promise<void> {
-    if (takingBack) return;
-    takingBack = true;
-    for (let n = 0; uncertain.size > 0 && closing === null; n++) {
-      const attempts = [...uncertain];
-      try {
-        // Until then a beginning that is not found may still be stored.
-        await driver.settleWrites();
-        const { effects } = advance(null, { kind: 'store back', during: 'begin' });
-        for (const [key, { id, trackId }] of attempts) {
-          if (!effects.includes('take it back')) break;
-          await apply(id, { kind: 'taken back', trackId, at: clock.toStore(Date.now()) });
-          uncertain.delete(key);
-        }
-      } catch {
-        await delay(takeBackPausesMs[Math.min(n, takeBackPausesMs.length - 1)], undefined, { ref: false });
-      }
+  const eventOf = ({ trackId, outcome, at }: AttemptOutcome): ProtocolEvent =>
+    outcome === null
+      ? { kind: 'taken back', trackId, at: clock.toStore(at) }
+      : { kind: 'answered', trackId, outcome, at: clock.toStore(at) };
+
+  /**
+   * Writes how an attempt ended. Shape: as `apply`. Errors: any; if this process began it, the end is kept then, and written when
+   * the store is back.
+   */
+  async function end(attempt: AttemptOutcome) {
+    const { id, trackId, outcome } = attempt;
+    const own = begun.get(id);
+    const row = own?.held.record.trackId === trackId ? own : undefined;
+    if (row !== undefined) begun.delete(id);
+    if (outcome === null) guard.forget(id);
+    const event = eventOf(attempt);
+    function keep(): void {
+      const { effects } = advance(row?.held ?? null, { kind: 'store lost', during: 'end' });
+      if (row === undefined || !effects.includes('keep the end in memory')) return;
+      const { next } = advance(row.held, event);
+      unwritten.keep({ end: attempt, record: next?.record ?? row.held.record });
     }
-    takingBack = false;
+    try {
+      const written = await apply(id, event, row);
+      // The store has lost the record: only the end that is kept keeps the payment from being sent again.
+      if (written.after === null && outcome !== null) keep();
+      return written;
+    } catch (error) {
+      keep();
+      throw error;
+    }
   }
 
   /** It is not known whether the database stored a beginning: the answer to its caller is that nothing was sent. */
-  function loseBegin({ id, trackId }: Attempt): void {
+  function loseBegin({ id, trackId, createdAt: at }: PaymentRecord): void {
     guard.forget(id);
     const { effects } = advance(null, { kind: 'store lost', during: 'begin' });
-    if (!effects.includes('take it back when the store is back') || uncertain.size >= maxUncertain) return;
-    uncertain.set(`${id} ${trackId}`, { id, trackId });
-    void takeBackUncertain();
+    if (effects.includes('take it back when the store is back'))
+      unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
   }
 
   /** Stores a beginning. Shape: null if it is stored, and may be sent; else the row that was there. */
@@ -362,12 +373,18 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     async begin(given, now) {
       assertOpen();
       lastNow = now;
+      if (unwritten.size > 0) {
+        const known = await unwritten.find(given.id);
+        if (known !== null) return known;
+        if (unwritten.size >= maxUnwritten)
+          throw unavailable(`it has not taken the ends of ${unwritten.size} payments`);
+      }
       if (guard.loss !== null) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       const record = inStoreTime(given, clock.toStore(now) - now);
       // Long before its lease ends no other process takes it for over, whatever its clock says.
-      const isUnderWay = ({ createdAt, leaseUntil }: PaymentRecord) =>
-        clock.forLeases(now) < (createdAt + leaseUntil) / 2;
+      const isUnderWay = ({ state, createdAt, leaseUntil }: PaymentRecord) =>
+        state === 'PENDING' && clock.forLeases(now) < (createdAt + leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
         // The database need not be asked about an attempt that this process has begun.
         const own = begun.get(record.id)?.held.record;
@@ -385,32 +402,30 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
     async finish(id, trackId, outcome, now) {
       assertOpen();
-      const { changed } = await apply(
-        id,
-        { kind: 'answered', trackId, outcome, at: clock.toStore(now) },
-        taken(id, trackId),
-      );
-      return changed;
+      return (await end({ id, trackId, outcome, at: now })).changed;
     },
     async release(id, trackId, now) {
       assertOpen();
-      const known = taken(id, trackId);
-      guard.forget(id);
-      const { after, changed } = await apply(
-        id,
-        { kind: 'taken back', trackId, at: clock.toStore(now) },
-        known,
-      );
+      const { after, changed } = await end({ id, trackId, outcome: null, at: now });
       if (!changed) return 'unchanged';
       return after === null ? 'released' : 'rejected';
     },
+    unwritten: () => unwritten.all().flatMap(({ end, record }) => (record === null ? [] : [{ end, record }])),
+    drain: (timeoutMs) => unwritten.drain(timeoutMs),
     async find(id, now) {
       assertOpen();
-      return (await current(id, now))?.held.record ?? null;
+      return (await unwritten.find(id)) ?? (await current(id, now))?.held.record ?? null;
     },
     async search(query, now, onUnreadable) {
       assertOpen();
-      return search(query, now, onUnreadable);
+      if (unwritten.size === 0) return search(query, now, onUnreadable);
+      // A payment whose end is not written yet is in another state in the store.
+      const { states, limit = Number.POSITIVE_INFINITY, ...rest } = query;
+      const found = await search({ ...rest, limit: limit + unwritten.size }, now, onUnreadable);
+      return found
+        .map((record) => unwritten.latest(record))
+        .filter(({ state }) => states?.includes(state) ?? true)
+        .slice(0, limit);
     },
     async settle(id, state, by, now) {
       assertOpen();
@@ -437,12 +452,4 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       if (guard.metadataVersion === null) await guard.check(driver);
     },
   };
-
-  /** The attempt that this process has begun; its version is used once. */
-  function taken(id: string, trackId: string): Row | undefined {
-    const known = begun.get(id);
-    if (known?.held.record.trackId !== trackId) return undefined;
-    begun.delete(id);
-    return known;
-  }
 }

@@ -109,7 +109,7 @@ export interface AuditEntry extends Pick<PaymentRecord, (typeof auditFields)[num
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
   /**
    * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
-   * outcome-writer.ts.
+   * unwritten-ends.ts.
    */
   readonly event?: 'unwritten-end';
   readonly answer?: string | null;

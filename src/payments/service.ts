@@ -7,7 +7,6 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, isErrorCode } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
 import { type BankWords, noBankWords } from './outcome-words.ts';
-import { createOutcomeWriter, unwrittenEndEntry } from './outcome-writer.ts';
 import {
   neverSent,
   notLogged,
@@ -44,6 +43,7 @@ import {
   StoreUnavailable,
 } from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
+import { unwrittenEndEntry } from './unwritten-ends.ts';
 
 export { validateIdempotencyKey } from './payment-errors.ts';
 
@@ -147,8 +147,6 @@ export interface PaymentService {
   idle(): Promise<void>;
 }
 
-/** With this many unwritten outcomes no further payment begins: they are held in memory. */
-const maxUnwrittenEnds = 1000;
 /** How long the process's exit waits for an unavailable store. */
 const drainMs = 2000;
 
@@ -156,7 +154,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
   const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords, sendTimeoutMs = 0 } = options;
   const underWay = new Set<Promise<unknown>>();
-  const ends = createOutcomeWriter(store, now);
 
   const track = <T>(work: Promise<T>): Promise<T> => {
     const tracked = work.finally(() => underWay.delete(tracked));
@@ -177,18 +174,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return { call, record };
   }
 
-  /** The record with this id; this process may know more than the store. Errors: StoreUnavailable. */
-  const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
-
-  /** Stores a payment before it is sent; returns the record that already existed, if any. Errors: StoreUnavailable. */
-  async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
-    const known = await ends.find(record.id);
-    if (known !== null) return known;
-    if (ends.unwritten >= maxUnwrittenEnds)
-      throw new StoreUnavailable(`The payment store has not taken the ends of ${ends.unwritten} payments.`);
-    return store.begin(record, now());
-  }
-
   /** For a payment that was sent: an error of the log does not keep it from being recorded. */
   function auditQuietly(entry: AuditEntry): void {
     try {
@@ -199,27 +184,25 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   function logUnwrittenEnds(): void {
-    for (const { record, end } of ends.all()) auditQuietly(unwrittenEndEntry(record, end));
+    for (const { record, end } of store.unwritten()) auditQuietly(unwrittenEndEntry(record, end));
   }
 
-  /** Logs and writes how an attempt ended. `outcome`: null if it executed nothing, which makes the key free again. */
-  function end(
-    record: PaymentRecord,
-    state: AuditEntry['state'],
-    said: Partial<PaymentOutcome>,
-    outcome: PaymentOutcome | null,
-  ): Promise<void> {
+  const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<unknown> => {
     const at = now();
-    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
-    return ends.write(record, { id: record.id, trackId: record.trackId, outcome, at });
-  }
-  const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
-    end(record, outcome.state, outcome, outcome);
+    auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
+    // What the store cannot write it keeps.
+    return store.finish(record.id, record.trackId, outcome, at).catch(() => {});
+  };
+  /** Makes the key free again: the attempt executed nothing. `said`: what the bank said, for the log. */
   const release = (
     record: PaymentRecord,
     state: 'NOT_SENT' | 'RELEASED',
     said: Partial<PaymentOutcome> = {},
-  ) => end(record, state, said, null);
+  ): Promise<unknown> => {
+    const at = now();
+    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
+    return store.release(record.id, record.trackId, at).catch(() => {});
+  };
 
   /**
    * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
@@ -275,7 +258,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
     const { call, record } = prepare(operation, intent);
-    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
+    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
     await checkMaySend(record, idempotencyKey);
 
@@ -325,7 +308,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
     async isKnown(operation, intent) {
       const { record } = prepare(operation, intent);
-      const known = await withStoreErrors(recordsNotKept(intent.idempotencyKey), () => lookUp(record.id));
+      const known = await withStoreErrors(recordsNotKept(intent.idempotencyKey), () =>
+        store.find(record.id, now()),
+      );
       return known !== null;
     },
 
@@ -334,7 +319,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const payer = payerOf(credentials);
       const id = recordId(payer, idempotencyKey);
       const found = await withStoreErrors(recordNotRead(idempotencyKey), async () =>
-        own(payer, await lookUp(id)),
+        own(payer, await store.find(id, now())),
       );
       return found?.record ?? null;
     },
@@ -344,41 +329,31 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const id = openReference(credentials, reference);
       if (id === null) return null;
       return withStoreErrors(recordsNotRead, async () => {
-        const record = await lookUp(id);
+        const record = await store.find(id, now());
         // The key may have been released since, and used for another payment.
         return own(payer, record?.trackId === reference.trackId ? record : null);
       });
     },
 
-    async search(credentials, { limit, onRead, states, ...rest }) {
+    async search(credentials, { onRead, ...query }) {
       const payer = payerOf(credentials);
       return withStoreErrors(recordsNotRead, async () => {
-        onRead?.(limit);
-        const query = {
-          caller: hashCaller(store.secret, ...payer.caller),
-          payer: hashPayer(store.secret, payer),
-          // A payment whose outcome is not written yet is in another state in the store.
-          states: ends.unwritten === 0 ? states : undefined,
-          ...rest,
-          limit: limit + ends.unwritten,
-        };
-        const found = (await store.search(query, now()))
-          .filter((record) => belongsTo(payer, record))
-          .map((record) => ends.latest(record))
-          .filter(({ state }) => states === undefined || states.includes(state))
-          .slice(0, limit);
-        if (found.length === 0) own(payer, null);
-        return found.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
+        onRead?.(query.limit);
+        const caller = hashCaller(store.secret, ...payer.caller);
+        const found = await store.search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now());
+        const records = found.filter((record) => belongsTo(payer, record));
+        if (records.length === 0) own(payer, null);
+        return records.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
       });
     },
 
-    unwrittenEnds: () => ends.unwritten,
+    unwrittenEnds: () => store.unwritten().length,
 
     logUnwrittenEnds,
 
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
-      await ends.drain(drainMs);
+      await store.drain(drainMs);
       logUnwrittenEnds();
     },
   };

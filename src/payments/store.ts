@@ -1,4 +1,5 @@
 import type { PaymentOutcome, PaymentRecord, PaymentState } from './stored-record.ts';
+import type { AttemptOutcome } from './unwritten-ends.ts';
 
 export type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from './stored-record.ts';
 
@@ -63,7 +64,8 @@ export interface PaymentStore {
   /**
    * Writes the payment's outcome. Only the attempt that began it can (`trackId`), and only while the record is PENDING,
    * or UNKNOWN because its lease ended before its answer came (not once an operator settled it).
-   * Shape: whether it was written.
+   * Shape: whether it was written. If that fails, or the store has lost the record, and this process began the attempt, the end is
+   *        kept in memory: the methods here tell it, and it is written when the store is back. The same applies to `release`.
    */
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
   /**
@@ -72,6 +74,10 @@ export interface PaymentStore {
    * Shape: what became of the record; `unchanged` also if this attempt has no record.
    */
   release(id: string, trackId: string, now: number): Promise<'released' | 'rejected' | 'unchanged'>;
+  /** The ends that only this process knows, and the records as they will be then. */
+  unwritten(): readonly { readonly end: AttemptOutcome; readonly record: PaymentRecord }[];
+  /** Tries to write them once more, for `timeoutMs` at most. */
+  drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
   /**

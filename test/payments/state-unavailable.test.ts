@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/outcome-writer.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
+import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-ends.ts';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { type Act, reply } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';

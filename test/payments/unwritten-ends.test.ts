@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
-import {
-  createOutcomeWriter,
-  parseUnwrittenOutcome,
-  writeOutcome,
-} from '../../src/payments/outcome-writer.ts';
+import type { StoreDriver } from '../../src/payments/driver.ts';
+import { newMetadata } from '../../src/payments/lost-records.ts';
+import { createProtocolStore } from '../../src/payments/protocol-store.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
-import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { type PaymentRecord, StoreUnavailable } from '../../src/payments/store.ts';
+import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
+import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-ends.ts';
 import {
   bankDefaults,
   createTestBankql,
@@ -19,6 +18,7 @@ import {
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
+import { done, pending } from './stores/store-conformance.ts';
 
 const pay = `mutation ($key: String!, $account: ID = "ACC") {
   makeTransaction(input: { accountId: $account, to: { accountId: "TO" }, value: { amount: "1" }, idempotencyKey: $key }) {
@@ -28,24 +28,31 @@ const pay = `mutation ($key: String!, $account: ID = "ACC") {
 const find = `query ($key: String!) { payment(idempotencyKey: $key) { state trackId transactionId status code } }`;
 const list = '{ payments(states: [DONE]) { nodes { idempotencyKey state } } }';
 
-/** A store in memory of which single methods can be taken away. */
-function fragileStore() {
-  const kept = createMemoryStore({ retentionMs: 86_400_000 });
-  const away = new Set<keyof PaymentStore>();
-  const all = ['begin', 'finish', 'release', 'find', 'search', 'settle'] as const;
+/** A database in memory, and two processes' stores over it: single methods can be taken away from the first one's driver. */
+async function fragileStore() {
+  const driver = createMemoryDriver({ version: 'first', text: JSON.stringify(newMetadata(null)) });
+  const away = new Set<keyof StoreDriver>();
+  const all = ['insertIfAbsent', 'compareAndSet', 'find', 'search'] as const;
   const guarded =
     (name: (typeof all)[number]) =>
     async (...args: never[]) => {
       if (away.has(name)) throw new StoreUnavailable('The store is away.');
-      return Reflect.apply(kept[name], kept, args);
+      return Reflect.apply(driver[name], driver, args);
     };
-  const store: PaymentStore = {
-    ...kept,
-    ...(Object.fromEntries(all.map((name) => [name, guarded(name)])) as unknown as PaymentStore),
+  const fragile: StoreDriver = {
+    ...driver,
+    ...(Object.fromEntries(all.map((name) => [name, guarded(name)])) as unknown as StoreDriver),
   };
+  const open = (opened: StoreDriver) =>
+    createProtocolStore({
+      ...{ name: 'in memory', retentionMs: 86_400_000, markFiles: [] },
+      ...{ allowVolatile: true, countsAreConfirmed: false, open: async () => opened },
+    });
+  const kept = await open(driver);
   return {
     kept,
-    store,
+    driver: fragile,
+    store: await open(fragile),
     takeAway: (...names: (typeof all)[number][]) => {
       for (const name of names.length === 0 ? all : names) away.add(name);
     },
@@ -56,7 +63,7 @@ function fragileStore() {
 
 describe('an end that the store cannot be told', () => {
   let bank: RecordingBank;
-  let fragile: ReturnType<typeof fragileStore>;
+  let fragile: Awaited<ReturnType<typeof fragileStore>>;
   let options: ReturnType<typeof testOptions>;
   let bankql: TestBankql;
   let time: number;
@@ -64,7 +71,7 @@ describe('an end that the store cannot be told', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     time = Date.now();
     bank = await startRecordingBank();
-    fragile = fragileStore();
+    fragile = await fragileStore();
     start();
   });
   afterEach(async () => {
@@ -107,7 +114,7 @@ describe('an end that the store cannot be told', () => {
     expect((await ask(find)).data?.payment).toEqual(known);
     // What it knows does not depend on what the store says meanwhile.
     fragile.giveBack();
-    fragile.takeAway('finish');
+    fragile.takeAway('compareAndSet');
     time += 60_000;
     expect((await fragile.only())?.state).toBe('PENDING');
     expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
@@ -170,7 +177,7 @@ describe('an end that the store cannot be told', () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
     start(gate.url);
-    fragile.takeAway('release');
+    fragile.takeAway('compareAndSet');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
     expect(options.payments.unwrittenEnds()).toBe(1);
     await gate.open();
@@ -205,7 +212,9 @@ describe('an end that the store cannot be told', () => {
   });
 
   test('is kept whatever the store fails with: the client is told the truth', async () => {
-    vi.spyOn(fragile.store, 'finish').mockRejectedValueOnce(new TypeError('a reply of another shape'));
+    vi.spyOn(fragile.driver, 'compareAndSet').mockRejectedValueOnce(
+      new TypeError('a reply of another shape'),
+    );
     bank.otherwise(() => ({ body: { id: 'TX' } }));
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ transactionId: 'TX' });
     expect(options.payments.unwrittenEnds()).toBe(1);
@@ -215,31 +224,31 @@ describe('an end that the store cannot be told', () => {
   });
 
   test('of an earlier attempt is no end of a later one under the same key', async () => {
-    bank.otherwise(() => ({ body: {} }));
-    await ask(pay);
-    const record = (await fragile.only()) ?? expect.unreachable();
-    const { id, trackId, updatedAt: at } = record;
-    const { state, answer, code, status, message, bankText } = { ...record, state: 'DONE' as const };
-    const release = vi.spyOn(fragile.store, 'release').mockRejectedValueOnce(new StoreUnavailable('away'));
-    const ends = createOutcomeWriter(fragile.store, () => time);
-    await ends.write(record, { id, trackId, outcome: null, at });
-    const slow = Promise.withResolvers<'released'>();
-    release.mockReturnValueOnce(slow.promise);
+    const { store, driver } = fragile;
+    const [first, second] = [pending({ trackId: 'first' }), pending({ trackId: 'second' })];
+    const { id } = first;
+    await store.begin(first, time);
+    fragile.takeAway('compareAndSet');
+    await expect(store.release(id, 'first', time)).rejects.toThrow(StoreUnavailable);
+    fragile.giveBack();
+    const slow = Promise.withResolvers<boolean>();
+    vi.spyOn(driver, 'compareAndSet').mockImplementationOnce(() => slow.promise);
     await vi.advanceTimersByTimeAsync(250);
-    fragile.takeAway('finish');
-    const outcome = { state, answer, code, status, message, bankText };
-    await ends.write(record, { id, trackId: 'the later one', outcome, at });
-    slow.resolve('released');
+    // Asked for meanwhile, its key becomes free and is used again.
+    expect(await store.begin(second, time)).toBeNull();
+    fragile.takeAway('compareAndSet');
+    await expect(store.finish(id, 'second', done, time)).rejects.toThrow(StoreUnavailable);
+    slow.resolve(false);
     await vi.advanceTimersByTimeAsync(0);
-    expect(await ends.find(id)).toMatchObject({ state: 'DONE' });
-    expect(ends.unwritten).toBe(1);
+    expect(await store.find(id, time)).toMatchObject({ trackId: 'second', state: 'DONE' });
+    expect(store.unwritten().map(({ end }) => end.trackId)).toEqual(['second']);
   });
 
   test('ends a payment that was not sent as REJECTED if somebody asked after the lease', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
     start(gate.url);
-    fragile.takeAway('release');
+    fragile.takeAway('compareAndSet');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
     time += 60_000;
     expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
@@ -263,10 +272,10 @@ describe('an end that the store cannot be told', () => {
       expect(text).not.toContain(secret);
     }
 
-    // The next process has the store, and the log.
-    fragile.giveBack();
+    // The next process has the database, and the log.
     time += 60_000;
     await bankql[Symbol.asyncDispose]();
+    fragile.store = fragile.kept;
     start();
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'UNKNOWN' });
     const end = parseUnwrittenOutcome(text) ?? expect.unreachable();
@@ -280,7 +289,7 @@ describe('an end that the store cannot be told', () => {
   test('holds the end of the process up for two seconds at most', async () => {
     await payAndLose({});
     fragile.giveBack();
-    const finish = vi.spyOn(fragile.store, 'finish').mockImplementation(() => new Promise(() => {}));
+    const finish = vi.spyOn(fragile.driver, 'compareAndSet').mockImplementation(() => new Promise(() => {}));
     const idle = options.payments.idle();
     await vi.advanceTimersByTimeAsync(2000);
     await idle;
@@ -303,8 +312,8 @@ describe('an end that the store cannot be told', () => {
 test('are held for 1,000 payments; then none begins until the store is back', async () => {
   const sent = vi.fn(async () => ({ status: 200, headers: {}, milliseconds: 1, body: Buffer.alloc(0) }));
   const client = createBankClient({ ...bankDefaults, baseUrl: 'http://127.0.0.1:9' });
-  const fragile = fragileStore();
-  fragile.takeAway('finish');
+  const fragile = await fragileStore();
+  fragile.takeAway('compareAndSet');
   const payments = createPaymentService({
     bank: { ...client, send: sent },
     store: fragile.store,

@@ -126,6 +126,8 @@ test('while the state store is down payments are refused and reads go on', async
     settle: down,
     status: down,
     acceptLoss: down,
+    unwritten: () => [],
+    drain: async () => {},
     secret: '',
     loss: null,
     close: async () => {},

@@ -43,6 +43,8 @@ const withMethods = (store: PaymentStore, methods: Partial<PaymentStore>): Payme
   find: (...args) => store.find(...args),
   search: (...args) => store.search(...args),
   settle: (...args) => store.settle(...args),
+  unwritten: () => store.unwritten(),
+  drain: (timeoutMs) => store.drain(timeoutMs),
   close: () => store.close(),
   ...methods,
 });

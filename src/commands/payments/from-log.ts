@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
-import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/outcome-writer.ts';
 import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
+import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/unwritten-ends.ts';
 import { CommandError, confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
 import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 

@@ -1,7 +1,7 @@
 import { type PaymentStore, type StoreStatus, StoreUnavailable } from '../store.ts';
 
 /** The methods of a store that are timed. */
-export type StoreOperation = Exclude<keyof PaymentStore, 'secret' | 'loss' | 'close'>;
+export type StoreOperation = Exclude<keyof PaymentStore, 'secret' | 'loss' | 'unwritten' | 'drain' | 'close'>;
 
 /** Observes a store's calls and outages. None of its methods may throw. */
 export interface StoreObserver {
@@ -39,7 +39,7 @@ const quietMs = 5_000;
  * A payment store whose calls are timed and whose outages are noticed.
  *
  * An outage begins with the first StoreUnavailable. It ends when a payment is recorded or, if none comes, when the
- * store answers, nothing has failed for a while, and no records are missing (`loss`).
+ * store answers, nothing has failed for a while, it has taken all ends, and no records are missing (`loss`).
  * Shape:  the store, with the same behaviour and errors.
  */
 export function observeStore(
@@ -64,7 +64,7 @@ export function observeStore(
   function succeed(isRecorded: boolean): void {
     if (awaySince === null) return;
     const isQuiet = clock() - failedAt >= quietMs;
-    if (!isRecorded && !(isQuiet && store.loss === null)) return;
+    if (!isRecorded && !(isQuiet && store.loss === null && store.unwritten().length === 0)) return;
     const awayMs = clock() - awaySince;
     awaySince = null;
     recent = null;
@@ -118,6 +118,8 @@ export function observeStore(
     find: (...args) => observed('find', () => store.find(...args)),
     search: (...args) => observed('search', () => store.search(...args)),
     settle: (...args) => observed('settle', () => store.settle(...args)),
+    unwritten: () => store.unwritten(),
+    drain: (timeoutMs) => store.drain(timeoutMs),
     close() {
       clearInterval(probe);
       return store.close();

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { advance } from './protocol.ts';
 import { type AuditEntry, auditEntry } from './record.ts';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
 import { parseJson, paymentRecord } from './stored-record.ts';
@@ -26,111 +25,106 @@ export const writeOutcome = async (
     ? (await store.release(id, trackId, at)) !== 'unchanged'
     : store.finish(id, trackId, outcome, at);
 
-/** An outcome that the store has not recorded yet, and the record as it will be then. */
-interface UnwrittenOutcome {
+/** A write that the store has not taken. */
+export interface UnwrittenEnd {
   readonly end: AttemptOutcome;
-  readonly record: PaymentRecord;
+  /** The record as it will be then; null for a beginning that was refused, and may be stored. */
+  readonly record: PaymentRecord | null;
 }
+
+const keyOf = ({ id, trackId }: Pick<AttemptOutcome, 'id' | 'trackId'>) => `${id} ${trackId}`;
 
 /** The delays before further attempts to write, in milliseconds; the last one repeats while the process lives. */
 const pausesMs = [250, 1000, 4000];
 
-/** Writes payments' outcomes to the store, and keeps those that cannot be written yet. */
-export function createOutcomeWriter(store: PaymentStore, now: () => number) {
-  const unwritten = new Map<string, UnwrittenOutcome>();
+/**
+ * The writes that the store did not take, because it was away: ends of attempts, and refused beginnings that are taken back. Each is
+ * tried again while the process lives.
+ * `write`: writes one. Errors: any, if it is not written.
+ */
+export function createUnwrittenEnds(write: (end: AttemptOutcome) => Promise<void>) {
+  const all = new Map<string, UnwrittenEnd>();
+  let making: Promise<void> | null = null;
   let retrying = false;
 
-  /** Meanwhile another payment with the same key may have ended: its outcome stays. */
-  function forget(kept: UnwrittenOutcome): void {
-    if (unwritten.get(kept.end.id) === kept) unwritten.delete(kept.end.id);
+  async function make({ end }: UnwrittenEnd): Promise<void> {
+    await write(end);
+    all.delete(keyOf(end));
   }
+  const isMade = (kept: UnwrittenEnd): Promise<boolean> =>
+    make(kept).then(
+      () => true,
+      () => false,
+    );
 
-  /** Whatever the error, the outcome is kept: it is counted, and finally written to the log. */
-  async function isWritten(kept: UnwrittenOutcome): Promise<boolean> {
-    const { end } = kept;
-    try {
-      // If this attempt may no longer finish the record, an operator has settled it, and that stays. If there is no
-      // record, the store has lost it, and only the outcome kept here prevents the payment from being sent again.
-      const isTold =
-        (await writeOutcome(store, end)) ||
-        end.outcome === null ||
-        (await store.find(end.id, now())) !== null;
-      if (isTold) forget(kept);
-      return isTold;
-    } catch {
-      return false;
+  /** Stops at the first one that fails, which then is the last, in case the store refuses only this one. */
+  async function makeInTurn(): Promise<void> {
+    for (const kept of all.values()) {
+      if (await isMade(kept)) continue;
+      if (all.delete(keyOf(kept.end))) all.set(keyOf(kept.end), kept);
+      return;
     }
   }
-
-  /** For one that was kept, if the protocol still has it written. */
-  const isWrittenNow = async (kept: UnwrittenOutcome): Promise<boolean> =>
-    advance({ record: kept.record, awaited: true }, { kind: 'store back', during: 'end' }).effects.includes(
-      'write the end',
-    ) && isWritten(kept);
+  function makeAll(): Promise<void> {
+    making ??= makeInTurn().finally(() => {
+      making = null;
+    });
+    return making;
+  }
 
   async function retry(): Promise<void> {
     if (retrying) return;
     retrying = true;
-    for (let n = 0; unwritten.size > 0; n++) {
+    for (let n = 0; all.size > 0; n++) {
       const { promise: isOver, resolve } = Promise.withResolvers<void>();
       // Does not keep the process alive: at its end `drain` tries once more.
       setTimeout(resolve, pausesMs[Math.min(n, pausesMs.length - 1)]).unref();
       await isOver;
-      for (const kept of [...unwritten.values()]) {
-        if (await isWrittenNow(kept)) continue;
-        // The next attempt starts with another outcome, in case the store refuses only this one.
-        if (unwritten.get(kept.end.id) === kept) {
-          unwritten.delete(kept.end.id);
-          unwritten.set(kept.end.id, kept);
-        }
-        break;
-      }
+      await makeAll();
     }
     retrying = false;
   }
 
   return {
-    /** How many outcomes only this process knows. */
-    get unwritten() {
-      return unwritten.size;
+    get size() {
+      return all.size;
     },
 
-    all: (): readonly UnwrittenOutcome[] => [...unwritten.values()],
+    all: (): readonly UnwrittenEnd[] => [...all.values()],
 
-    /** Writes an outcome, or keeps it in memory if the store fails. `record`: the payment as begun. Never rejects. */
-    async write(record: PaymentRecord, end: AttemptOutcome): Promise<void> {
-      const kept = { end, record: { ...record, ...end.outcome, updatedAt: end.at } };
-      if (await isWritten(kept)) return;
-      const { effects } = advance({ record, awaited: true }, { kind: 'store lost', during: 'end' });
-      if (!effects.includes('keep the end in memory')) return;
-      unwritten.set(end.id, kept);
+    makeAll,
+
+    keep(kept: UnwrittenEnd): void {
+      all.set(keyOf(kept.end), kept);
+      // The store may have answered that it is to be taken back.
+      if (kept.record === null) void makeAll();
       void retry();
     },
 
     /**
      * The record of a payment whose outcome only this process knows; null if it knows no more than the store.
-     * Errors: StoreUnavailable if the key is to be released, and the store cannot be reached.
+     * Errors: those of `write` if the key is to become free first.
      */
     async find(id: string): Promise<PaymentRecord | null> {
-      const kept = unwritten.get(id);
-      if (kept === undefined) return null;
-      if (kept.end.outcome !== null) return kept.record;
-      await writeOutcome(store, kept.end);
-      forget(kept);
+      for (const kept of all.values()) {
+        if (kept.end.id !== id || kept.record === null) continue;
+        if (kept.end.outcome !== null) return kept.record;
+        await make(kept);
+      }
       return null;
     },
 
     /** `record` with its outcome, if only this process knows it; otherwise the record itself. */
     latest(record: PaymentRecord): PaymentRecord {
-      const kept = unwritten.get(record.id);
-      return kept === undefined || kept.end.outcome === null ? record : kept.record;
+      const kept = all.get(keyOf(record));
+      return (kept?.end.outcome == null ? null : kept.record) ?? record;
     },
 
     /** Tries to write all of them once more, for `timeoutMs` at most. */
     async drain(timeoutMs: number): Promise<void> {
       const { promise: isOver, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, timeoutMs);
-      void Promise.all([...unwritten.values()].map(isWrittenNow)).then(() => resolve());
+      void Promise.all([...all.values()].map(isMade)).then(() => resolve());
       await isOver;
       clearTimeout(timer);
     },
