@@ -203,25 +203,14 @@ interface DoctorContext extends DoctorOptions {
 
 const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
 
-type Row = (
-  operation: string,
-  request: string,
-  status: string,
-  milliseconds: string,
-  verdict: string,
-) => string;
-
-function rowsFor(checks: readonly Check[]): Row {
-  const operationWidth = widthOf(checks.map(({ operation }) => operation.id));
-  const requestWidth = widthOf(checks.map(({ request }) => request));
-  return (operation, request, status, milliseconds, verdict) =>
-    [
-      operation.padEnd(operationWidth),
-      request.padEnd(requestWidth),
-      status.padStart(6),
-      milliseconds.padStart(6),
-      verdict,
-    ].join('  ');
+/** Writes a line of the table: operation, request, status, milliseconds, verdict. */
+function rowsFor(checks: readonly Check[]) {
+  const operations = widthOf(checks.map(({ operation }) => operation.id));
+  const requests = widthOf(checks.map(({ request }) => request));
+  return (operation: string, request: string, status: string, milliseconds: string, verdict: string) => {
+    const figures = [status.padStart(6), milliseconds.padStart(6)];
+    return [operation.padEnd(operations), request.padEnd(requests), ...figures, verdict].join('  ');
+  };
 }
 
 /**

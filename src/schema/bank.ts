@@ -45,6 +45,13 @@ interface Filter {
   readonly name?: Optional<string>;
 }
 
+const whichAccount = builder.args((t) => ({
+  accountId: t.id({ required: true, description: "The account's id at the bank, as `accountId` shows it." }),
+  viewId: t.id({
+    description: 'The view through which the account is read; the configured one if it is left out.',
+  }),
+}));
+
 const viewOf = (
   { bankId }: BankIds,
   { accountId, viewId }: AccountArguments,
@@ -84,15 +91,7 @@ BankObject.implement({
     account: t.field({
       description:
         'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
-      args: {
-        accountId: t.arg.id({
-          required: true,
-          description: "The account's id at the bank, as `accountId` shows it.",
-        }),
-        viewId: t.arg.id({
-          description: 'The view through which the account is read; the configured one if it is left out.',
-        }),
-      },
+      args: whichAccount,
       ...nodeFromIds('Account', viewOf),
     }),
     accounts: t.field({
@@ -100,13 +99,7 @@ BankObject.implement({
         'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
       args: {
         ...t.arg.connectionArgs(),
-        accountId: t.arg.id({
-          required: true,
-          description: "The account's id at the bank, as `accountId` shows it.",
-        }),
-        viewId: t.arg.id({
-          description: 'The view through which the account is read; the configured one if it is left out.',
-        }),
+        ...whichAccount,
         scope: t.arg({
           type: AccountScope,
           required: true,

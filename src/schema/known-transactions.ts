@@ -139,14 +139,7 @@ export const knownTransactions = {
       type: 'DateTime',
       description: 'Only entries that were requested at this time or later.',
     }),
-    first: t.int({
-      description: 'The maximum number of entries after the cursor `after`. All if it is left out.',
-    }),
-    after: t.string({ description: 'Only entries after this cursor.' }),
-    last: t.int({
-      description: 'The maximum number of entries before the cursor `before`. All if it is left out.',
-    }),
-    before: t.string({ description: 'Only entries before this cursor.' }),
+    ...t.connectionArgs(),
   })),
   extensions: orError(
     fieldExtensions({

@@ -115,10 +115,9 @@ interface GlobalIdTarget<Ids> {
 /** The targets of global ids, by the names of their types. */
 export const globalIdTargets = new Map<string, GlobalIdTarget<object>>();
 
-export interface NodeType<Ids extends object, Item> extends GlobalIdTarget<Ids> {
-  readonly name: string;
-  readonly entityKey: readonly string[] | null;
-  readonly isListed: boolean;
+export interface NodeType<Ids extends object, Item>
+  extends GlobalIdTarget<Ids>,
+    Pick<NodeTypeOptions<Ids, Item, never>, 'name' | 'entityKey' | 'isListed' | 'read'> {
   /** The GraphQL type, for its file to implement. */
   readonly object: ReturnType<typeof builder.objectRef<NodeRef<Ids, Item>>>;
   /**
@@ -133,8 +132,6 @@ export interface NodeType<Ids extends object, Item> extends GlobalIdTarget<Ids> 
   };
   /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
   load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
-  /** Reads the record that the ids identify. Errors: those of the operation behind it. */
-  read(ids: Ids, context: ReadContext): Promise<Item>;
   /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
   withRecord(
     linked: NodeRef<Ids, Item>,
@@ -160,7 +157,7 @@ export function nodeTypeOf<Name extends NodeName>(
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
 ): NodeType<Ids, Item> {
-  const { name, entityKey, isListed = false, key, toKey, toIds, read, idsOfRecord } = options;
+  const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   globalIdTypes.add(name);
   const withReadRecord = (ids: Ids, record: Item): NodeRef<Ids, Item> => ({
@@ -170,7 +167,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   const nodeType: NodeType<Ids, Item> = {
     name,
     entityKey,
-    isListed,
+    ...(isListed && { isListed }),
     object: builder.objectRef<NodeRef<Ids, Item>>(name),
     idField: {
       nullable: false,

@@ -80,9 +80,7 @@ export function parseDateTime(text: string): Date | null {
 function readDateTime(value: unknown): Date {
   const date = typeof value === 'string' ? parseDateTime(value) : null;
   if (date !== null) return date;
-  throw new GraphQLError('A DateTime is a text such as "2026-11-22T10:30:00Z".', {
-    extensions: { code: 'BAD_USER_INPUT' },
-  });
+  throw refuse('A DateTime is a text such as "2026-11-22T10:30:00Z".');
 }
 
 builder.scalarType('DateTime', {
@@ -101,9 +99,7 @@ builder.scalarType('CurrencyCode', {
   serialize: String,
   parseValue: (value) => {
     if (isCurrencyCode(value)) return value;
-    throw new GraphQLError('A CurrencyCode has three capital letters, such as "EUR".', {
-      extensions: { code: 'BAD_USER_INPUT' },
-    });
+    throw refuse('A CurrencyCode has three capital letters, such as "EUR".');
   },
 });
 
