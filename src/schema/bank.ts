@@ -40,10 +40,7 @@ interface AccountArguments {
   readonly accountId: string;
   readonly viewId?: Optional<string>;
 }
-interface Filter {
-  readonly id: string;
-  readonly name?: Optional<string>;
-}
+type Filter = typeof ProductFilter.$inferInput;
 
 const whichAccount = builder.args((t) => ({
   accountId: t.id({ required: true, description: "The account's id at the bank, as `accountId` shows it." }),

@@ -103,11 +103,6 @@ function whereIn<Name extends string>(
 const pathOf = <Put extends Operation>(operation: Put, where: object, more: object | undefined) =>
   pathIds(operation, { ...where, ...more } as OwnIds<Put>);
 
-interface WriteCall<T extends Operation> {
-  readonly ids: CallInput<T>['ids'];
-  readonly body: Body<T>;
-}
-
 /**
  * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`, and the extensions that
  * plans use.
@@ -117,7 +112,7 @@ interface WriteCall<T extends Operation> {
 export function writeField<
   T extends Operation & { readonly kind: 'write' },
   Args,
-  Call extends WriteCall<T>,
+  Call extends Required<Pick<CallInput<T>, 'ids' | 'body'>>,
   Payload extends object,
 >(
   operation: T,
