@@ -12,7 +12,7 @@ export {
   type Print,
   type RequestOptions,
   type TypedDocument,
-} from './client.ts';
+} from './graphql-client.ts';
 export {
   createPayments,
   type KeyStorage,

@@ -7,7 +7,7 @@ import {
   type RequestOptions,
   type TypedDocument,
   wait,
-} from './client.ts';
+} from './graphql-client.ts';
 
 /** What bankql's record says of a payment; the members that the app's own document selects. */
 export interface PaymentRecord {

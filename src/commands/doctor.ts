@@ -1,7 +1,7 @@
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
+import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/doctor-options.ts';
 import { example } from '../sandbox/identity.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';

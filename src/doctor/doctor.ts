@@ -8,7 +8,7 @@ import { ErrorInSuccess } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
-import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './options.ts';
+import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
 /** An operation that changes nothing: the types prevent the doctor from calling any other. */
 type ReadOperation = Operation & { readonly kind: 'read' };

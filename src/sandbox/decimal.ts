@@ -1,4 +1,4 @@
-import { HttpError } from './request.ts';
+import { HttpError } from './request-checks.ts';
 
 /**
  * Exact arithmetic on the text of a JSON number: `units` divided by ten to the power of `scale`. A result has

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { OperationId } from '../contract/operations.ts';
 import { type Fault, FaultError, type Faults, faultsOfBody } from './faults.ts';
-import { HttpError, readBody } from './request.ts';
+import { HttpError, readBody } from './request-checks.ts';
 
 /** Ways to corrupt the text of a JSON answer. Numbers are read as text, so that drift keeps all of their digits. */
 const corruptBody = {

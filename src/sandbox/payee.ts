@@ -4,7 +4,7 @@ import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
 import { iban, isIban } from './iban.ts';
 import { bankId } from './identity.ts';
-import { HttpError } from './request.ts';
+import { HttpError } from './request-checks.ts';
 
 /** Two accounts of another bank whose transfers do not end well, there to be tried. */
 export const closedAccount = iban('GB', 'TSTB60161300000001');

@@ -10,9 +10,9 @@ import { operations } from '../contract/operations.ts';
 import { type Database, openDatabase, resetDatabase } from './database.ts';
 import { addFaultRoutes, faultHooks } from './fault-routes.ts';
 import { createFaults, type Faults, parseFaults } from './faults.ts';
-import { handlers } from './handlers.ts';
 import { bankId, staffId } from './identity.ts';
-import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } from './request.ts';
+import { handlers } from './operation-handlers.ts';
+import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } from './request-checks.ts';
 import { readScenario } from './scenario.ts';
 import { seedOf } from './seed.ts';
 

@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import { add, checkDigits, compare, decimalsNeeded, negate } from './decimal.ts';
 import { bankId } from './identity.ts';
 import { ensureCounterparty, outcomes, type Payee } from './payee.ts';
-import { HttpError } from './request.ts';
+import { HttpError } from './request-checks.ts';
 
 /** A transaction as a statement lists it. */
 export interface StatementLine {

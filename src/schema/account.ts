@@ -6,7 +6,6 @@ import type { ChangesInput } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
@@ -38,6 +37,7 @@ import {
   versionField,
   versionIn,
 } from './record-mutations.ts';
+import { connectionFromIds, connectionTo } from './relay-connection.ts';
 import {
   findRequests,
   type RequestFilter,

@@ -14,7 +14,6 @@ import {
   NearInput,
 } from './branch-search.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
@@ -22,6 +21,7 @@ import { identify } from './list-item.ts';
 import { MessageConnection } from './message.ts';
 import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
+import { connectionFromIds } from './relay-connection.ts';
 
 /** Banks by their code. A bank has no record to read. */
 const bankNode = defineNodeType({

@@ -13,12 +13,12 @@ import type { OwnIds } from '../contract/operation.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { connectionTo } from './relay-connection.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list. */

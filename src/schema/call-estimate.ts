@@ -12,7 +12,6 @@ import type { Caller } from '../bank/credentials.ts';
 import type { Operation } from '../contract/operation.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
-import { pageEntry } from './connection.ts';
 import type { Defaults } from './context.ts';
 import {
   type EstimateContext,
@@ -25,6 +24,7 @@ import {
   startPrefetch,
 } from './field-extensions.ts';
 import { ListWork } from './list-work.ts';
+import { pageEntry } from './relay-connection.ts';
 
 /** A REST call that an operation is known to make, before it runs. */
 export interface EstimatedCall {

@@ -4,13 +4,13 @@ import { type Customer, customer, getCustomer, putCustomerID } from '../contract
 import { getMessagesOwner } from '../contract/message.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
-import { connectionFromIds } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { MessageConnection } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { connectionFromIds } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;

@@ -1,6 +1,12 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import type { Context, ReadContext } from './context.ts';
+import { fieldExtensions, orError } from './field-extensions.ts';
+import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
+import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
+import { receipt } from './payment.ts';
+import { searchPayments } from './payment-list.ts';
 import {
   type Connection,
   checkPage,
@@ -8,13 +14,7 @@ import {
   type Edge,
   type PageArguments,
   pageEntry,
-} from './connection.ts';
-import type { Context, ReadContext } from './context.ts';
-import { fieldExtensions, orError } from './field-extensions.ts';
-import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
-import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
-import { receipt } from './payment.ts';
-import { searchPayments } from './payment-list.ts';
+} from './relay-connection.ts';
 import { loadRequests, startOf, transactionIdsOf } from './transaction-request.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { type Message, message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
 import { inputFields, objectType, toBody } from './fields.ts';
 import { encodeGlobalId, globalIdTypes, restId } from './global-id.ts';
 import { writeField } from './record-mutations.ts';
+import { connectionTo } from './relay-connection.ts';
 
 export const MessageObject = objectType(message);
 

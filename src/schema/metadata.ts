@@ -7,12 +7,12 @@ import {
   postMetadata,
 } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, identify, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef } from './node.ts';
+import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;

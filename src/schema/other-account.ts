@@ -12,7 +12,6 @@ import {
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
@@ -38,6 +37,7 @@ import {
   validateViewIds,
   viewKey,
 } from './node.ts';
+import { connectionTo } from './relay-connection.ts';
 
 interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list. */

@@ -12,12 +12,12 @@ import {
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf } from './fields.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef, pathFields } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { connectionTo } from './relay-connection.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */

@@ -9,7 +9,6 @@ import {
 import { badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
-import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
@@ -25,6 +24,7 @@ import {
   validateViewIds,
   viewKey,
 } from './node.ts';
+import { connectionTo } from './relay-connection.ts';
 import { parseDateTime } from './scalars.ts';
 
 /** What identifies a transaction request. */

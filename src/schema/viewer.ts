@@ -4,13 +4,13 @@ import { badUserInput } from '../errors.ts';
 import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { MessageConnection } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
+import { connectionFromIds } from './relay-connection.ts';
 import {
   fillViewerTemplate,
   type ViewerTemplate,

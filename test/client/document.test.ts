@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isMutation } from '../../src/client/client.ts';
+import { isMutation } from '../../src/client/graphql-client.ts';
 
 test.each([
   ['mutation { a }', true],

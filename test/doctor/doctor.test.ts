@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { checks, runDoctor } from '../../src/doctor/doctor.ts';
-import type { DoctorIds } from '../../src/doctor/options.ts';
+import type { DoctorIds } from '../../src/doctor/doctor-options.ts';
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';

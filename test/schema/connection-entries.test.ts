@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionOf } from '../../src/schema/connection.ts';
+import { connectionOf } from '../../src/schema/relay-connection.ts';
 
 test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];

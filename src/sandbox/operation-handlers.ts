@@ -10,7 +10,7 @@ import type { Database } from './database.ts';
 import { checkDigits, compare } from './decimal.ts';
 import { bankId, staffId } from './identity.ts';
 import { payeeOf, payeeRef } from './payee.ts';
-import { HttpError } from './request.ts';
+import { HttpError } from './request-checks.ts';
 import { requestUrl, type Transferred, transfer, transferOrder } from './transfer.ts';
 
 type Row<Id extends OperationId> = (typeof operations)[Id];

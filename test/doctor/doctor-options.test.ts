@@ -5,7 +5,7 @@ import {
   doctorUsage,
   idOptions,
   readDoctorOptions,
-} from '../../src/doctor/options.ts';
+} from '../../src/doctor/doctor-options.ts';
 
 const nobody = { subscriptionKey: null, authProviderName: null, authId: null };
 const defaults = {
