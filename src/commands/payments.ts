@@ -7,29 +7,6 @@ import { findMissing } from './payments/from-log.ts';
 import { CommandError, type OperatorContext, type OperatorSubcommand } from './payments/operator.ts';
 import { settle } from './payments/settle.ts';
 import { acceptLoss, backup, restore } from './payments/store.ts';
-import type { ShowProgress } from './terminal.ts';
-
-/** `bankql payments`: finds payments, settles those of unknown outcome, saves their records. Gives the exit code. */
-export async function managePayments(terminal: CliContext): Promise<number> {
-  const { environment, args, write, writeError, progress, ask } = terminal;
-  const { state } = readConfig({ ...environment, SANDBOX: 'on' });
-  return runOperatorCommand({ args, state, write, writeError, progress, ask });
-}
-
-export interface OperatorCommand {
-  /** What follows `bankql payments`. */
-  readonly args: readonly string[];
-  readonly state: OperatorContext['state'];
-  readonly write: (text: string) => void;
-  readonly writeError: (text: string) => void;
-  /** Shows progress; no progress is shown if it is left out. */
-  readonly progress?: ShowProgress;
-  /** See OperatorContext; if it is left out, there is nobody to ask. */
-  readonly ask?: OperatorContext['ask'];
-  readonly now?: () => number;
-  /** How the store is opened; openStore if left out. */
-  readonly open?: typeof openStore;
-}
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
   Object.entries({
@@ -59,25 +36,46 @@ const usage = `usage: bankql payments <command> [options]
 Exit codes: 0 done, 1 not done, or not all of it; the message on standard error says why.
 `;
 
+/** What a test gives in the place of the configuration, the clock and the store. */
+interface Given {
+  readonly state?: OperatorContext['state'];
+  readonly now?: number;
+  readonly open?: typeof openStore;
+}
+
 /**
- * `bankql payments`: what an operator does with payments and their records. Sends nothing to the bank.
- * Shape: the process's exit code: 0, or 1 with a message that says what was not done.
+ * `bankql payments`: what an operator does with payments and their records. Sends nothing to the bank. Gives the exit code.
+ * Errors: CommandError, which says what was not done.
  */
-export async function runOperatorCommand(command: OperatorCommand): Promise<number> {
-  const { args, state, write, writeError, progress = () => {} } = command;
-  const { ask = null, now = Date.now, open = openStore } = command;
+export async function managePayments(
+  {
+    environment,
+    args,
+    write,
+    writeError,
+    progress,
+    ask,
+  }: Omit<CliContext, 'sources' | 'replica' | 'isTerminal' | 'onExit'>,
+  {
+    state = readConfig({ ...environment, SANDBOX: 'on' }).state,
+    now = Date.now(),
+    open = openStore,
+  }: Given = {},
+): Promise<number> {
   const [name = '', ...rest] = args;
   const subcommand = subcommands.get(name);
+  const isHelp = (word: string) => ['--help', '-h'].includes(word);
+  if (isHelp(name) || name === 'help' || (subcommand !== undefined && rest.some(isHelp))) {
+    write(subcommand?.help ?? usage);
+    return 0;
+  }
+  if (subcommand === undefined)
+    throw new CommandError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
+  const task = subcommand.read(rest, now);
   try {
-    if (['--help', '-h', 'help'].includes(name)) return succeed(write, usage);
-    if (subcommand === undefined)
-      throw new CommandError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
-    if (rest.includes('--help') || rest.includes('-h')) return succeed(write, subcommand.help);
-    const at = now();
-    const task = readTask(subcommand, rest, at);
     await task({
       state,
-      now: at,
+      now,
       withStore: (work) => withStore(open, { ...state, readOnly: false }, work),
       lookAtStore: (work) => withStore(open, { ...state, readOnly: true }, work),
       write,
@@ -85,32 +83,13 @@ export async function runOperatorCommand(command: OperatorCommand): Promise<numb
       progress,
       ask,
     });
-    return 0;
-  } catch (error) {
+  } finally {
     progress(null);
-    if (!(error instanceof CommandError || error instanceof StoreUnavailable)) throw error;
-    writeError(`${error.message}\n`);
-    return 1;
   }
-}
-
-function succeed(write: (text: string) => void, text: string): 0 {
-  write(text);
   return 0;
 }
 
-/** Errors: CommandError with the way in which the command is used. */
-function readTask({ read, help }: OperatorSubcommand, args: string[], now: number) {
-  try {
-    return read(args, now);
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    const [forms = ''] = help.split('\n\n', 1);
-    throw new CommandError(`${error.message}\n${forms}`);
-  }
-}
-
-/** Errors: CommandError if there is no such store. */
+/** Errors: CommandError if there is no such store, or it is away. */
 async function withStore<T>(
   open: typeof openStore,
   { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },
@@ -126,6 +105,8 @@ async function withStore<T>(
   });
   try {
     return await work(store);
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new CommandError(error.message) : error;
   } finally {
     await store.close();
   }

@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { time } from '../../config/formats.ts';
+import { StartError } from '../../config/start-error.ts';
 import { messageOf } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
@@ -33,7 +34,7 @@ export interface OperatorSubcommand {
 }
 
 /** What the operator did not get, and why. */
-export class CommandError extends Error {
+export class CommandError extends StartError {
   override readonly name = 'CommandError';
 }
 
@@ -61,7 +62,7 @@ export type Given<O extends ParseArgsOptionsConfig> = Pick<
   'values' | 'positionals'
 > & { readonly now: number };
 
-/** A command with its options. Errors of `read`: CommandError, also for options that it does not have. */
+/** A command with its options. Errors of `read`: CommandError with the way in which the command is used. */
 export const subcommand = <O extends ParseArgsOptionsConfig>(
   help: string,
   options: O,
@@ -69,13 +70,12 @@ export const subcommand = <O extends ParseArgsOptionsConfig>(
 ): OperatorSubcommand => ({
   help,
   read(args, now) {
-    let given: Omit<Given<O>, 'now'>;
     try {
-      given = parseArgs({ args, options, allowPositionals: true });
+      return read({ ...parseArgs({ args, options, allowPositionals: true }), now });
     } catch (error) {
-      throw new CommandError(messageOf(error));
+      const [forms = ''] = help.split('\n\n', 1);
+      throw new CommandError(`${messageOf(error)}\n${forms}`);
     }
-    return read({ ...given, now });
   },
 });
 

@@ -24,7 +24,7 @@ export type BudgetName = 'caller' | 'key';
  * Counts the calls of one budget, in memory (BoundedCounters) or together with other processes (shared-counters.ts):
  * takes one (`consume`), gives one back (`reward`), or only looks (`get`).
  * Shape:  the rest of the budget; null if the owner's window has not begun.
- * Errors: a RateLimiterRes if there is none left to take.
+ * Errors: a RateLimiterRes if no call is left.
  */
 export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
 export type CountMethod = 'consume' | 'reward' | 'get';

@@ -2,7 +2,6 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import {
@@ -15,6 +14,7 @@ import {
   stored,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
+import { operate } from '../../support/operate.ts';
 import { runProcess } from '../../support/process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-'));
@@ -64,18 +64,7 @@ beforeEach(() => {
   copyFileSync(template, path);
 });
 
-async function run(...args: string[]) {
-  const output: string[] = [];
-  const errors: string[] = [];
-  const code = await runOperatorCommand({
-    args,
-    state: { url, retentionMs },
-    write: (text) => output.push(text),
-    writeError: (text) => errors.push(text),
-    now: () => now,
-  });
-  return { code, output: output.join(''), errors: errors.join('') };
-}
+const run = (...args: string[]) => operate(args, { state: { url, retentionMs }, now });
 
 const find = (id: string) => inStore((store) => store.find(id, now));
 const all = () => inStore((store) => Promise.all(Object.values(ids).map((id) => store.find(id, now))));

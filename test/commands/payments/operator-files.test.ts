@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start, unknown } from '../../payments/stores/store-conformance.ts';
+import { operate } from '../../support/operate.ts';
 
 /** What an operator's commands leave in the files of a store that the service of another user writes. */
 
@@ -36,15 +36,9 @@ async function makeStore() {
 }
 
 async function run(path: string, args: readonly string[], more: { witness?: string } = {}) {
-  const output: string[] = [];
-  const code = await runOperatorCommand({
-    args,
-    state: { url: `sqlite:${path}`, retentionMs, ...more },
-    write: (text) => output.push(text),
-    writeError: (text) => output.push(text),
-    now: () => start + 2 * lease,
-  });
-  return { code, output: output.join('') };
+  const state = { url: `sqlite:${path}`, retentionMs, ...more };
+  const { code, output, errors } = await operate(args, { state, now: start + 2 * lease });
+  return { code, output: output + errors };
 }
 
 /** Each file with its owner, mode and content. */

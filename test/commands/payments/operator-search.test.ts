@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
@@ -18,6 +17,7 @@ import {
   start,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
+import { operate } from '../../support/operate.ts';
 import { runProcess } from '../../support/process.ts';
 
 /** Finding payments, their stories, and settling many at once. */
@@ -61,27 +61,13 @@ beforeEach(async () => {
   await begin({ id: id(5), toAccountId: 'a-3', createdAt: now });
 });
 
-async function run(args: readonly string[], answer?: string) {
-  const output: string[] = [];
-  const errors: string[] = [];
-  const asked: string[] = [];
-  const code = await runOperatorCommand({
-    args,
+const run = (args: readonly string[], answer?: string) =>
+  operate(args, {
     state: { url: 'sqlite:state.db', retentionMs },
     open: async () => ({ ...store, close: async () => {} }),
-    write: (text) => output.push(text),
-    writeError: (text) => errors.push(text),
-    ask:
-      answer === undefined
-        ? null
-        : async (question) => {
-            asked.push(question);
-            return answer;
-          },
-    now: () => now,
+    answer,
+    now,
   });
-  return { code, output: output.join(''), errors: errors.join(''), asked };
-}
 
 const idsOf = async (...args: string[]) => {
   const { output } = await run([...args, '--json']);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeState } from '../../../src/commands/announcements.ts';
-import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
+import { operate } from '../../support/operate.ts';
 
 /** Saving records, putting them back, and going on without them. */
 
@@ -33,19 +33,8 @@ const begin = (id: string) =>
   inStore((store) => store.begin(pending({ id, accountId: `account-${id}` }), now));
 const records = () => inStore(async (store) => (await store.search({}, now)).map(({ id }) => id));
 
-async function run(args: readonly string[], answer?: string) {
-  const output: string[] = [];
-  const errors: string[] = [];
-  const code = await runOperatorCommand({
-    args,
-    state: { url: `sqlite:${path}`, retentionMs },
-    write: (text) => output.push(text),
-    writeError: (text) => errors.push(text),
-    ask: answer === undefined ? null : async () => answer,
-    now: () => now,
-  });
-  return { code, output: output.join(''), errors: errors.join('') };
-}
+const run = (args: readonly string[], answer?: string) =>
+  operate(args, { state: { url: `sqlite:${path}`, retentionMs }, answer, now });
 
 describe('backup and restore', () => {
   test('save the records, and name what began after the backup', async () => {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
+import { operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 import { runProcess, startProcess } from '../../support/process.ts';
@@ -34,16 +34,11 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
     .find((text) => text.includes('"audit":"payment"') && text.includes('"state":"REJECTED"'));
   expect(JSON.parse(line ?? '')).toMatchObject({ requestId, trackId, status: 422 });
 
-  const operate = async (...args: string[]) => {
-    const output: string[] = [];
-    const code = await runOperatorCommand({
-      args,
-      state: { url: environment.STATE_URL, retentionMs: 86_400_000 },
-      write: (text) => output.push(text),
-      writeError: (text) => output.push(text),
-    });
-    expect([code, output.join('')]).toEqual([0, expect.any(String)]);
-    return output.join('');
+  const textOf = async (...args: string[]) => {
+    const state = { url: environment.STATE_URL, retentionMs: 86_400_000 };
+    const { code, output, errors } = await operate(args, { state });
+    expect([code, errors]).toEqual([0, '']);
+    return output;
   };
   const { output: table } = await runProcess(environment, ['payments', 'find', '--request-id', requestId]);
   const rows = table.trimEnd().split('\n');
@@ -55,9 +50,9 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
     ['--caller', 'the-provider/the-caller'],
     ['--caller', 'the-provider/the-caller', '--key', 'the-key'],
   ])
-    expect((await operate('find', ...search)).split('\n')[1]).toMatch(id);
+    expect((await textOf('find', ...search)).split('\n')[1]).toMatch(id);
 
-  const story = (await operate('show', id)).split('\n\n')[1]?.trimEnd().split('\n');
+  const story = (await textOf('show', id)).split('\n\n')[1]?.trimEnd().split('\n');
   expect(story).toEqual([
     expect.stringMatching(
       new RegExp(
