@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
-import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 
@@ -28,6 +28,15 @@ export function readMark(file: string): HighWaterMark | null {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     const reason = error instanceof Error && 'code' in error ? error.message : 'it holds no mark';
     throw new Error(`the high-water mark ${file} cannot be read (${reason.split('\n', 1)[0]})`);
+  }
+}
+
+/** The same; null also if it is damaged. */
+export function readableMark(file: string): HighWaterMark | null {
+  try {
+    return readMark(file);
+  } catch {
+    return null;
   }
 }
 
@@ -60,10 +69,6 @@ export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: st
   return `it has lost records: ${known}, and it holds ${held.began} of them; missing is ${since}`;
 }
 
-/** The message for a mark that cannot be read: it is not known whether records were lost. */
-export const unreadableMark = (error: unknown): string =>
-  `${error instanceof Error ? error.message : String(error)}, so that it is not known whether records were lost`;
-
 const payments = ({ began, newestAt }: HighWaterMark) =>
   `${began} ${began === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : ` until ${time(newestAt)}`}`;
 
@@ -95,7 +100,12 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
       await removeOldDrafts(file).catch(() => {});
     }
     try {
-      if (!isLower(mark, file)) await replaceFile(file, draft, `${JSON.stringify(mark)}\n`);
+      // A damaged file is overwritten.
+      if (higherMark(readableMark(file), mark) === mark) {
+        await writeFile(draft, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
+        keepOwner(draft, file);
+        await rename(draft, file);
+      }
       if (failed) onFailure(null);
       failed = false;
       written = mark;
@@ -116,34 +126,12 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
 /** How often drafts are looked for that killed processes left. */
 const cleanEveryMs = 60_000;
 
-/** Whether the file has a higher mark of the same store. */
-function isLower(mark: HighWaterMark, file: string): boolean {
-  try {
-    return higherMark(readMark(file), mark) !== mark;
-  } catch {
-    // The file is damaged, and is overwritten.
-    return false;
-  }
-}
-
 /** Errors: an Error with the remedy, where the file's folder is missing or may not be written. */
 export async function checkWitness(file: string): Promise<void> {
   await access(dirname(file), constants.W_OK).catch((cause: Error) => {
     const remedy = 'it has to name a file in a folder that is there and that this user may write';
     throw new Error(`STATE_WITNESS is ${file}: ${remedy} (${cause.message}).`, { cause });
   });
-}
-
-async function replaceFile(file: string, draft: string, text: string): Promise<void> {
-  const handle = await open(draft, 'w', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  keepOwner(draft, file);
-  await rename(draft, file);
 }
 
 /** A draft lives for milliseconds: an older one is what a process left that was killed. */

@@ -8,7 +8,6 @@ import {
   higherMark,
   highWaterMark,
   readMark,
-  unreadableMark,
 } from './high-water-mark.ts';
 import type { OnStoreEvent, PaymentRecord } from './store.ts';
 
@@ -167,7 +166,8 @@ export function createLossGuard(options: LossGuardOptions) {
       }
       return { marks, unreadable: null };
     } catch (error) {
-      return { marks, unreadable: unreadableMark(error) };
+      const reason = error instanceof Error ? error.message : String(error);
+      return { marks, unreadable: `${reason}, so that it is not known whether records were lost` };
     }
   }
   type KnownMarks = ReturnType<typeof knownMarks>;

@@ -142,20 +142,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   });
   const hooks: DriverHooks = { onConnect: guard.check, onReady: () => void unwritten.makeAll() };
 
-  function read(stored: StoredRow): Row {
+  /** Calls `onUnreadable` for a damaged record, and returns null. Errors: UnreadableRecord without `onUnreadable`. */
+  function read(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Row | null {
     try {
       return rowIn(stored);
     } catch (error) {
       onEvent({ kind: 'record-unreadable', id: stored.id });
-      throw error;
-    }
-  }
-
-  /** Null if it cannot be read, and that is reported. */
-  function readOrReport(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Row | null {
-    try {
-      return read(stored);
-    } catch (error) {
       if (!(error instanceof UnreadableRecord) || onUnreadable === undefined) throw error;
       onUnreadable(error);
       return null;
@@ -289,7 +281,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     for (let page = await driver.search(query); page.length > 0; page = await driver.search(query)) {
       const ended = await Promise.all(
         page.map(async (stored) => {
-          const known = readOrReport(stored, () => {});
+          const known = read(stored, () => {});
           return known !== null && (await apply(stored.id, { kind: 'lease over', at }, known)).changed;
         }),
       );
@@ -317,7 +309,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
       for (const stored of page) {
-        const known = readOrReport(stored, onUnreadable);
+        const known = read(stored, onUnreadable);
         if (known === null) continue;
         const held = readOnly
           ? (advance(known.held, { kind: 'asked about', at }).next ?? known.held)

@@ -174,7 +174,7 @@ const places: Readonly<Record<string, string>> = {
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
   'src/payments/payment-errors.ts: This request sent nothing':
     'a damaged record: it was read, and nothing was sent',
-  'src/payments/protocol-store.ts: If this process dies before, a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+  'src/payments/protocol-store.ts: If this process dies first, a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
   'src/payments/protocol.ts: A process that tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
     'a comment on the rule',

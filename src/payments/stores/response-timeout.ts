@@ -1,8 +1,3 @@
-/** The time that a response may take, until it is cleared. */
-export interface ResponseTimeout {
-  clear(): void;
-}
-
 const ticks = 10;
 
 /**
@@ -13,7 +8,7 @@ const ticks = 10;
  * that has long arrived. Of each pause, however long, an interval counts one tick; and what has arrived by the last
  * tick is read before it counts as missing.
  */
-export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): ResponseTimeout {
+export function startResponseTimeout(timeoutMs: number, onTimeout: () => void) {
   let left = ticks;
   let last: NodeJS.Immediate | undefined;
   const timer = setInterval(() => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { WriteUncertain } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
-import { type ResponseTimeout, startResponseTimeout } from '../response-timeout.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import { ConnectionLost, type PostgresConnection, ServerRefused } from './connection.ts';
 
@@ -136,7 +136,7 @@ export async function openPool(options: PoolOptions) {
     const call = { resolve, reject };
     waiting.add(call);
     grow();
-    let timeout: ResponseTimeout;
+    let timeout: ReturnType<typeof startResponseTimeout>;
     function wait(times: number): void {
       const before = returned;
       timeout = startResponseTimeout(timeoutMs, () => {

@@ -13,7 +13,7 @@ import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { storedColumns } from '../../driver.ts';
-import { createMarkWriter, type HighWaterMark, keepOwner, readMark } from '../../high-water-mark.ts';
+import { createMarkWriter, type HighWaterMark, keepOwner, readableMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
 import { rowIn } from '../../stored-record.ts';
@@ -159,7 +159,7 @@ export async function restoreStore(
 ): Promise<Restored | null> {
   const target = absolute(path);
   const files = markFiles(target, options.witness);
-  const marks = files.flatMap((file) => markOf(file) ?? []);
+  const marks = files.flatMap((file) => readableMark(file) ?? []);
   const draft = draftOf(target);
   let mark: HighWaterMark;
   let restored: Restored;
@@ -298,14 +298,4 @@ async function writeMarks(mark: HighWaterMark, files: readonly string[]): Promis
     throw new Error(
       `The backup is in its place, but its mark could not be written to ${failures.join(', ')}.`,
     );
-}
-
-/** The mark in a file; null also where it cannot be read. */
-function markOf(file: string): HighWaterMark | null {
-  try {
-    return readMark(file);
-  } catch {
-    // A damaged mark is ignored, and overwritten.
-    return null;
-  }
 }
