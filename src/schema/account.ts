@@ -266,7 +266,6 @@ const written = {
 putMutation(written, {
   name: 'putAccount',
   description: 'Writes an account, its balance included.',
-  update: 'updateAccount',
   texts: {
     input:
       "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",

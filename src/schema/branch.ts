@@ -117,15 +117,5 @@ const place = {
   node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, index: 0, query: null }),
 };
 
-putMutation(written, {
-  ...place,
-  name: 'putBranch',
-  description: 'Writes a branch.',
-  update: 'updateBranch',
-});
-
-updateMutation(written, {
-  ...place,
-  name: 'updateBranch',
-  description: 'Changes a branch and keeps what is not named.',
-});
+putMutation(written, { ...place, name: 'putBranch' });
+updateMutation(written, { ...place, name: 'updateBranch' });

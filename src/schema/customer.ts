@@ -85,15 +85,5 @@ const place = {
   node: (ids: CustomerIds) => ids,
 };
 
-putMutation(written, {
-  ...place,
-  name: 'putCustomer',
-  description: 'Writes a customer.',
-  update: 'updateCustomer',
-});
-
-updateMutation(written, {
-  ...place,
-  name: 'updateCustomer',
-  description: 'Changes a customer and keeps what is not named.',
-});
+putMutation(written, { ...place, name: 'putCustomer' });
+updateMutation(written, { ...place, name: 'updateCustomer' });

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
 import { openReference, referenceTo } from '../payments/record.ts';
@@ -18,26 +19,22 @@ const maxCount = 1000;
 /** Reading a payment record takes as long as looking at so many entries of a list. */
 const entriesPerRecord = 10;
 
-interface PaymentListArguments {
-  readonly states?: OwnPaymentsQuery['states'] | null;
-  readonly accountId?: string | null | undefined;
-  readonly since?: Date | null | undefined;
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-  readonly last?: number | null | undefined;
-  readonly before?: string | null | undefined;
-}
+const args = builder.args((t) => ({
+  states: t.field({ type: [PaymentState], description: 'Only payments in one of these states.' }),
+  accountId: t.id({ description: 'Only payments from or to this account.' }),
+  since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
+  first: t.int({
+    description: `How many of the newest at most, from 1 to ${maxPage}; ${defaultPage} if \`last\` is not given either.`,
+  }),
+  after: t.string({ description: 'Only payments after this cursor, which are older.' }),
+  last: t.int({ description: `How many of the oldest at most, from 1 to ${maxPage}.` }),
+  before: t.string({ description: 'Only payments before this cursor, which are newer.' }),
+}));
+
+type PaymentListArguments = InputShapeFromFields<typeof args>;
 
 /** A payment's place: the list is sorted by these two. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
-
-interface PaymentPage {
-  readonly payments: readonly OwnPayment[];
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-  /** How many there are in all; null if they are too many to count. */
-  readonly count: () => Promise<number | null>;
-}
 
 const node = ({ record, idempotencyKey }: OwnPayment) => ({ record, idempotencyKey: idempotencyKey ?? '' });
 
@@ -74,7 +71,7 @@ const isNewer = ({ record }: OwnPayment, place: Place) =>
   record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context): Promise<PaymentPage> {
+async function pageOf(args: PaymentListArguments, context: Context) {
   const { first, last } = args;
   if (typeof first === 'number' && typeof last === 'number')
     throw badUserInput('first and last exclude each other.', 'last');
@@ -107,6 +104,7 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Pay
     payments: isBackward ? page.reverse() : page,
     hasNextPage: isBackward ? before !== undefined : hasMore,
     hasPreviousPage: isBackward ? hasMore : after !== undefined,
+    /** How many there are in all; null if they are too many to count. */
     async count() {
       const all = await searchPayments(filter, maxCount + 1, context);
       return all.length > maxCount ? null : all.length;
@@ -145,6 +143,8 @@ const PaymentEdge = builder.objectRef<OwnPayment>('PaymentEdge').implement({
     }),
   }),
 });
+
+type PaymentPage = Awaited<ReturnType<typeof pageOf>>;
 
 const PaymentConnection = builder.objectRef<PaymentPage>('PaymentConnection').implement({
   description: 'A list of payments, newest first.',
@@ -192,17 +192,7 @@ export const paymentsField = {
   description:
     "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Costs no REST call: bankql keeps them.",
   extensions: orError(findsPayments),
-  args: builder.args((t) => ({
-    states: t.field({ type: [PaymentState], description: 'Only payments in one of these states.' }),
-    accountId: t.id({ description: 'Only payments from or to this account.' }),
-    since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
-    first: t.int({
-      description: `How many of the newest at most, from 1 to ${maxPage}; ${defaultPage} if \`last\` is not given either.`,
-    }),
-    after: t.string({ description: 'Only payments after this cursor, which are older.' }),
-    last: t.int({ description: `How many of the oldest at most, from 1 to ${maxPage}.` }),
-    before: t.string({ description: 'Only payments before this cursor, which are newer.' }),
-  })),
+  args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;
 

@@ -82,8 +82,6 @@ const written = {
 
 putMutation(written, {
   name: 'putProduct',
-  description: 'Writes a product.',
-  update: 'updateProduct',
   texts: {
     body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
   },
@@ -112,7 +110,6 @@ function bankOf(record: Product, bankId: string): string {
 
 updateMutation(written, {
   name: 'updateProduct',
-  description: 'Changes a product and keeps what is not named.',
   ids: { productId: "The product's id at the bank." },
   node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
   changes: (named, record, _input, { bankId, productId }) => ({

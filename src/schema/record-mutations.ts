@@ -50,6 +50,7 @@ interface WrittenRecord<
 
 /** As mutations and their descriptions name a record, such as `branch`. */
 const nounOf = ({ name }: { readonly name: string }) => name.charAt(0).toLowerCase() + name.slice(1);
+const withArticle = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 
 /** Which record: its bank's id, and the ids that its mutation's input has besides. */
 type Where<Name extends string> = BankIds & { readonly [N in Name]: string };
@@ -57,8 +58,8 @@ type Where<Name extends string> = BankIds & { readonly [N in Name]: string };
 /** What puts and updates have in common. */
 interface MutationOptions<Name extends string, More, Input> {
   readonly name: string;
-  /** What it does, as the beginning of its description. */
-  readonly description: string;
+  /** What it does, as the beginning of its description, if it does not do just what its name says. */
+  readonly description?: string;
   /** The input's ids and their descriptions, in the order of their checks. All but `viewId` are required. */
   readonly ids: { readonly [N in Name]: string };
   /** Further fields of the input. */
@@ -145,8 +146,8 @@ interface PutOptions<
   Ids extends object,
   Item extends object,
 > extends MutationOptions<Name, More, Shape<More>> {
-  /** The mutation that changes a part. */
-  readonly update: string;
+  /** The mutation that changes a part, if its name does not begin with `update`. */
+  readonly update?: string;
   /** Descriptions of the input, of the record in it, and of the payload, if they differ from those of other records. */
   readonly texts?: { readonly input?: string; readonly body?: string; readonly payload?: string };
   /** The body's values for members that the input leaves out. */
@@ -172,7 +173,8 @@ export function putMutation<
   options: PutOptions<Name, More, Put, Ids, Item>,
 ): void {
   const noun = nounOf(resource);
-  const { name, description, texts = {}, canRead } = options;
+  const { name, texts = {}, canRead, update = `update${resource.name}` } = options;
+  const { description = `Writes ${withArticle(noun)}.` } = options;
   const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
     description: texts.input ?? `The ${noun} to put, and where.`,
     fields: (t) => ({
@@ -207,7 +209,7 @@ export function putMutation<
     t.field({
       type: Payload,
       nullable: true,
-      description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${options.update}\`. REST: ${operation.id}.`,
+      description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${update}\`. REST: ${operation.id}.`,
       args: {
         input: t.arg({
           type: Input,
@@ -334,7 +336,8 @@ export function updateMutation<
 >(written: WrittenRecord<T, Put, Ids, Item>, options: UpdateOptions<C, Name, More, Put, Ids, Item>): void {
   const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = written;
   const noun = nounOf(resource);
-  const { name, description, verb = 'update' } = options;
+  const { name, verb = 'update' } = options;
+  const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
   const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
   const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
   const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
@@ -345,7 +348,7 @@ export function updateMutation<
         type: changesType(
           changed,
           changed.options.changes?.description ??
-            `Changes of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
+            `Changes of ${withArticle(noun)}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
         ),
         required: true,
         description: 'What to change: a field that is left out keeps its value, null clears it.',
