@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
   Kind,
@@ -10,8 +9,8 @@ import {
   type OperationDefinitionNode,
   parse,
   print,
+  separateOperations,
   validate,
-  visit,
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
@@ -54,17 +53,18 @@ async function runPersist(
   const { folder, out } = readOptions(args);
   // If introspection is disabled, startup refuses a manifest that uses it.
   const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
-  const { manifest, operations, refused } = generateManifest(await sourcesIn(folder), check);
+  const { documents, refused } = generateManifest(await sourcesIn(folder), check);
   if (refused.length > 0) {
     for (const { file, reason } of refused) write(`${file}: ${reason}\n`);
     write(`${refused.length} refused; ${out} is not written.\n`);
     return 1;
   }
+  const manifest = Object.fromEntries(documents.map(({ id, text }) => [id, text]));
   await writeFile(out, `${JSON.stringify(manifest, null, 2)}\n`).catch((cause: Error) => {
     throw new StartError(`--out ${out} cannot be written: ${cause.message}`, { cause });
   });
-  for (const { id, name, file } of operations) write(`${id}  ${name}  ${file}\n`);
-  write(`${operations.length} documents are in ${out}.\n`);
+  for (const { id, name, file } of documents) write(`${id}  ${name}  ${file}\n`);
+  write(`${documents.length} documents are in ${out}.\n`);
   return 0;
 }
 
@@ -135,26 +135,15 @@ const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
 /** The name of a document's first operation, even if the document cannot be parsed; empty if the operation has no name. */
 const nameOf = (text: string): string => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(text)?.[1] ?? '';
 
-/** A file with operations and fragments. */
-interface Source {
-  readonly file: string;
-  readonly text: string;
-}
-
-interface GeneratedManifest {
-  /** Document texts by id, the SHA-256 of the text in hexadecimal. */
-  readonly manifest: Readonly<Record<string, string>>;
-  /** The id of each operation. */
-  readonly operations: readonly { readonly id: string; readonly name: string; readonly file: string }[];
-  /** The operations that are left out of the manifest, and why. */
-  readonly refused: readonly { readonly file: string; readonly reason: string }[];
-}
-
 /**
  * Creates a document for each operation, with the fragments that it uses from any of the files, in the form that
  * graphql's `print` gives it: the operation, then its fragments sorted by name. Names are unique among all files.
+ * Shape: the documents, each with its id, the SHA-256 of its text in hexadecimal; and what is left out, with the reasons.
  */
-function generateManifest(sources: readonly Source[], check: CheckDocument): GeneratedManifest {
+function generateManifest(
+  sources: readonly { readonly file: string; readonly text: string }[],
+  check: CheckDocument,
+) {
   const fragments = new Map<string, { file: string; node: FragmentDefinitionNode }>();
   const operations = new Map<string, { file: string; node: OperationDefinitionNode }>();
   const refused: { file: string; reason: string }[] = [];
@@ -183,41 +172,16 @@ function generateManifest(sources: readonly Source[], check: CheckDocument): Gen
     });
   }
 
-  const made: { id: string; name: string; file: string; text: string }[] = [];
+  const sorted = [...fragments.keys()].sort().flatMap((name) => fragments.get(name)?.node ?? []);
+  const documents: { id: string; name: string; file: string; text: string }[] = [];
   for (const [name, { file, node }] of operations) {
     attempt(file, () => {
-      const text = print(withFragments(node, (used) => fragments.get(used)?.node));
+      // It leaves out the fragments that the operation does not use; validation reports those that do not exist.
+      const separated = separateOperations({ kind: Kind.DOCUMENT, definitions: [node, ...sorted] });
+      const text = Object.values(separated).map(print).join('');
       check(text);
-      made.push({ id: createHash('sha256').update(text).digest('hex'), name, file, text });
+      documents.push({ id: hash('sha256', text), name, file, text });
     });
   }
-  return {
-    manifest: Object.fromEntries(made.map(({ id, text }) => [id, text])),
-    operations: made.map(({ id, name, file }) => ({ id, name, file })),
-    refused,
-  };
-}
-
-/** A document of the operation and its fragments. Validation reports fragments that do not exist. */
-function withFragments(
-  operation: OperationDefinitionNode,
-  find: (name: string) => FragmentDefinitionNode | undefined,
-): DocumentNode {
-  const used = new Map<string, FragmentDefinitionNode>();
-  const collect = (node: OperationDefinitionNode | FragmentDefinitionNode) => {
-    visit(node, {
-      FragmentSpread({ name }) {
-        const fragment = find(name.value);
-        if (fragment === undefined || used.has(name.value)) return;
-        used.set(name.value, fragment);
-        collect(fragment);
-      },
-    });
-  };
-  collect(operation);
-  const names = [...used.keys()].sort();
-  return {
-    kind: Kind.DOCUMENT,
-    definitions: [operation, ...names.flatMap((name) => used.get(name) ?? [])],
-  };
+  return { documents, refused };
 }

@@ -34,33 +34,23 @@ export function paymentTable(
   { withState = false }: { readonly withState?: boolean } = {},
 ): string {
   const idLength = uniqueLength(records.map(({ id }) => id));
-  const head = [
-    'id',
-    ...(withState ? ['state'] : []),
-    'created',
-    'age',
-    'operation',
-    'from -> to',
-    'amount',
-    'trackId',
-    'code',
-    'status',
-    'caller',
-  ];
-  const rows = records.map((record) => [
-    record.id.slice(0, idLength),
-    ...(withState ? [record.state] : []),
-    isoTime(record.createdAt),
-    formatAge(now - record.createdAt),
-    record.operation,
-    `${record.bankId}/${record.accountId} -> ${record.toBankId ?? '-'}/${record.toAccountId ?? '-'}`,
-    record.amount === null ? '-' : `${record.amount} ${record.currency ?? ''}`,
-    record.trackId,
-    record.code ?? '-',
-    String(record.status ?? '-'),
-    record.caller.slice(0, 8),
-  ]);
-  const lines = [head, ...rows].map((cells) => cells.map(printable));
+  const columns: Readonly<Record<string, (record: ShownPayment) => string>> = {
+    id: ({ id }) => id.slice(0, idLength),
+    ...(withState && { state: ({ state }: ShownPayment) => state }),
+    created: ({ createdAt }) => isoTime(createdAt),
+    age: ({ createdAt }) => formatAge(now - createdAt),
+    operation: ({ operation }) => operation,
+    'from -> to': ({ bankId, accountId, toBankId, toAccountId }) =>
+      `${bankId}/${accountId} -> ${toBankId ?? '-'}/${toAccountId ?? '-'}`,
+    amount: ({ amount, currency }) => (amount === null ? '-' : `${amount} ${currency ?? ''}`),
+    trackId: ({ trackId }) => trackId,
+    code: ({ code }) => code ?? '-',
+    status: ({ status }) => String(status ?? '-'),
+    caller: ({ caller }) => caller.slice(0, 8),
+  };
+  const head = Object.keys(columns);
+  const rows = records.map((record) => Object.values(columns).map((cellOf) => printable(cellOf(record))));
+  const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
   return lines
     .map(
