@@ -3,41 +3,21 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/start-error.ts';
 import { messageOf } from '../errors.ts';
-import type { RunningServer } from '../server/server.ts';
 import { isLogLevel, logLevels } from '../telemetry/log.ts';
 
-export interface ReloadOptions extends Pick<RunningServer, 'replaceDocuments'> {
-  readonly logger: Logger;
-  readonly logLevel: () => Promise<string>;
-  /** Null if there is no manifest. */
-  readonly documents: (() => Promise<Parameters<RunningServer['replaceDocuments']>[0]>) | null;
-  /** Fetches the keys that verify tokens, and says whether it could; null where no tokens are verified. */
-  readonly reloadKeys: (() => Promise<boolean>) | null;
-  /** Reads the certificates for the bank, and uses them; null if no certificates are configured. */
-  readonly reloadTls: (() => Promise<void>) | null;
-}
-
 /**
- * The effect of SIGHUP: each source is read again separately. If it cannot be used, the one read before stays in use,
- * and the log says so. Requests and payments that are under way notice nothing.
+ * The effect of SIGHUP: each source is read again separately; null for one that there is not. If it cannot be used, the
+ * one read before stays in use, and the log says so. Requests and payments that are under way notice nothing.
  * Shape: a function that never rejects; calls that overlap are done one after the other.
  */
-export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { logger, logLevel, documents, replaceDocuments, reloadKeys, reloadTls } = options;
-  const sources = new Map<string, () => Promise<void>>();
-  sources.set('log level', async () => {
-    logger.level = await logLevel();
-  });
-  if (documents !== null) sources.set('persisted documents', async () => replaceDocuments(await documents()));
-  if (reloadKeys !== null)
-    sources.set('token keys', async () => {
-      if (!(await reloadKeys())) throw new Error('the keys cannot be fetched');
-    });
-  if (reloadTls !== null) sources.set('bank certificates', reloadTls);
-
+export function createReload(
+  logger: Logger,
+  sources: Readonly<Record<string, (() => Promise<void>) | null>>,
+): () => Promise<void> {
   async function reload(): Promise<void> {
     const reloaded: string[] = [];
-    for (const [what, read] of sources) {
+    for (const [what, read] of Object.entries(sources)) {
+      if (read === null) continue;
       try {
         await read();
         reloaded.push(what);

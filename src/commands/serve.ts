@@ -227,13 +227,18 @@ export async function serveBankql(
     url: server.url,
     stateLine,
     registry: telemetry.registry,
-    reload: createReload({
-      logger,
-      logLevel: () => readLogLevel(config),
-      documents: config.persisted === null ? null : readDocuments,
-      replaceDocuments: server.replaceDocuments,
-      reloadKeys: authenticate?.reloadKeys ?? null,
-      reloadTls,
+    reload: createReload(logger, {
+      'log level': async () => {
+        logger.level = await readLogLevel(config);
+      },
+      'persisted documents': config.persisted && (async () => server.replaceDocuments(await readDocuments())),
+      'token keys':
+        authenticate === undefined
+          ? null
+          : async () => {
+              if (!(await authenticate.reloadKeys())) throw new Error('the keys cannot be fetched');
+            },
+      'bank certificates': reloadTls,
     }),
     flush: payments.logUnwrittenEnds,
     async stop(options) {

@@ -99,11 +99,13 @@ export interface OperationObserver {
 export type Secrets = readonly (() => readonly string[])[];
 
 /** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
-interface RequestFailures {
+interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;
-  readonly secrets?: Secrets;
+  secrets?: Secrets;
+  /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
+  isWorkedFor?: boolean;
   /** Writes one to the log. */
   readonly log: (error: unknown) => void;
   /** Writes one to the log, and ends the request with it. */
@@ -114,13 +116,6 @@ interface RequestFailures {
   readonly onEnd?: (isFailure: boolean) => void;
 }
 
-/** The state of a request, wherever it is worked for. */
-interface RequestScope extends RequestFailures {
-  /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
-  isWorkedFor: boolean;
-  secrets: Secrets;
-}
-
 const current = new AsyncLocalStorage<RequestScope>();
 const none: Secrets = [];
 
@@ -128,8 +123,8 @@ const none: Secrets = [];
  * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. Where it rejects the
  * request fails.
  */
-export function runInRequestScope(request: RequestFailures, run: () => Promise<void>): void {
-  const scope: RequestScope = { secrets: none, ...request, isWorkedFor: true };
+export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): void {
+  scope.isWorkedFor = true;
   let running: Promise<void>;
   try {
     running = current.run(scope, run);
@@ -173,7 +168,7 @@ export function failCurrentRequest(error: unknown): boolean {
 /** Keeps these out of the request's lines in the log. */
 export function redactFromLog(secrets: () => readonly string[]): void {
   const request = current.getStore();
-  if (request !== undefined) request.secrets = [...request.secrets, secrets];
+  if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
 }
 
 /** Where these come from for the request under way. */
