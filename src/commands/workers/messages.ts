@@ -2,13 +2,11 @@ import cluster from 'node:cluster';
 import type { BudgetName, CountMethod } from '../../server/rate-limit/rate-limiter.ts';
 import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 
-/** What the primary tells a worker. `retire`: another one serves in its place. */
-const orders = ['reload', 'retire', 'stop', 'metrics'] as const;
-export type Order = (typeof orders)[number];
+/** What the primary tells a worker to do. `retire`: another one serves in its place. */
+export type Order = 'reload' | 'retire' | 'stop' | 'metrics';
 
-export interface OrderMessage {
-  readonly bankql: Order;
-}
+/** What the primary tells a worker. */
+export type PrimaryMessage = { readonly bankql: Order } | CountedMessage;
 
 /** Where a worker serves, and what it found at its start. */
 export interface WorkerStart {
@@ -41,18 +39,12 @@ export interface CountedMessage {
   readonly left: { readonly calls: number; readonly milliseconds: number } | null;
 }
 
-/** Node and libraries send messages of their own. */
-const kindOf = (message: unknown): unknown =>
-  typeof message === 'object' && message !== null && 'bankql' in message ? message.bankql : null;
+/** Node and libraries send messages of their own, without this member. */
+const isOurs = (message: unknown): boolean =>
+  typeof message === 'object' && message !== null && 'bankql' in message;
 
-export const isOrder = (message: unknown): message is OrderMessage =>
-  orders.some((order) => order === kindOf(message));
-
-/** Only our own workers can send such a message. */
-export const isWorkerMessage = (message: unknown): message is WorkerMessage =>
-  ['ready', 'failed', 'metrics', 'count'].some((kind) => kind === kindOf(message));
-
-export const isCounted = (message: unknown): message is CountedMessage => kindOf(message) === 'counted';
+export const isFromPrimary = (message: unknown): message is PrimaryMessage => isOurs(message);
+export const isFromWorker = (message: unknown): message is WorkerMessage => isOurs(message);
 
 /** Sends it to the primary, if that is still there. */
 export const tellPrimary = (message: WorkerMessage): Promise<void> =>

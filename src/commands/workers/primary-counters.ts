@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { BoundedCounters, type RateLimits } from '../../server/rate-limit/rate-limiter.ts';
 import type { CountersOf } from '../../server/rate-limit/shared-counters.ts';
-import { type CountedMessage, type CountMessage, isCounted } from './messages.ts';
+import { type CountedMessage, type CountMessage, isFromPrimary } from './messages.ts';
 
 /** The primary counts the REST calls of all its workers in its memory. */
 export function createPrimaryCounters({ perCaller, perKey }: RateLimits) {
@@ -31,7 +31,7 @@ export function askPrimaryToCount(): CountersOf {
   const waiting = new Map<number, (message: CountedMessage) => void>();
   let lastId = 0;
   cluster.worker?.on('message', (message: unknown) => {
-    if (!isCounted(message)) return;
+    if (!isFromPrimary(message) || message.bankql !== 'counted') return;
     waiting.get(message.id)?.(message);
     waiting.delete(message.id);
   });

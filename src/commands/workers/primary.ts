@@ -9,7 +9,7 @@ import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
 import { createAnnouncements } from '../announcements.ts';
 import { type CliContext, type Service, takeAll } from '../command.ts';
 import { openLogOutput } from '../log-output.ts';
-import { isWorkerMessage } from './messages.ts';
+import { isFromWorker } from './messages.ts';
 import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
 
 /** How long a worker's metrics are waited for before those count that it told last, in milliseconds. */
@@ -41,7 +41,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     // A file of --env-file may have changed since the start: the port is held by this process, and stays.
     const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
     worker.on('message', (message: unknown) => {
-      if (!isWorkerMessage(message)) return;
+      if (!isFromWorker(message)) return;
       if (message.bankql === 'ready') onReady(message);
       else if (message.bankql === 'failed') onFailed(message.words);
       else if (message.bankql === 'count')

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
-import { isOrder, tellPrimary } from './messages.ts';
+import { isFromPrimary, tellPrimary } from './messages.ts';
 
 /** Serves as one of several workers, until the primary tells it to end. Errors: what stops a start. */
 export async function serveAsWorker(context: CliContext): Promise<Service> {
@@ -23,7 +23,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
   }
 
   cluster.worker?.on('message', (message: unknown) => {
-    if (!isOrder(message)) return;
+    if (!isFromPrimary(message) || message.bankql === 'counted') return;
     if (message.bankql === 'metrics') void tellMetrics();
     else if (message.bankql === 'reload') void service?.reload();
     else end(message.bankql === 'retire').then(resolve, reject);

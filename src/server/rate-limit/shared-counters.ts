@@ -60,41 +60,16 @@ export async function openRateLimiter({
       : address?.kind === 'postgres'
         ? await connectPostgres(address.address, timeoutMs)
         : null;
-  const health = createHealth(onStore);
+  const withFallback = createFallback(onStore, timeoutMs);
   const countersOf: CountersOf = (name, limit) =>
     store === null && memory === ownCounters
       ? memory(name, limit)
-      : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit), health, timeoutMs);
+      : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit));
   const limiter = createRateLimiter(limits, countersOf, onRefusal);
   return limiter && { limiter, close: () => store?.close() };
 }
 
 const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit).count;
-
-/** Whether the store is tried. */
-interface Health {
-  isPaused(): boolean;
-  succeeded(): void;
-  failed(error: unknown): void;
-}
-
-function createHealth(onStore: (unavailable: string | null) => void): Health {
-  let retryAt = 0;
-  let isAvailable = true;
-  const change = (available: boolean, reason: string | null) => {
-    if (isAvailable === available) return;
-    isAvailable = available;
-    onStore(reason);
-  };
-  return {
-    isPaused: () => performance.now() < retryAt,
-    succeeded: () => change(true, null),
-    failed(error) {
-      retryAt = performance.now() + pauseMs;
-      change(false, reasonOf(error));
-    },
-  };
-}
 
 /** The first line; libraries may put all of a statement in the others. */
 const reasonOf = (error: unknown): string => {
@@ -106,29 +81,38 @@ const reasonOf = (error: unknown): string => {
   );
 };
 
-/** Counts in memory if the store fails or is late. A count that arrives late was then made in both. */
-function withFallback(shared: Count, memory: Count, health: Health, timeoutMs: number): Count {
-  return async (method, owner) => {
-    if (health.isPaused()) return memory(method, owner);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
-    });
-    try {
-      const state = await Promise.race([shared(method, owner), late]);
-      health.succeeded();
-      return state;
-    } catch (error) {
-      if (error instanceof RateLimiterRes) {
-        health.succeeded();
-        throw error;
-      }
-      health.failed(error);
-      return memory(method, owner);
-    } finally {
-      clearTimeout(timer);
-    }
+/** Counts in memory while the store fails or is late. A count that arrives late was then made in both. */
+function createFallback(onStore: (unavailable: string | null) => void, timeoutMs: number) {
+  let retryAt = 0;
+  let isAvailable = true;
+  const report = (unavailable: string | null) => {
+    if (isAvailable === (unavailable === null)) return;
+    isAvailable = unavailable === null;
+    onStore(unavailable);
   };
+  return (shared: Count, memory: Count): Count =>
+    async (method, owner) => {
+      if (performance.now() < retryAt) return memory(method, owner);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+      });
+      try {
+        const state = await Promise.race([shared(method, owner), late]);
+        report(null);
+        return state;
+      } catch (error) {
+        if (error instanceof RateLimiterRes) {
+          report(null);
+          throw error;
+        }
+        retryAt = performance.now() + pauseMs;
+        report(reasonOf(error));
+        return memory(method, owner);
+      } finally {
+        clearTimeout(timer);
+      }
+    };
 }
 
 const countBy =
