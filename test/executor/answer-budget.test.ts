@@ -3,7 +3,7 @@ import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/compile.ts';
-import { executeIncrementally } from '../../src/options/defer/execute.ts';
+import { executeIncrementally } from '../../src/options/defer/incremental-execution.ts';
 import { schemaOf } from '../support/both-executors.ts';
 
 /** What an execution spends, and how it ends where that is too much. */

@@ -11,7 +11,7 @@ import {
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/compile.ts';
-import { executeIncrementally } from '../../src/options/defer/execute.ts';
+import { executeIncrementally } from '../../src/options/defer/incremental-execution.ts';
 
 const schema = buildSchema('type Query { grid: [[Int!]!]! other: Int! }');
 

@@ -14,8 +14,8 @@ import type { Context } from '../../schema/context.ts';
 import { fieldExtensionsOf } from '../../schema/field-extensions.ts';
 import { nodeTypes } from '../../schema/node.ts';
 import { withFields } from '../map-fields.ts';
-import { executeIncrementally } from './execute.ts';
-import { IncrementalResult } from './result.ts';
+import { executeIncrementally } from './incremental-execution.ts';
+import { IncrementalResult } from './incremental-result.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 

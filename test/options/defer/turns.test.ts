@@ -1,6 +1,6 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Turns } from '../../../src/options/defer/execute.ts';
+import { Turns } from '../../../src/options/defer/incremental-execution.ts';
 
 /** Turns of an execution that has completed so many values. */
 function turnsOf(values = 0) {

@@ -4,7 +4,7 @@ import { shownError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
 import { unlessItDid } from '../../engine/result.ts';
 import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
-import type { IncrementalResults } from './execute.ts';
+import type { IncrementalResults } from './incremental-execution.ts';
 
 export interface IncrementalResultOptions {
   /** The most bytes that the JSON of all payloads may have. */

@@ -1,7 +1,10 @@
 import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
 import { noRoom } from '../../../src/engine/result.ts';
-import { IncrementalResult, type IncrementalResultOptions } from '../../../src/options/defer/result.ts';
+import {
+  IncrementalResult,
+  type IncrementalResultOptions,
+} from '../../../src/options/defer/incremental-result.ts';
 import { documented } from '../../support/documented.ts';
 
 type Subsequent =
