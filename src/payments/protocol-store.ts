@@ -201,27 +201,28 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
    * the store is back.
    */
   async function end(attempt: AttemptOutcome) {
+    assertOpen();
     const { id, trackId, outcome } = attempt;
     const own = begun.get(id);
     const row = own?.held.record.trackId === trackId ? own : undefined;
     if (row !== undefined) begun.delete(id);
     if (outcome === null) guard.forget(id);
-    const event = eventOf(attempt);
-    function keep(): void {
-      const { effects } = advance(row?.held ?? null, { kind: 'store lost', during: 'end' });
-      if (row === undefined || !effects.includes('keep the end in memory')) return;
-      const { next } = advance(row.held, event);
-      unwritten.keep({ end: attempt, record: next?.record ?? row.held.record });
-    }
     try {
-      const written = await apply(id, event, row);
+      const written = await apply(id, eventOf(attempt), row);
       // The store has lost the record: only the end that is kept keeps the payment from being sent again.
-      if (written.after === null && outcome !== null) keep();
+      if (written.after === null && outcome !== null) keepEnd(attempt, row);
       return written;
     } catch (error) {
-      keep();
+      keepEnd(attempt, row);
       throw error;
     }
+  }
+
+  function keepEnd(end: AttemptOutcome, row: Row | undefined): void {
+    const { effects } = advance(row?.held ?? null, { kind: 'store lost', during: 'end' });
+    if (row === undefined || !effects.includes('keep the end in memory')) return;
+    const { next } = advance(row.held, eventOf(end));
+    unwritten.keep({ end, record: next?.record ?? row.held.record });
   }
 
   /** It is not known whether the database stored a beginning: the answer to its caller is that nothing was sent. */
@@ -392,12 +393,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       }
       throw unavailable('a record of it changes all the time');
     },
-    async finish(id, trackId, outcome, now) {
-      assertOpen();
-      return (await end({ id, trackId, outcome, at: now })).changed;
-    },
+    finish: (id, trackId, outcome, now) =>
+      end({ id, trackId, outcome, at: now }).then(({ changed }) => changed),
     async release(id, trackId, now) {
-      assertOpen();
       const { after, changed } = await end({ id, trackId, outcome: null, at: now });
       if (!changed) return 'unchanged';
       return after === null ? 'released' : 'rejected';
@@ -427,6 +425,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
     close() {
       closing ??= (async () => {
+        unwritten.stop();
         await guard.close();
         await driver.close();
       })();

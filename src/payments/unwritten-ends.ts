@@ -46,6 +46,7 @@ export function createUnwrittenEnds(write: (end: AttemptOutcome) => Promise<void
   const all = new Map<string, UnwrittenEnd>();
   let making: Promise<void> | null = null;
   let retrying = false;
+  let isOver = false;
 
   async function make({ end }: UnwrittenEnd): Promise<void> {
     await write(end);
@@ -75,11 +76,11 @@ export function createUnwrittenEnds(write: (end: AttemptOutcome) => Promise<void
   async function retry(): Promise<void> {
     if (retrying) return;
     retrying = true;
-    for (let n = 0; all.size > 0; n++) {
-      const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    for (let n = 0; all.size > 0 && !isOver; n++) {
+      const { promise: pause, resolve } = Promise.withResolvers<void>();
       // Does not keep the process alive: at its end `drain` tries once more.
       setTimeout(resolve, pausesMs[Math.min(n, pausesMs.length - 1)]).unref();
-      await isOver;
+      await pause;
       await makeAll();
     }
     retrying = false;
@@ -93,6 +94,11 @@ export function createUnwrittenEnds(write: (end: AttemptOutcome) => Promise<void
     all: (): readonly UnwrittenEnd[] => [...all.values()],
 
     makeAll,
+
+    /** Nothing is tried any more. */
+    stop(): void {
+      isOver = true;
+    },
 
     keep(kept: UnwrittenEnd): void {
       all.set(keyOf(kept.end), kept);
@@ -122,10 +128,10 @@ export function createUnwrittenEnds(write: (end: AttemptOutcome) => Promise<void
 
     /** Tries to write all of them once more, for `timeoutMs` at most. */
     async drain(timeoutMs: number): Promise<void> {
-      const { promise: isOver, resolve } = Promise.withResolvers<void>();
+      const { promise: isDone, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, timeoutMs);
       void Promise.all([...all.values()].map(isMade)).then(() => resolve());
-      await isOver;
+      await isDone;
       clearTimeout(timer);
     },
   };

@@ -40,20 +40,14 @@ export function shownStoreUrl(url: string, mask: string): string {
 
 /** The passwords in STATE_URL: as they are written there, and as they are sent. */
 export function passwordsOf(url: string): string[] {
-  const sent = addressOf(url);
-  // URL.parse refuses a URL with several hosts.
-  const written = sent === null ? undefined : /:([^:@/]*)@/.exec(url)?.[1];
-  const all = [URL.parse(url)?.password, written, sent?.password];
-  return all.flatMap((password) => password || []);
-}
-
-/** Opening the store tells what is wrong with it. */
-function addressOf(url: string) {
+  const all = [URL.parse(url)?.password];
   try {
     const named = parseStoreUrl(url);
-    return 'address' in named ? named.address : null;
+    // URL.parse refuses a URL with several hosts.
+    if (named.kind === 'postgres') all.push(/:([^:@/]*)@/.exec(url)?.[1], named.address.password);
   } catch (error) {
-    if (error instanceof AddressError) return null;
-    throw error;
+    // Opening the store tells what is wrong with it.
+    if (!(error instanceof AddressError)) throw error;
   }
+  return all.flatMap((password) => password || []);
 }
