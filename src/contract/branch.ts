@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { get, operation, put, query } from './operation.ts';
-import { type Answer, type Body, boolean, id, number, part, resource, text } from './resource.ts';
+import { type Answer, boolean, id, number, part, resource, text } from './resource.ts';
 
 const inDegrees = ', in degrees';
 
@@ -72,7 +72,6 @@ export const branch = resource('Branch', 'A branch of a bank. REST: getBranches,
   branchId: id('id', "The branch's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
 });
 export type Branch = Answer<typeof branch>;
-export type BranchBody = Body<typeof branch>;
 
 /** The query body of postBranches. */
 export const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });

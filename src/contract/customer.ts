@@ -1,6 +1,6 @@
 import { textsOrText } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, type Body, part, parts, resource, text, texts } from './resource.ts';
+import { type Answer, part, parts, resource, text, texts } from './resource.ts';
 import { keyValue, nameBox } from './shared-parts.ts';
 
 export const customer = resource('Customer', 'A customer of a bank. REST: getCustomer.', {
@@ -18,7 +18,6 @@ export const customer = resource('Customer', 'A customer of a bank. REST: getCus
   }),
 });
 export type Customer = Answer<typeof customer>;
-export type CustomerBody = Body<typeof customer>;
 
 const customers = {
   path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reference, textOrArray } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, type Body, id, part, resource, text } from './resource.ts';
+import { type Answer, id, part, resource, text } from './resource.ts';
 import { accountRef, amount, money } from './shared-parts.ts';
 
 const asWritten = { answer: ', as the bank wrote it' } as const;
@@ -117,7 +117,6 @@ export const transaction = resource(
   },
 );
 export type Transaction = Answer<typeof transaction>;
-export type TransactionBody = Body<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */
 export const makeTransactionBody = z.strictObject({

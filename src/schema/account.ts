@@ -83,7 +83,7 @@ const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
 const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank_id === bankId;
 
 /** A list of accounts, whose entries are not read again during the operation. */
-export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
+function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
   const { loaders } = session;
   return loaders.load(getAccountsScope, { ...ids, scope }).then((accounts) => {
@@ -114,7 +114,7 @@ function accountIn(
  * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. An entry without an id among
  * several could be any account too, and the same error is that of every field that needs its id.
  */
-export function toAccountNode(
+function toAccountNode(
   { bankId, accountId, viewId }: ViewIds,
   record: Account,
   list: readonly Account[],
@@ -135,7 +135,22 @@ export function toAccountNode(
   };
 }
 
-export const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
+const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
+
+/** A list of accounts: those that the bank lists for this one, through which they are read. */
+export const accountsFrom = <Parent, Args extends object = object>(
+  idsOf: (parent: Parent, args: Args, context: ReadContext) => ViewIds,
+  scopeOf: (args: Args) => Scope = () => 'permissions',
+  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
+) =>
+  connectionFromIds(
+    AccountConnection,
+    (parent: Parent, args: Args, context) =>
+      loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
+    (parent, record, _index, args, context, list) =>
+      toAccountNode(idsOf(parent, args, context), record, list),
+    plannedParent,
+  );
 
 implementNode(accountNode, account, (t) => ({
   ...pathFields(t, 'account', {
@@ -164,12 +179,7 @@ implementNode(accountNode, account, (t) => ({
         description: 'Accounts that the caller has permissions for, or the views of this one.',
       }),
     },
-    ...connectionFromIds(
-      AccountConnection,
-      ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
-        loadAccounts({ bankId, accountId, viewId }, scope, context),
-      (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
-    ),
+    ...accountsFrom(accountOf, ({ scope }: { readonly scope: Scope }) => scope),
   }),
   owners: t.field({
     description:

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
-import { getMessagesOwner } from '../contract/message.ts';
 import { type ProductQuery, postProducts } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { AccountConnection, AccountScope, loadAccounts, toAccountNode } from './account.ts';
+import { AccountScope, accountsFrom } from './account.ts';
 import { BranchConnection, BranchFilter, type BranchNode, loadBranches } from './branch.ts';
 import {
   BranchOrder,
@@ -18,7 +17,7 @@ import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { identify } from './list-item.ts';
-import { MessageConnection } from './message.ts';
+import { messagesFrom } from './message.ts';
 import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
 import { connectionFromIds } from './relay-connection.ts';
@@ -104,13 +103,7 @@ BankObject.implement({
           description: 'Accounts that the caller has permissions for, or the views of the account.',
         }),
       },
-      ...connectionFromIds(
-        AccountConnection,
-        (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
-          loadAccounts(viewOf(bank, args, context), args.scope, context),
-        (bank, record, _index, args, context, list) =>
-          toAccountNode(viewOf(bank, args, context), record, list),
-      ),
+      ...accountsFrom(viewOf, ({ scope }: AccountArguments & { readonly scope: Scope }) => scope),
     }),
     branches: t.field({
       description:
@@ -186,12 +179,7 @@ BankObject.implement({
     messages: t.field({
       description: 'Messages of the calling customer. REST: getMessagesOwner.',
       args: t.arg.connectionArgs(),
-      ...connectionFromIds(
-        MessageConnection,
-        ({ bankId }: BankIds, _args: object, { session }) =>
-          session.loaders.load(getMessagesOwner, { bankId }),
-        (_bank, record) => record,
-      ),
+      ...messagesFrom((bank: BankIds) => bank),
     }),
   }),
 });

@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { type Customer, customer, getCustomer, putCustomerID } from '../contract/customer.ts';
-import { getMessagesOwner } from '../contract/message.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
-import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
+import { accountsFrom } from './account.ts';
 import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
-import { MessageConnection } from './message.ts';
+import { messagesFrom } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
-import { connectionFromIds } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
@@ -48,12 +46,9 @@ implementNode(customerNode, customer, (t) => ({
     description:
       "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
     args: t.arg.connectionArgs(),
-    ...connectionFromIds(
-      AccountConnection,
-      (customer: CustomerNode, _args: object, context) =>
-        loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
-      (customer, record, _index, _args, context, list) =>
-        toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
+    ...accountsFrom(
+      (customer: CustomerNode, _args: object, context) => viewerAccount(viewerWhoIs(customer, context)),
+      undefined,
       plannedCustomer,
     ),
   }),
@@ -61,15 +56,7 @@ implementNode(customerNode, customer, (t) => ({
     description:
       "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
     args: t.arg.connectionArgs(),
-    ...connectionFromIds(
-      MessageConnection,
-      (customer: CustomerNode, _args: object, context) => {
-        const { bankId } = viewerWhoIs(customer, context);
-        return context.session.loaders.load(getMessagesOwner, { bankId });
-      },
-      (_customer, record) => record,
-      plannedCustomer,
-    ),
+    ...messagesFrom(viewerWhoIs, plannedCustomer),
   }),
 }));
 

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
-import { type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { getMessagesOwner, type Message, message, putCustomerMessage } from '../contract/message.ts';
+import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
+import { bankIdOr, type ReadContext } from './context.ts';
 import { inputFields, objectType, toBody } from './fields.ts';
 import { encodeGlobalId, globalIdTypes, restId } from './global-id.ts';
 import { writeField } from './record-mutations.ts';
-import { connectionTo } from './relay-connection.ts';
+import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 export const MessageObject = objectType(message);
 
@@ -22,7 +23,20 @@ builder.objectField(MessageObject, 'id', (t) =>
   }),
 );
 
-export const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
+const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
+
+/** The caller's messages at a bank. */
+export const messagesFrom = <Parent>(
+  bankOf: (parent: Parent, context: ReadContext) => BankIds,
+  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
+) =>
+  connectionFromIds(
+    MessageConnection,
+    (parent: Parent, _args: object, context) =>
+      context.session.loaders.load(getMessagesOwner, bankOf(parent, context)),
+    (_parent, record) => record,
+    plannedParent,
+  );
 
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',

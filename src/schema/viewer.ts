@@ -1,16 +1,14 @@
 import { unwrap } from '../bank/response.ts';
-import { getMessagesOwner } from '../contract/message.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
-import { AccountConnection, loadAccounts, toAccountNode } from './account.ts';
+import { accountsFrom } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
-import { MessageConnection } from './message.ts';
+import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
-import { connectionFromIds } from './relay-connection.ts';
 import {
   fillViewerTemplate,
   type ViewerTemplate,
@@ -98,23 +96,13 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       description:
         'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
       args: t.arg.connectionArgs(),
-      ...connectionFromIds(
-        AccountConnection,
-        (viewer: Viewer, _args: object, context) =>
-          loadAccounts(viewerAccount(viewer), 'permissions', context),
-        (viewer, record, _index, _args, _context, list) => toAccountNode(viewerAccount(viewer), record, list),
-      ),
+      ...accountsFrom<Viewer>(viewerAccount),
     }),
     payments: t.field(paymentsField),
     messages: t.field({
       description: "The bank's messages to the caller. REST: getMessagesOwner.",
       args: t.arg.connectionArgs(),
-      ...connectionFromIds(
-        MessageConnection,
-        ({ bankId }: Viewer, _args: object, { session }) =>
-          session.loaders.load(getMessagesOwner, { bankId }),
-        (_viewer, record) => record,
-      ),
+      ...messagesFrom((viewer: Viewer) => viewer),
     }),
   }),
 });
