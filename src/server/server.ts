@@ -149,26 +149,15 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
       const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
-      observeRefusal(request, requestId, refusal.status, 'BAD_USER_INPUT', bytes);
+      const activity = observer?.begin(requestId, request) ?? null;
+      activity?.refused(refusal.status, 'BAD_USER_INPUT', bytes);
+      if (activity !== null) observer?.end(activity);
       return null;
     }
     // Only the reader of a body in chunks knows that it is too long.
     if (request.headers['transfer-encoding'] !== undefined)
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     return { headers, requestId };
-  }
-
-  function observeRefusal(
-    request: IncomingMessage,
-    requestId: string,
-    status: number,
-    code: ErrorCode,
-    bytes: number,
-  ): void {
-    const activity = observer?.begin(requestId, request) ?? null;
-    if (activity === null) return;
-    activity.refused(status, code, bytes);
-    observer?.end(activity);
   }
 
   const listening = await listen(

@@ -43,9 +43,28 @@ export interface YogaHandlerOptions {
  * Errors: what nobody expects, where the answer may have begun.
  */
 export function createYogaHandler(options: YogaHandlerOptions) {
+  const { engine, isReady } = options;
   /** What is sent in the place of a Response, in which an answer would be decoded and encoded once more. */
-  const rendered = new WeakMap<Response, GraphQLHttpResponse>();
-  const yoga = createServer(options, rendered);
+  const rendered: Rendered = new WeakMap();
+  const yoga = createYoga<NodeContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    healthCheckEndpoint: '/health',
+    landingPage: false,
+    graphiql: false,
+    // No page of another origin may call, no batches, no uploads: nothing here needs them.
+    cors: false,
+    batching: false,
+    multipart: false,
+    // The engine does these, for every handler.
+    parserAndValidationCache: false,
+    logging: false,
+    maskedErrors: {
+      maskError: (error) => engine.toErrorResult(toRequestError(error)).errors?.[0] ?? new Error('refused'),
+      isDev: false,
+    },
+    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options, rendered)],
+  });
   return async (
     req: IncomingMessage,
     res: ConnectionAwareResponse,
@@ -65,29 +84,6 @@ export function createYogaHandler(options: YogaHandlerOptions) {
 }
 
 type Rendered = WeakMap<Response, GraphQLHttpResponse>;
-
-function createServer(options: YogaHandlerOptions, rendered: Rendered) {
-  const { engine, isReady } = options;
-  return createYoga<NodeContext>({
-    schema,
-    graphqlEndpoint: '/graphql',
-    healthCheckEndpoint: '/health',
-    landingPage: false,
-    graphiql: false,
-    // No page of another origin may call, no batches, no uploads: nothing here needs them.
-    cors: false,
-    batching: false,
-    multipart: false,
-    // The engine does these, for every handler.
-    parserAndValidationCache: false,
-    logging: false,
-    maskedErrors: {
-      maskError: (error) => engine.toErrorResult(toRequestError(error)).errors?.[0] ?? new Error('refused'),
-      isDev: false,
-    },
-    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options, rendered)],
-  });
-}
 
 /** What yoga itself refuses, with the status that it gives it: a method. */
 function toRequestError(error: unknown): unknown {
