@@ -37,7 +37,16 @@ const accepted = { status: 201, body: { id: 'TX', status: 'COMPLETED' } };
 
 let fixture: ServerFixture;
 beforeAll(async () => {
-  fixture = await startServerFixture();
+  // Whatever a busy machine takes, the bank's answers are not too late.
+  const milliseconds = 60_000;
+  fixture = await startServerFixture({
+    bankOptions: {
+      timeoutMs: milliseconds,
+      paymentTimeoutMs: milliseconds,
+      connectTimeoutMs: milliseconds,
+      connectionWaitMs: milliseconds,
+    },
+  });
 });
 beforeEach(() => {
   fixture.bank.calls.length = 0;
