@@ -210,7 +210,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
   declare private readonly shared: SharedReads;
   declare private resolve: (result: ReadResult) => void;
   declare private reject: (error: unknown) => void;
-  declare private isWaiting: boolean;
+  declare isWaiting: boolean;
   /** The reads that joined, if any did. */
   declare private others: Set<Read> | null;
   /** The read that it joined, and its own async context: it may have to call again. */
@@ -248,11 +248,11 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.resolve(result);
     }
-    for (const other of this.#release()) {
+    tellInTurns(this.#release(), (other) => {
       other.#stopWaiting();
       other.#isAnsweredBy('joined');
       other.resolve(result);
-    }
+    });
   }
 
   onError(error: unknown): void {
@@ -261,10 +261,10 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.#fail(error);
     }
-    for (const other of this.#release()) {
+    tellInTurns(this.#release(), (other) => {
       other.#stopWaiting();
       other.context?.runInAsyncScope(() => other.#failShared(error));
-    }
+    });
   }
 
   /**
@@ -272,12 +272,12 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
    * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a read in
    * such a table, whole answers would stay in memory until the next full garbage collection.
    */
-  #release(): Iterable<Read> {
+  #release(): Iterator<Read> {
     const others = this.others ?? none;
     this.others = null;
     this.resolve = nothing;
     this.reject = nothing;
-    return others;
+    return others[Symbol.iterator]();
   }
 
   /** The operation has ended. */
@@ -328,6 +328,19 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
     } else
       this.reject(error instanceof TransportFailure ? mapTransportFailure(this.asked.call, error) : error);
   }
+}
+
+/** How many reads that joined a call get its answer before other events have their turn: each continues its operation at once. */
+const toldAtOnce = 8;
+
+function tellInTurns(others: Iterator<Read>, tell: (other: Read) => void): void {
+  for (let told = 0; told < toldAtOnce; told++) {
+    const { value, done } = others.next();
+    if (done) return;
+    // Its operation may have ended meanwhile.
+    if (value.isWaiting) tell(value);
+  }
+  setImmediate(() => tellInTurns(others, tell));
 }
 
 /** A cached answer, with its age in milliseconds. */

@@ -117,3 +117,27 @@ test('after a write, an earlier call is not joined, and is answered all the same
     { answer: 'new', sources: [] },
   ]);
 });
+
+test('many that joined a call get its answer a few at a time: each continues its operation at once', async () => {
+  const { made, read } = sharing();
+  let answered = 0;
+  const leaving = new AbortController();
+  const asked = Array.from({ length: 20 }, (_, n) =>
+    read(n === 19 ? within(60_000, leaving.signal) : null).then(() => answered++),
+  );
+  const left = expect(asked.pop()).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  made[0]?.reader.onAnswer(resultOf('answer'));
+  // The last one's client leaves before its turn.
+  leaving.abort();
+  const counts = new Set<number>();
+  while (answered < 19) {
+    await new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+    counts.add(answered);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  // The call's own read, and eight of those that joined.
+  expect([...counts.add(answered)]).toEqual([9, 17, 19]);
+  await left;
+  await Promise.all(asked);
+  expect(made).toHaveLength(1);
+});
