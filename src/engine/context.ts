@@ -4,6 +4,7 @@ import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';
+import { uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
@@ -41,8 +42,10 @@ export interface OperationObservation extends ReadUsage {
 export interface RequestHolder extends ValueHolder {
   /** Its caller, whose long operations take turns with those of others. */
   readonly account: TurnTaker;
-  /** Whether the work for it may be given up when there is too much: that for a mutation may not. */
+  /** Whether the work for it may be given up if there is too much: not once a write or a payment has begun. */
   canGiveWay: boolean;
+  /** Whether it was answered that there is too much to do. */
+  readonly isRefused: boolean;
   /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
   readonly isAbandoned: boolean;
   /** Reserves room for the answer to wait for its client, in bytes; false if not enough room is left. */
@@ -227,6 +230,11 @@ export class MutationEffects {
   #payment: PaymentEffect | null = null;
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #holder: RequestHolder | undefined;
+
+  constructor(holder?: RequestHolder) {
+    this.#holder = holder;
+  }
 
   /** Resolves when nothing is in progress any more. */
   async settled(): Promise<void> {
@@ -244,7 +252,7 @@ export class MutationEffects {
       ...bank,
       write: (operation, input) =>
         this.#track(
-          bank.write(operation, input),
+          this.#begin() ?? bank.write(operation, input),
           ({ trackId }) => void this.#writes.push({ operation: operation.id, ...(trackId && { trackId }) }),
           (error) => {
             const { code, trackId } = detailsOf(error);
@@ -262,7 +270,7 @@ export class MutationEffects {
         // A key that is refused for its length may have any length.
         const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
         return this.#track(
-          payments.pay(operation, intent),
+          this.#begin() ?? payments.pay(operation, intent),
           ({ trackId }) => {
             this.#payment = { ...known, trackId, state: 'DONE' };
           },
@@ -274,6 +282,14 @@ export class MutationEffects {
         );
       },
     };
+  }
+
+  /** Before a write or a payment: the request cannot give way any more. If it has, its client knows that nothing was done. */
+  #begin(): Promise<never> | null {
+    if (this.#holder === undefined) return null;
+    if (this.#holder.isRefused) return Promise.reject(new BankqlError('OVERLOADED', uses.requests.refusal));
+    this.#holder.canGiveWay = false;
+    return null;
   }
 
   #track<T>(work: Promise<T>, onDone: (value: T) => void, onFailed: (error: unknown) => void): Promise<T> {

@@ -299,7 +299,6 @@ export function createEngine({
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
       });
-    if (operation.kind === 'mutation' && request.holder) request.holder.canGiveWay = false;
     const values = operation.constantVariables ?? operation.variablesOf(raw);
     operation.checkNodeIds?.(values, request.credentials);
     const explained =
@@ -310,7 +309,7 @@ export function createEngine({
     const context = new RequestContext(
       isIncremental ? { ...services, answerLimits: incremental.limits(answerLimits) } : services,
       request,
-      operation.kind === 'mutation' ? new MutationEffects() : null,
+      operation.kind === 'mutation' ? new MutationEffects(request.holder) : null,
       explained?.recorder ?? null,
     );
     const observe = explained?.observe;

@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest';
-import { createBankClient } from '../../src/bank/client.ts';
+import { type BankClient, createBankClient } from '../../src/bank/client.ts';
+import { putProduct } from '../../src/contract/product.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
 import { MutationEffects } from '../../src/engine/context.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
-import { createPaymentService } from '../../src/payments/service.ts';
+import { newcomer } from '../../src/executor/scheduler.ts';
+import { createPaymentService, type PaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults } from '../support/bankql.ts';
+
+const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
+const payment = {
+  idempotencyKey: 'key-1',
+  input: { ids: { BANK_ID: 'BANK', ACCOUNT_ID: 'A' }, body: { from: {}, to: {} }, credentials },
+};
 
 /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */
 
@@ -21,14 +29,7 @@ async function toldAfter(error: Error) {
   const service = createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} });
   const effects = new MutationEffects();
   const payments = effects.payments({ ...service, pay: () => Promise.reject(error) });
-  const paying = payments.pay(postMakeTransaction, {
-    idempotencyKey: 'key-1',
-    input: {
-      ids: { BANK_ID: 'BANK', ACCOUNT_ID: 'A' },
-      body: { from: {}, to: {} },
-      credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
-    },
-  });
+  const paying = payments.pay(postMakeTransaction, payment);
   await expect(paying).rejects.toBe(error);
   await effects.settled();
   await bank.close();
@@ -62,4 +63,36 @@ test.each<[ErrorCode]>([
 
 test('what should not happen leaves it unknown', async () => {
   expect(await toldAfter(new Error('bug'))).toEqual({ ...known, state: 'UNKNOWN', paymentCode: 'INTERNAL' });
+});
+
+test('a mutation can give way until its first payment or write, and then writes nothing', async () => {
+  const holder = {
+    account: newcomer(),
+    canGiveWay: true,
+    isAbandoned: false,
+    isRefused: false,
+    takeValues: () => true,
+    reserveRoom: () => true,
+  };
+  const written: string[] = [];
+  const client = {
+    write: (operation: { id: string }) => {
+      written.push(operation.id);
+      return Promise.resolve({ answer: null, trackId: 't' });
+    },
+  } as unknown as BankClient;
+  const write = (effects: MutationEffects) =>
+    effects.bank(client).write(putProduct, { credentials, ids: { BANK_ID: 'B' }, body: { bank_id: 'B' } });
+  const effects = new MutationEffects(holder);
+  expect(holder.canGiveWay).toBe(true);
+  await write(effects);
+  expect(holder.canGiveWay).toBe(false);
+  // Its client was told that nothing was done.
+  const refused = new MutationEffects({ ...holder, isRefused: true });
+  await expect(write(refused)).rejects.toMatchObject({ code: 'OVERLOADED' });
+  const payments = refused.payments({ pay: () => written.push('paid') } as unknown as PaymentService);
+  await expect(payments.pay(postMakeTransaction, payment)).rejects.toMatchObject({
+    code: 'OVERLOADED',
+  });
+  expect(written).toEqual([putProduct.id]);
 });

@@ -52,6 +52,7 @@ test('each REST call of an operation takes a turn of its caller', async () => {
     account,
     canGiveWay: true,
     isAbandoned: false,
+    isRefused: false,
     takeValues: () => true,
     reserveRoom: () => true,
   };
