@@ -25,7 +25,7 @@ import type { KnownHead } from './request.ts';
 
 /** How often refused connections are read again, in milliseconds, and how many refusals are given without a rest meanwhile. */
 const restMs = 100;
-export const refusalsAtOnce = 100;
+export const refusalsAtOnce = 50;
 
 /**
  * Connections whose request was refused for now, and which ask again at once: a refusal costs a tenth of a millisecond, so that
@@ -34,7 +34,7 @@ export const refusalsAtOnce = 100;
  */
 class Resting {
   readonly #clock: Clock;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<Connection>();
   #left = refusalsAtOnce;
   #stop: (() => void) | null = null;
 
@@ -42,34 +42,34 @@ class Resting {
     this.#clock = clock;
   }
 
-  /** A request on this connection has been refused. */
-  refused(socket: Socket): void {
+  /** A request on this connection has been refused. Returns whether it rests. */
+  refused(connection: Connection): boolean {
     this.#stop ??= this.#clock.every(restMs, () => this.#tick());
     if (this.#left > 0) {
       this.#left--;
-      return;
+      return false;
     }
-    socket.pause();
-    this.#sockets.add(socket);
+    this.#connections.add(connection);
+    return true;
   }
 
   /** The connection that has rested longest; undefined if none rests. */
   get first(): Socket | undefined {
-    return this.#sockets.keys().next().value;
+    return this.#connections.keys().next().value?.socket;
   }
 
-  delete(socket: Socket): void {
-    this.#sockets.delete(socket);
+  delete(connection: Connection): void {
+    this.#connections.delete(connection);
   }
 
   #tick(): void {
     const isIdle = this.#left === refusalsAtOnce;
     this.#left = refusalsAtOnce;
-    for (const socket of this.#sockets) {
+    for (const connection of this.#connections) {
       if (this.#left === 0) return;
       this.#left--;
-      this.#sockets.delete(socket);
-      socket.resume();
+      this.#connections.delete(connection);
+      connection.resume();
     }
     if (isIdle) this.close();
   }
@@ -81,73 +81,112 @@ class Resting {
   }
 }
 
-/** A client's connection, with the requests that are under way on it. */
+type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
+
+/** Beyond so many requests that wait for an earlier one of their connection, it is not read. */
+const maxPipelined = 100;
+
+/**
+ * A client's connection. Its requests are worked for one after the other: HTTP sends the answers in that order, and a client that
+ * does not wait for them would otherwise have many requests under way at the price of one packet.
+ */
 export class Connection {
   readonly ledger: Ledger;
   readonly #resting: Resting;
+  readonly #listener: Listener;
   /**
    * The peer at its other end, as far as the network knows: callers are counted by it until they have proven their identity.
    */
   readonly peer: string;
-  readonly #socket: Socket;
-  /** In the order of their requests, which is the order in which they are sent. */
-  readonly #responses: ConnectionAwareResponse[] = [];
+  readonly socket: Socket;
+  /** The request that is under way; null if it is idle. */
+  #response: ConnectionAwareResponse | null = null;
+  /** The requests that arrived before it was answered; null before the first such. */
+  #pipelined: ConnectionAwareResponse[] | null = null;
+  #isPaused = false;
   /** The caller of its latest request; its peer until one is known. */
   account: Account = nobody;
   /** The head of its latest request that was accepted; most clients send the same again. */
   known: KnownHead | null = null;
-  /** Whether it ends as soon as nothing is under way on it. */
+  /** Whether each answer says that it ends, and whether it ends as soon as nothing is under way on it. */
+  isDraining = false;
   endsIdle = false;
 
-  constructor(socket: Socket, ledger: Ledger, resting: Resting) {
-    this.#socket = socket;
+  constructor(socket: Socket, ledger: Ledger, resting: Resting, listener: Listener) {
+    this.socket = socket;
     this.ledger = ledger;
     this.#resting = resting;
+    this.#listener = listener;
     this.peer = peerOf(socket.remoteAddress);
   }
 
   get isIdle(): boolean {
-    return this.#responses.length === 0;
+    return this.#response === null;
   }
 
-  begin(response: ConnectionAwareResponse): void {
-    this.#responses.push(response);
+  /** A request has arrived. */
+  receive(response: ConnectionAwareResponse): void {
+    response.belongTo(this);
+    if (this.#response === null && !this.#pipelined?.length) {
+      this.#begin(response);
+      return;
+    }
+    this.#pipelined ??= [];
+    this.#pipelined.push(response);
+    if (this.#pipelined.length === maxPipelined) this.#pause();
+    response.wait();
+  }
+
+  #begin(response: ConnectionAwareResponse): void {
+    this.#response = response;
+    if (this.isDraining) response.shouldKeepAlive = false;
+    this.#listener(response.req, response);
   }
 
   /** A response is sent, or its client has left. */
   end(response: ConnectionAwareResponse): void {
-    // Responses to pipelined requests end in their order.
-    if (this.#responses[0] === response) this.#responses.shift();
-    if (this.endsIdle && this.#responses.length === 0) this.#socket.destroySoon();
+    if (this.#response !== response) return;
+    this.#response = null;
+    if (this.endsIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
-    else if (response.isRefused && response.req.complete && !this.#socket.destroyed)
-      this.#resting.refused(this.#socket);
+    else if (response.isRefused && response.req.complete && !this.socket.destroyed) {
+      if (this.#resting.refused(this)) this.#pause();
+      else this.resume();
+    } else if (this.#pipelined !== null) this.resume();
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.socket.pause();
+  }
+
+  /** Goes on with its next request. */
+  resume(): void {
+    if (this.socket.destroyed) return;
+    const next = this.#pipelined?.shift();
+    if (next !== undefined) this.#begin(next);
+    if (!this.#isPaused || this.#pipelined?.length) return;
+    this.#isPaused = false;
+    this.socket.resume();
   }
 
   /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
   announceEnd(): void {
-    const latest = this.#responses.at(-1);
-    if (latest?.headersSent === false) latest.shouldKeepAlive = false;
+    this.isDraining = true;
+    if (this.#response?.headersSent === false) this.#response.shouldKeepAlive = false;
   }
 
-  /**
-   * Ends it if any of its answers has been waiting for longer than this to be read, in milliseconds. Each has a deadline
-   * of its own: a client that reads one answer in a while would keep those behind it for ever.
-   */
+  /** Ends it if its answer has been waiting for longer than this to be read, in milliseconds. */
   enforceDeadline(deadlineMs: number): void {
-    const first = performance.now() - deadlineMs;
-    if (this.#responses.some(({ unread, since }) => unread > 0 && since < first)) this.#socket.destroy();
+    const response = this.#response;
+    if (response !== null && response.unread > 0 && response.since < performance.now() - deadlineMs)
+      this.socket.destroy();
   }
 
-  /**
-   * The socket is closed. Node says so to the response that is being sent, and not to those of the requests that were
-   * pipelined behind it: whoever works for them would never hear of it. It may say so later, when they are answered all
-   * the same: listen with `once`.
-   */
+  /** The socket is closed. Node says so to the response that is being sent, and not to those behind it. */
   close(): void {
-    this.#resting.delete(this.#socket);
-    for (const response of this.#responses.splice(0)) {
-      if (response.socket !== null) continue;
+    this.#resting.delete(this);
+    for (const response of this.#pipelined?.splice(0) ?? []) {
       response.destroy();
       response.emit('close');
     }
@@ -214,19 +253,28 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     this.#connection = connection;
     this.knownHead = connection.known;
     this.since = performance.now();
-    connection.begin(this);
+  }
+
+  /** Its request waits for an earlier one of its connection, and counts as one that is arriving. */
+  wait(): void {
+    this.onGiveWay = () => this.req.socket.destroy();
+    try {
+      this.awaitMore(0);
+    } catch {
+      this.req.socket.destroy();
+    }
   }
 
   /** Is raised when nothing more needs to be done for it. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
-    if (this.isAbandoned) this.#abort.abort();
+    if (this.isAbandoned) this.#abort.abort(leftReason);
     return this.#abort.signal;
   }
 
   abandon(): void {
     this.isAbandoned = true;
-    this.#abort?.abort();
+    this.#abort?.abort(leftReason);
   }
 
   giveWay(resource: Counted): void {
@@ -372,6 +420,9 @@ function idleOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Sock
   return most.slice(0, Math.ceil(connections.size * closedAtOnce));
 }
 
+/** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
+const leftReason = new Error('The client has left, or its request has given way.');
+
 const outside = AsyncLocalStorage.snapshot();
 
 const nobody = new Account('', { requests: 0, arriving: 0, values: 0, unread: 0 });
@@ -387,6 +438,12 @@ function overloaded(why: ShedReason): RequestError {
   }
   return refusal;
 }
+
+/**
+ * How many clients may wait to be accepted, if the system allows as many: Node accepts one in each iteration of the event loop,
+ * and a client that is not let in tries again a second later.
+ */
+const backlog = 4096;
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const slowestRequestMs = 10_000;
@@ -426,18 +483,19 @@ export interface Listening {
 export async function listen(
   host: string,
   port: number,
-  listener: (request: IncomingMessage, response: ConnectionAwareResponse) => void,
+  listener: Listener,
   { ledger = new Ledger(unbounded), clock = realClock, ...options }: ListenOptions = {},
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const connections = new Map<Socket, Connection>();
   const resting = new Resting(clock);
-  let draining = false;
+  let isDraining = false;
   let endsIdle = false;
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = new Connection(socket, ledger, resting);
+      connection = new Connection(socket, ledger, resting, listener);
+      connection.isDraining = isDraining;
       connection.endsIdle = endsIdle;
       connections.set(socket, connection);
     }
@@ -452,11 +510,7 @@ export async function listen(
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
     },
-    (request, response) => {
-      response.belongTo(connections.get(request.socket) ?? connectionOf(request.socket));
-      if (draining) response.shouldKeepAlive = false;
-      listener(request, response);
-    },
+    ({ socket }, response) => (connections.get(socket) ?? connectionOf(socket)).receive(response),
   );
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
@@ -468,7 +522,8 @@ export async function listen(
         ledger.refuseSocket();
         each.destroy();
         // It is closed only later: it must not be found here again.
-        resting.delete(each);
+        const closing = connections.get(each);
+        if (closing !== undefined) resting.delete(closing);
         connections.delete(each);
       }
     }
@@ -488,11 +543,11 @@ export async function listen(
   ).unref();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog }, resolve);
   });
   const address = server.address() as AddressInfo;
   const drain = () => {
-    draining = true;
+    isDraining = true;
     for (const connection of connections.values()) connection.announceEnd();
   };
   const endIdle = () => {

@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { Ledger } from '../../src/ledger.ts';
+import { Ledger, overheadBytes } from '../../src/ledger.ts';
 import { type ConnectionAwareResponse, listen, refusalsAtOnce } from '../../src/server/connection.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
-import { turns } from '../support/waits.ts';
+import { turns, until } from '../support/waits.ts';
 
 /** What a connection is told of its end, and when it ends. */
 
@@ -187,10 +189,62 @@ test('if too many clients are connected, the oldest idle connection of the calle
 test('a sixty-fourth of all connections is closed at once, so that clients that keep connecting cost little', async () => {
   await using server = await startRefusing({ sockets: 96 });
   const greedy = Array.from({ length: 96 }, () => createClient(server.listening.url));
-  for (const { ask } of greedy) await ask('/?greedy');
+  for (const [index, { ask }] of greedy.entries()) {
+    // So that none of them rests.
+    if (index % refusalsAtOnce === 0) server.tick();
+    await ask('/?greedy');
+  }
+  server.tick();
   using newcomer = createClient(server.listening.url);
   expect(await newcomer.ask('/?new')).toEqual({ ...kept, isReused: false });
   expect(server.shed.filter((why) => why === 'sockets')).toHaveLength(2);
   expect(server.ledger.sockets).toBe(95);
   for (const client of greedy) client[Symbol.dispose]();
+});
+
+test('requests of one connection are worked for one after the other, in their order', async () => {
+  const ledger = new Ledger(ledgerLimits({}));
+  const asked: string[] = [];
+  const responses: ConnectionAwareResponse[] = [];
+  const listening = await listen(
+    '127.0.0.1',
+    0,
+    ({ url = '' }, response) => {
+      asked.push(url);
+      responses.push(response);
+    },
+    { ledger },
+  );
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  let answered = '';
+  socket.on('data', (chunk) => {
+    answered += chunk;
+  });
+  socket.write(['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  // Two wait behind the first one.
+  await until(() => ledger.arriving === 2 * overheadBytes);
+  expect(asked).toEqual(['/a']);
+  for (const [index, path] of ['/a', '/b', '/c'].entries()) {
+    await until(() => asked.length === index + 1);
+    responses[index]?.writeHead(200, ['Content-Length', '2']).end(path);
+    await until(() => answered.endsWith(path));
+  }
+  expect(asked).toEqual(['/a', '/b', '/c']);
+  expect(ledger.arriving).toBe(0);
+  ledger.close();
+  socket.destroy();
+  await listening.close();
+});
+
+test('a connection with more waiting requests than the process has room for is closed', async () => {
+  const ledger = new Ledger(ledgerLimits({ arriving: 8 * overheadBytes }));
+  const listening = await listen('127.0.0.1', 0, () => {}, { ledger });
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  const closed = once(socket, 'close');
+  socket.on('error', () => {});
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
+  await closed;
+  await until(() => ledger.arriving === 0);
+  ledger.close();
+  await listening.close();
 });
