@@ -68,6 +68,7 @@ const mostPatienceMs = 10_000;
 /** There are so many good callers, each of whom makes so many requests a second. */
 const goodCallers = 8;
 const perSecond = 5;
+const goodConnections = 4;
 
 /** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
 async function startBank() {
@@ -110,13 +111,19 @@ const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.s
 
 /** What good callers, each of whom reads one record at a time, and now and then updates their own, feel of these groups. */
 async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Felt> {
-  const attackers = fork(join(import.meta.dirname, 'hostile-caller-process.ts'), [
-    JSON.stringify([`${bankql.url}/graphql`, groups]),
-  ]);
   const good = Array.from({ length: goodCallers }, (_, n) => ({
     ...createSender(bankql.url, `good-${n}`),
     customerId: `good-${n}`,
   }));
+  // They are connected before: Node accepts one connection in each iteration of the event loop, in their order.
+  await Promise.all(
+    good.flatMap(({ send }) =>
+      Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),
+    ),
+  );
+  const attackers = fork(join(import.meta.dirname, 'hostile-caller-process.ts'), [
+    JSON.stringify([`${bankql.url}/graphql`, groups]),
+  ]);
   const waits: Promise<number>[] = [];
   const lateness: number[] = [];
   let refused = 0;
@@ -224,7 +231,7 @@ async function searchWith(heap: number, { seconds, seed, say, attacks }: Callers
       STATE_URL: 'memory:',
       LOG_LEVEL: 'fatal',
       MAX_EVENT_LOOP_LAG_MS: '500',
-      NODE_OPTIONS: `--max-old-space-size=${heap}`,
+      NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
     });
     pinApart(started.child.pid ?? 0, process.pid);
     return started;
