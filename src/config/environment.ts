@@ -16,7 +16,7 @@ import {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The text of a variable; undefined if it is not set, or empty. */
-export function givenOf(environment: Environment, name: VariableName): string | undefined {
+function givenOf(environment: Environment, name: VariableName): string | undefined {
   const { alias }: Variable = variables[name];
   return (alias === undefined ? undefined : environment[alias]) || environment[name] || undefined;
 }

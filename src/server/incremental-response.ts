@@ -43,7 +43,7 @@ function formOf(parameters: MediaRange['parameters']): IncrementalForm | null {
 }
 
 /** The parameter of the media type that names the form. */
-export const formParameters: Readonly<Record<IncrementalForm, string>> = {
+const formParameters: Readonly<Record<IncrementalForm, string>> = {
   '20220824': 'deferSpec=20220824',
   'v0.2': 'incrementalSpec=v0.2',
 };
@@ -60,7 +60,7 @@ interface StreamFormat {
   readonly end: string;
 }
 
-export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
+const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
   'text/event-stream': {
     contentType: 'text/event-stream',
     begin: ':\n\n',

@@ -207,7 +207,7 @@ export function refusedOrigin(
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
 /** Whether an operation may be sent as this type. A page of another origin can send any other type without asking first. */
-export const isJsonType = (type: string | null | undefined): boolean =>
+const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
 /** Whether the type names another character set than UTF-8, the one of JSON. */

@@ -167,7 +167,7 @@ export function negotiateEncoding(accepted: string | undefined): Encoding | null
 }
 
 /** Whether an answer is one that may be compressed, whatever its client takes. */
-export function isCompressible({ body, result }: GraphQLHttpResponse, compression: Compression): boolean {
+function isCompressible({ body, result }: GraphQLHttpResponse, compression: Compression): boolean {
   if (compression === 'off' || body.length < shortest) return false;
   return compression === 'on' || (result instanceof BoundedResult && result.isPublic);
 }
@@ -210,7 +210,7 @@ export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean 
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
 /** The answer with the headers for HTTP caches, or 304 if its client has it already. */
-export function forCaches(
+function forCaches(
   answer: GraphQLHttpResponse,
   ifNoneMatch: string | undefined,
   maxAgeSeconds: number,

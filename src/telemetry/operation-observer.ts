@@ -61,7 +61,7 @@ const maxNameLength = 100;
  * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
  * answer: the operation's name, or the document's hash if it has no name; how it ended, and what it took.
  */
-export function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
+function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
   const { requestId, traceId, operation, outcome, codes, reason, status } = activity;
   const { restCalls, cached, joined, stale, bytes } = activity;
   logger.info(

@@ -281,7 +281,7 @@ const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 
  * One line of the log for each payment that was asked for and not accepted: why, in the bank's words if the bank gave
  * the reason. The record is found by `payment`, its id: `payments find --id`.
  */
-export function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
+function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const isTold = error instanceof BankqlError;
   const code = isTold ? error.code : 'INTERNAL';
   const { status, trackId } = isTold ? error.extensions : {};
@@ -303,7 +303,7 @@ export function logFailedPayment(logger: Logger, { operation, why, id, error }: 
  * of CallReport, and an id of the attempt, which is its Track-ID if it has one; the request that it belongs to is added
  * to every line (log.ts).
  */
-export function logRestCall(logger: Logger, call: CallReport): void {
+function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status ?? 0) >= 500;
   // Those of an open breaker come at the rate of requests; that it opened is one line.
@@ -335,7 +335,7 @@ const storeEvents = {
   { readonly level: 'info' | 'warn' | 'error'; readonly message: string }
 >;
 
-export function logStoreEvent(logger: Logger, event: StoreEvent): void {
+function logStoreEvent(logger: Logger, event: StoreEvent): void {
   const { level, message } = storeEvents[event.kind];
   logger[level](event, message);
 }

@@ -135,7 +135,7 @@ function samplerOf({ sampler, share }: TracingOptions): Sampler {
 const timeoutMs = 5000;
 
 /** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
-export function createSpanExporter(
+function createSpanExporter(
   { endpoint, headers }: Pick<TracingOptions, 'endpoint' | 'headers'>,
   logger: Logger,
 ): SpanExporter {
@@ -176,5 +176,5 @@ export function readTraceparent(given: unknown, traceState: unknown): SpanContex
   };
 }
 
-export const writeTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+const writeTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;

@@ -11,7 +11,7 @@ import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
-export const subscriptionKeyParameter = 'subscription-key';
+const subscriptionKeyParameter = 'subscription-key';
 
 const headers = {
   subscriptionKey: credentialHeaders.subscriptionKey.toLowerCase(),
