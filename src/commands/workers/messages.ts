@@ -39,7 +39,7 @@ export interface CountedMessage {
   readonly left: { readonly calls: number; readonly milliseconds: number } | null;
 }
 
-/** Node and libraries send messages of their own, without this member. */
+/** Node and libraries send messages of their own, without this member. Of ours, another version may send other kinds. */
 const isOurs = (message: unknown): boolean =>
   typeof message === 'object' && message !== null && 'bankql' in message;
 

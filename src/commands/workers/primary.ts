@@ -46,7 +46,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       else if (message.bankql === 'failed') onFailed(message.words);
       else if (message.bankql === 'count')
         void count?.(message).then((counted) => worker.isConnected() && worker.send(counted, () => {}));
-      else {
+      else if (message.bankql === 'metrics') {
         metrics.update(worker.id, message.metrics);
         asked.get(worker)?.();
       }

@@ -23,10 +23,11 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
   }
 
   cluster.worker?.on('message', (message: unknown) => {
-    if (!isFromPrimary(message) || message.bankql === 'counted') return;
+    if (!isFromPrimary(message)) return;
     if (message.bankql === 'metrics') void tellMetrics();
     else if (message.bankql === 'reload') void service?.reload();
-    else end(message.bankql === 'retire').then(resolve, reject);
+    else if (message.bankql === 'retire' || message.bankql === 'stop')
+      end(message.bankql === 'retire').then(resolve, reject);
   });
   const { askPrimaryToCount } = await import('./primary-counters.ts');
   service = await serveBankql(context, { isWorker: true, primaryCounters: askPrimaryToCount() });
