@@ -301,10 +301,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const records: PaymentRecord[] = [];
     const expiry = clock.forRetention(now);
     const at = clock.forLeases(now);
-    // If nothing may be written, PENDING records are read too: their lease may be over.
+    // Records in another state than the store says: their lease is over and nothing may be written, or their end is not written.
     const { states } = query;
-    const seen =
-      readOnly && states?.includes('UNKNOWN') ? [...new Set([...states, 'PENDING' as const])] : states;
+    const isBehind = unwritten.size > 0 || (readOnly && states?.includes('UNKNOWN'));
+    const seen = isBehind
+      ? states && [...new Set([...states, 'PENDING' as const, 'UNKNOWN' as const])]
+      : states;
     for (let after: PaymentQuery['after'] = query.after; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
@@ -315,9 +317,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         const held = readOnly
           ? (advance(known.held, { kind: 'asked about', at }).next ?? known.held)
           : known.held;
-        if (states !== undefined && !states.includes(held.record.state)) continue;
+        const record = unwritten.latest(held.record);
+        if (states !== undefined && !states.includes(record.state)) continue;
         const over = { kind: 'retention over', before: (expiry ?? 0) - retentionMs } as const;
-        if (expiry === null || advance(held, over).next !== null) records.push(held.record);
+        if (expiry === null || advance(held, over).next !== null) records.push(record);
       }
       if (page.length < wanted) break;
     }
@@ -408,14 +411,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
     async search(query, now, onUnreadable) {
       assertOpen();
-      if (unwritten.size === 0) return search(query, now, onUnreadable);
-      // A payment whose end is not written yet is in another state in the store.
-      const { states, limit = Number.POSITIVE_INFINITY, ...rest } = query;
-      const found = await search({ ...rest, limit: limit + unwritten.size }, now, onUnreadable);
-      return found
-        .map((record) => unwritten.latest(record))
-        .filter(({ state }) => states?.includes(state) ?? true)
-        .slice(0, limit);
+      return search(query, now, onUnreadable);
     },
     async settle(id, state, by, now) {
       assertOpen();

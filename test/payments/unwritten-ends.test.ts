@@ -5,7 +5,7 @@ import type { StoreDriver } from '../../src/payments/driver.ts';
 import { newMetadata } from '../../src/payments/lost-records.ts';
 import { createProtocolStore } from '../../src/payments/protocol-store.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
-import { type PaymentRecord, StoreUnavailable } from '../../src/payments/store.ts';
+import { type PaymentRecord, type PaymentState, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
 import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-ends.ts';
 import {
@@ -388,4 +388,23 @@ describe('a line of the log', () => {
   test.each(['id', 'trackId', 'state', 'answer', 'updatedAt'])('without its %s is damaged', (field) => {
     expect(() => parseUnwrittenOutcome(JSON.stringify({ ...line, [field]: undefined }))).toThrow(/damaged/);
   });
+});
+
+test('a search by state finds all payments while an end is not written', async () => {
+  const { store, takeAway } = await fragileStore();
+  const now = Date.now();
+  const times = (n: number) => ({ createdAt: now - 10_000 + n, updatedAt: now, leaseUntil: now + 600_000 });
+  const of = (n: number) => ({ id: `id${n}`, trackId: `track${n}` });
+  for (let n = 0; n < 6; n++) await store.begin(pending({ ...of(n), ...times(n) }), now);
+  for (let n = 1; n < 6; n++) {
+    if (n === 5) takeAway('compareAndSet');
+    await store.finish(`id${n}`, `track${n}`, done, now).catch(() => {});
+  }
+  expect(store.unwritten()).toHaveLength(1);
+  const find = async (states: PaymentState[], limit: number) =>
+    (await store.search({ states, newestFirst: true, limit }, now)).map(({ id }) => id);
+  expect(await find(['PENDING'], 2)).toEqual(['id0']);
+  expect(await find(['DONE'], 2)).toEqual(['id5', 'id4']);
+  expect(await find(['DONE'], 100)).toEqual(['id5', 'id4', 'id3', 'id2', 'id1']);
+  await store.close();
 });

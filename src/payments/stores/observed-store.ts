@@ -93,7 +93,12 @@ export function observeStore(
     if (recent !== null && at - recent.at < maxAgeMs) return recent.status;
     // The reason was reported; the caller only needs to know that it failed.
     const status = observed('status', () => store.status(now())).catch(() => null);
-    recent = { status, at };
+    // It is shared while it is under way, however long that takes.
+    const asked = { status, at: Number.POSITIVE_INFINITY };
+    recent = asked;
+    void status.then(() => {
+      asked.at = clock();
+    });
     return status;
   }
 
