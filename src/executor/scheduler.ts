@@ -28,7 +28,7 @@ const endOfNext = ({ nextTurn, lastTurn }: TurnTaker): number => nextTurn + (nex
 
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
- * of long ones that have begun, then that of the others.
+ * of long ones that have begun, then that of the others. After beginnings have had their time, long ones have theirs.
  */
 const stages = { finishing: 0, beginning: 1, begun: 2, waiting: 3 } as const;
 
@@ -135,6 +135,8 @@ export class Scheduler {
   #spentMs = 0;
   /** How many callers have executions that wait for their turn. */
   #waiting = 0;
+  /** Whether beginnings had the time before the last pause: long executions come first then, or they would starve. */
+  #isLongFirst = false;
   /** Whether an execution has begun in this iteration of the event loop. */
   #hasBegun = false;
 
@@ -145,6 +147,8 @@ export class Scheduler {
   /** The next turn of a caller. */
   placeOf(taker: TurnTaker): number {
     const place = Math.max(this.#turn, taker.nextTurn);
+    // The turns that it let pass are not turns that it took.
+    taker.lastTurn += place - taker.nextTurn;
     taker.nextTurn = place + 1;
     return place;
   }
@@ -222,6 +226,7 @@ export class Scheduler {
   /** The queue that is served next; null if none has work. */
   #next(): WorkQueue | null {
     let next = this.#queues[0];
+    if (this.#isLongFirst && next?.taker) next = this.#queues.find(({ taker }) => taker === null) ?? next;
     // Turns that a caller has taken since it was put there have moved it back.
     while (next?.taker && next.place < endOfNext(next.taker)) {
       this.#queues.shift();
@@ -273,6 +278,7 @@ export class Scheduler {
       }
       this.#spentMs += this.#now() - began;
       isDue = queue.resumes || this.#spentMs >= workMs;
+      this.#isLongFirst = isDue && queue.taker !== null;
       // The effects of the end of a queue happen in microtasks, before another one is served, unless that is a beginning.
       queue = isDue || this.#waiting === 0 ? null : this.#next();
     }

@@ -83,9 +83,6 @@ class Resting {
 
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
-/** Beyond so many requests that wait for an earlier one of their connection, it is not read. */
-const maxPipelined = 100;
-
 /**
  * A client's connection. Its requests are worked for one after the other: HTTP sends the answers in that order, and a client that
  * does not wait for them would otherwise have many requests under way at the price of one packet.
@@ -133,13 +130,12 @@ export class Connection {
     }
     this.#pipelined ??= [];
     this.#pipelined.push(response);
-    if (this.#pipelined.length === maxPipelined) this.#pause();
     response.wait();
   }
 
   #begin(response: ConnectionAwareResponse): void {
     this.#response = response;
-    if (this.isDraining) response.shouldKeepAlive = false;
+    this.#announceEnd();
     this.#listener(response.req, response);
   }
 
@@ -162,7 +158,8 @@ export class Connection {
 
   /** Goes on with its next request. */
   resume(): void {
-    if (this.socket.destroyed) return;
+    // After an answer with "Connection: close" nothing more is worked for.
+    if (!this.socket.writable) return;
     const next = this.#pipelined?.shift();
     if (next !== undefined) this.#begin(next);
     if (!this.#isPaused || this.#pipelined?.length) return;
@@ -173,7 +170,13 @@ export class Connection {
   /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
   announceEnd(): void {
     this.isDraining = true;
-    if (this.#response?.headersSent === false) this.#response.shouldKeepAlive = false;
+    this.#announceEnd();
+  }
+
+  /** The requests that wait have arrived before: the answer to the last one says it. */
+  #announceEnd(): void {
+    if (this.isDraining && !this.#pipelined?.length && this.#response?.headersSent === false)
+      this.#response.shouldKeepAlive = false;
   }
 
   /** Ends it if its answer has been waiting for longer than this to be read, in milliseconds. */

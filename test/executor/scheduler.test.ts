@@ -201,3 +201,35 @@ test('queues are served in order, in whatever order they come', async () => {
   const all = await allWork(done, 50);
   expect(all).toBe([...all].sort().join(''));
 });
+
+test('beginnings that never end do not keep long executions waiting', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(10);
+  const greedy = newcomer();
+  const beginMore = () => {
+    while (!greedy.isWaiting) void scheduler.begin(greedy, () => work('b'));
+    for (let n = 0; n < 3; n++) void scheduler.begin(greedy, () => work('b'));
+  };
+  beginMore();
+  done();
+  queueOf('l', 3);
+  let all = '';
+  while (all.length < 8) {
+    all += (await someWork(done)).work;
+    beginMore();
+    done();
+  }
+  expect(all).toBe('blblblbb');
+});
+
+test('a caller whose long execution began late is not behind the others', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(1);
+  const [busy, late] = [newcomer(), newcomer()];
+  // A thousand turns pass.
+  for (let turns = 0; turns < 1000; turns++) {
+    void scheduler.begin(busy, () => work('b'));
+    await turn();
+  }
+  queueOf('l', 1, late);
+  expect(late.nextTurn - late.lastTurn).toBe(1);
+  await allWork(done, 1);
+});

@@ -109,7 +109,14 @@ const p99 = (times: readonly number[]): number =>
 
 const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.signalCode === null;
 
-/** What good callers, each of whom reads one record at a time, and now and then updates their own, feel of these groups. */
+/** Of eleven requests of good callers, those that do not read one record: a list of 1,000, and an update of their own record. */
+const goodQueries: Readonly<Record<number, (customerId: string) => string>> = {
+  5: () => '{ bank { branches { nodes { id name address { city line1 } } } } }',
+  10: (customerId) =>
+    `mutation { updateCustomer(input: { customerId: "${customerId}", changes: { email: "good" } }) { trackId } }`,
+};
+
+/** What good callers feel of these groups. */
 async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Felt> {
   const good = Array.from({ length: goodCallers }, (_, n) => ({
     ...createSender(bankql.url, `good-${n}`),
@@ -140,9 +147,8 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
     lateness.push(performance.now() - due);
     const { send, customerId } = good[waits.length % goodCallers] as (typeof good)[number];
     const query =
-      waits.length % 11 === 10
-        ? `mutation { updateCustomer(input: { customerId: "${customerId}", changes: { email: "good" } }) { trackId } }`
-        : `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
+      goodQueries[waits.length % 11]?.(customerId) ??
+      `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
     waits.push(
       Promise.race([
         send({ body: JSON.stringify({ query }) }),

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { Ledger, overheadBytes } from '../../src/ledger.ts';
 import { type ConnectionAwareResponse, listen, refusalsAtOnce } from '../../src/server/connection.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
-import { turns, until } from '../support/waits.ts';
+import { turns, until, untilFound } from '../support/waits.ts';
 
 /** What a connection is told of its end, and when it ends. */
 
@@ -202,6 +202,37 @@ test('a sixty-fourth of all connections is closed at once, so that clients that 
   for (const client of greedy) client[Symbol.dispose]();
 });
 
+/** A client that sends these requests at once; `release` answers the next one. */
+async function startPipelined(paths: readonly string[]) {
+  const asked: string[] = [];
+  const waiting: [string, ConnectionAwareResponse][] = [];
+  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+    asked.push(url);
+    waiting.push([url, response]);
+  });
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  return {
+    listening,
+    socket,
+    asked,
+    async release(change: (response: ConnectionAwareResponse) => void = () => {}) {
+      const [path, response] = await untilFound(() => waiting.shift());
+      change(response);
+      response.writeHead(200, ['Content-Length', '2']).end(path);
+    },
+    /** The path of each answer, and what it says of the connection. */
+    answers: () =>
+      [...received.matchAll(/Connection: (\S+)[\s\S]*?\r\n\r\n(\/.)/g)].map(
+        ([, says, path]) => `${path} ${says}`,
+      ),
+  };
+}
+
 test('requests of one connection are worked for one after the other, in their order', async () => {
   const ledger = new Ledger(ledgerLimits({}));
   const asked: string[] = [];
@@ -246,5 +277,27 @@ test('a connection with more waiting requests than the process has room for is c
   await closed;
   await until(() => ledger.arriving === 0);
   ledger.close();
+  await listening.close();
+});
+
+test('requests that wait when the drain begins are answered, and the last answer says that the connection ends', async () => {
+  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
+  await until(() => asked.length === 1);
+  listening.drain();
+  for (let n = 0; n < 3; n++) await release();
+  await once(socket, 'close');
+  expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c close']);
+  expect(asked).toEqual(['/a', '/b', '/c']);
+  await listening.close();
+});
+
+test('nothing is worked for after an answer that says that the connection ends', async () => {
+  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
+  await release((response) => {
+    response.shouldKeepAlive = false;
+  });
+  await once(socket, 'close');
+  expect(answers()).toEqual(['/a close']);
+  expect(asked).toEqual(['/a']);
   await listening.close();
 });
