@@ -118,7 +118,7 @@ test('after a write, an earlier call is not joined, and is answered all the same
   ]);
 });
 
-test('many that joined a call get its answer a few at a time: each continues its operation at once', async () => {
+test('many that joined a call settle a few at a time: the operation of each continues at once', async () => {
   const { made, read } = sharing();
   let answered = 0;
   const leaving = new AbortController();

@@ -4,10 +4,9 @@ import { putProduct } from '../../src/contract/product.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
 import { MutationEffects } from '../../src/engine/context.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
-import { newcomer } from '../../src/executor/scheduler.ts';
 import { createPaymentService, type PaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { bankDefaults } from '../support/bankql.ts';
+import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
 const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
 const payment = {
@@ -18,13 +17,7 @@ const payment = {
 /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */
 
 async function toldAfter(error: Error) {
-  const bank = createBankClient({
-    ...bankDefaults,
-    baseUrl: 'http://bank.test',
-    retryShare: 0.1,
-    breakerThreshold: 0.5,
-    onCall: () => {},
-  });
+  const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
   const store = createMemoryStore({ retentionMs: 1000 });
   const service = createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} });
   const effects = new MutationEffects();
@@ -66,14 +59,7 @@ test('what should not happen leaves it unknown', async () => {
 });
 
 test('a mutation can give way until its first payment or write, and then writes nothing', async () => {
-  const holder = {
-    account: newcomer(),
-    canGiveWay: true,
-    isAbandoned: false,
-    isRefused: false,
-    takeValues: () => true,
-    reserveRoom: () => true,
-  };
+  const holder = createTestHolder();
   const written: string[] = [];
   const client = {
     write: (operation: { id: string }) => {

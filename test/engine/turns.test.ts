@@ -2,19 +2,12 @@ import { getIntrospectionQuery } from 'graphql';
 import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { createEngine } from '../../src/engine/engine.ts';
-import { newcomer } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { bankDefaults } from '../support/bankql.ts';
+import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
 function createFixture() {
-  const bank = createBankClient({
-    ...bankDefaults,
-    baseUrl: 'http://bank.test',
-    retryShare: 0.1,
-    breakerThreshold: 0.5,
-    onCall: () => {},
-  });
+  const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
   const store = createMemoryStore({ retentionMs: 1000 });
   const engine = createEngine({
     bank,
@@ -47,18 +40,10 @@ test('a query whose client has left ends in its next turn, though it reads nothi
 
 test('each REST call of an operation takes a turn of its caller', async () => {
   const { engine, bank, credentials } = createFixture();
-  const account = newcomer();
-  const holder = {
-    account,
-    canGiveWay: true,
-    isAbandoned: false,
-    isRefused: false,
-    takeValues: () => true,
-    reserveRoom: () => true,
-  };
+  const holder = createTestHolder();
   const turns = async (query: string) => {
     await engine.execute({ query }, { credentials, holder });
-    return account.nextTurn - account.lastTurn;
+    return holder.account.nextTurn - holder.account.lastTurn;
   };
   expect(await turns('{ __typename }')).toBe(1);
   // The bank does not answer: calls are made all the same.

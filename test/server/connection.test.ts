@@ -233,7 +233,7 @@ async function startPipelined(paths: readonly string[]) {
   };
 }
 
-test('requests of one connection are worked for one after the other, in their order', async () => {
+test('requests of one connection are handled one at a time, in their order', async () => {
   const ledger = new Ledger(ledgerLimits({}));
   const asked: string[] = [];
   const responses: ConnectionAwareResponse[] = [];
@@ -291,7 +291,7 @@ test('requests that wait when the drain begins are answered, and the last answer
   await listening.close();
 });
 
-test('nothing is worked for after an answer that says that the connection ends', async () => {
+test('no request is handled after an answer that says that the connection ends', async () => {
   const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
   await release((response) => {
     response.shouldKeepAlive = false;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { newcomer } from '../../src/executor/scheduler.ts';
 import { createIncremental } from '../../src/options/defer/defer.ts';
 import { explainByHeader } from '../../src/options/explain/explain.ts';
 import {
@@ -90,6 +91,16 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   publicCacheBytes: 32 * 1024 * 1024,
   parsedCacheBytes: 32 * 1024 * 1024,
 };
+
+/** Counts nothing: what a request holds of a process with room for all. */
+export const createTestHolder = () => ({
+  account: newcomer(),
+  canGiveWay: true,
+  isAbandoned: false,
+  isRefused: false,
+  takeValues: () => true,
+  reserveRoom: () => true,
+});
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
 export function testOptions({
