@@ -69,7 +69,7 @@ export const uses = {
     total: '`MAX_IN_FLIGHT`',
     share: 'MAX_IN_FLIGHT_PER_CALLER',
     reserve: 1 / 8,
-    givesWay: 'the latest query',
+    givesWay: 'the latest request',
     times: 1,
     stalledMs: Infinity,
     refusal: `bankql has too much to do. ${nothingDone}`,
@@ -95,7 +95,7 @@ export const uses = {
     total: `1/4 of the heap, at ${valueBytes} bytes a value`,
     share: 1 / 2,
     reserve: 1 / 8,
-    givesWay: 'the largest query',
+    givesWay: 'the largest request',
     times: 2,
     stalledMs: 10_000,
     refusal:
@@ -237,7 +237,7 @@ export interface Holder extends Held {
   account: Account;
   /** By performance.now(), when it began to hold what it holds now. */
   readonly since: number;
-  /** Whether the work for it can be given up: that for a mutation cannot. */
+  /** Whether the work for it can be given up: not once a mutation has begun to write or pay. */
   readonly canGiveWay: boolean;
   /** Its neighbours in its account's list, and whether it is there. Set by the Ledger only. */
   previous: Holder | null;

@@ -248,7 +248,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.resolve(result);
     }
-    tellInTurns(this.#release(), (other) => {
+    settleInTurns(this.#release(), (other) => {
       other.#stopWaiting();
       other.#isAnsweredBy('joined');
       other.resolve(result);
@@ -261,7 +261,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.#fail(error);
     }
-    tellInTurns(this.#release(), (other) => {
+    settleInTurns(this.#release(), (other) => {
       other.#stopWaiting();
       other.context?.runInAsyncScope(() => other.#failShared(error));
     });
@@ -330,17 +330,17 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
   }
 }
 
-/** How many reads that joined a call get its answer before other events have their turn: each continues its operation at once. */
-const toldAtOnce = 8;
+/** How many reads that joined a call settle in one iteration of the event loop: the operation of each continues at once. */
+const settledAtOnce = 8;
 
-function tellInTurns(others: Iterator<Read>, tell: (other: Read) => void): void {
-  for (let told = 0; told < toldAtOnce; told++) {
+function settleInTurns(others: Iterator<Read>, settle: (other: Read) => void): void {
+  for (let settled = 0; settled < settledAtOnce; settled++) {
     const { value, done } = others.next();
     if (done) return;
     // Its operation may have ended meanwhile.
-    if (value.isWaiting) tell(value);
+    if (value.isWaiting) settle(value);
   }
-  setImmediate(() => tellInTurns(others, tell));
+  setImmediate(() => settleInTurns(others, settle));
 }
 
 /** A cached answer, with its age in milliseconds. */

@@ -10,7 +10,7 @@ const iterationsBetween = 16;
 
 /** A caller. Executions of different callers begin in turn, however many each of them asks for. */
 export interface TurnTaker {
-  /** The turn of its next execution. An execution takes one turn, and one more for each REST call: these take as much work. */
+  /** The turn of its next execution. An execution takes one turn, and one more for each REST call, which is about as much work. */
   nextTurn: number;
   /** The turn in which the last one began. */
   lastTurn: number;
@@ -23,12 +23,12 @@ export const newcomer = (): TurnTaker => ({ nextTurn: 0, lastTurn: 0, isWaiting:
 /** A caller whose next turn is at most so many turns ahead does not wait: it asks for little. */
 const turnsAhead = 8;
 
-/** Where its next execution would end if it took as many turns as the last one. */
+/** The turn in which a caller's next execution would end if it took as many turns as the last one. */
 const endOfNext = ({ nextTurn, lastTurn }: TurnTaker): number => nextTurn + (nextTurn - lastTurn);
 
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
- * of long ones that have begun, then that of the others. After beginnings have had their time, long ones have theirs.
+ * of long ones that have begun, then that of the others. After a time slice of beginnings, long ones have the next one.
  */
 const stages = { finishing: 0, beginning: 1, begun: 2, waiting: 3 } as const;
 
@@ -135,7 +135,7 @@ export class Scheduler {
   #spentMs = 0;
   /** How many callers have executions that wait for their turn. */
   #waiting = 0;
-  /** Whether beginnings had the time before the last pause: long executions come first then, or they would starve. */
+  /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
   #isLongFirst = false;
   /** Whether an execution has begun in this iteration of the event loop. */
   #hasBegun = false;
@@ -249,7 +249,7 @@ export class Scheduler {
   #takeTurn(taker: TurnTaker): void {
     const { nextTurn, lastTurn } = taker;
     this.#turn += (nextTurn - lastTurn) / this.#waiting;
-    // Nobody is so far behind any more.
+    // Every caller that waits is further on.
     if (this.#turn < nextTurn) this.#turn = Math.max(this.#turn, this.#earliestTurn());
     taker.lastTurn = nextTurn;
     taker.nextTurn = nextTurn + 1;

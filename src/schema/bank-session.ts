@@ -59,7 +59,7 @@ interface BankSessionOptions {
   readonly observer?: CallObserver | undefined;
   /** Where its reads are counted that were answered without a call of their own. */
   readonly usage?: ReadUsage | undefined;
-  /** Its caller, whose next turn each read moves back. */
+  /** Its caller. Each read takes one of the caller's turns. */
   readonly turnTaker?: TurnTaker | undefined;
 }
 

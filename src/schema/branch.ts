@@ -75,7 +75,7 @@ export const BranchFilter = builder.inputType('BranchFilter', {
   fields: (t) => ({
     id: t.id({
       description:
-        'The id to look for. REST `id`; where it is left out, bankql looks for the name in the list of getBranches.',
+        'The id to look for. REST `id`; if it is omitted, bankql looks for the name in the list of getBranches.',
     }),
     name: t.string({
       description: 'The name to look for. REST `name`; without an id a part of the name, whatever its case.',

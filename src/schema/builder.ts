@@ -21,7 +21,7 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
     idFieldOptions: { description: globalIdDescription },
-    pageInfoTypeOptions: { description: 'Where a page of a connection stands in the whole list.' },
+    pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
     hasNextPageFieldOptions: { description: 'Whether entries follow this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether entries precede this page.' },
     startCursorFieldOptions: { description: "The first edge's cursor; null where the page is empty." },

@@ -52,7 +52,7 @@ export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   fields: (t) => ({
     iban: t.string({
       description:
-        'The international account number to look for, with or without spaces, in either case. REST `IBAN`, sent without spaces and in capitals; where it is left out, bankql looks for the id in the list of getOtherAccounts.',
+        'The international account number to look for, with or without spaces, in either case. REST `IBAN`, sent without spaces and in capitals; if it is omitted, bankql looks for the id in the list of getOtherAccounts.',
     }),
     id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),

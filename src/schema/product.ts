@@ -83,7 +83,7 @@ const written = {
 putMutation(written, {
   name: 'putProduct',
   texts: {
-    body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
+    body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; other fields that are omitted are not sent, and lost.',
   },
   ids: {},
   defaults: ({ bankId }) => ({ bank_id: bankId }),

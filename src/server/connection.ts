@@ -84,8 +84,8 @@ class Resting {
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
 /**
- * A client's connection. Its requests are worked for one after the other: HTTP sends the answers in that order, and a client that
- * does not wait for them would otherwise have many requests under way at the price of one packet.
+ * A client's connection. Its requests are handled one at a time: HTTP sends the answers in that order, and a client that does not
+ * wait for them would otherwise have many requests in progress for the cost of one packet.
  */
 export class Connection {
   readonly ledger: Ledger;
@@ -98,14 +98,14 @@ export class Connection {
   readonly socket: Socket;
   /** The request that is under way; null if it is idle. */
   #response: ConnectionAwareResponse | null = null;
-  /** The requests that arrived before it was answered; null before the first such. */
+  /** The requests that arrived while it was handled; null before the first such request. */
   #pipelined: ConnectionAwareResponse[] | null = null;
   #isPaused = false;
   /** The caller of its latest request; its peer until one is known. */
   account: Account = nobody;
   /** The head of its latest request that was accepted; most clients send the same again. */
   known: KnownHead | null = null;
-  /** Whether each answer says that it ends, and whether it ends as soon as nothing is under way on it. */
+  /** Whether its last answer says that it ends, and whether it ends as soon as it is idle. */
   isDraining = false;
   endsIdle = false;
 
@@ -158,7 +158,7 @@ export class Connection {
 
   /** Goes on with its next request. */
   resume(): void {
-    // After an answer with "Connection: close" nothing more is worked for.
+    // No request is handled after an answer with "Connection: close".
     if (!this.socket.writable) return;
     const next = this.#pipelined?.shift();
     if (next !== undefined) this.#begin(next);
@@ -167,13 +167,13 @@ export class Connection {
     this.socket.resume();
   }
 
-  /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
-  announceEnd(): void {
+  /** From now on its last answer says that it ends. */
+  drain(): void {
     this.isDraining = true;
     this.#announceEnd();
   }
 
-  /** The requests that wait have arrived before: the answer to the last one says it. */
+  /** Clients that are not told that a connection ends send another request on it. Those that wait already are answered first. */
   #announceEnd(): void {
     if (this.isDraining && !this.#pipelined?.length && this.#response?.headersSent === false)
       this.#response.shouldKeepAlive = false;
@@ -551,7 +551,7 @@ export async function listen(
   const address = server.address() as AddressInfo;
   const drain = () => {
     isDraining = true;
-    for (const connection of connections.values()) connection.announceEnd();
+    for (const connection of connections.values()) connection.drain();
   };
   const endIdle = () => {
     endsIdle = true;

@@ -154,7 +154,7 @@ export interface GraphQLServerOptions
 
 /**
  * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
- * given if its connection knows it. Errors: what nobody expects, where the answer may have begun.
+ * given if its connection knows it. Errors: unexpected ones only; the answer may have begun by then.
  */
 export type GraphQLHandler = (
   request: IncomingMessage,

@@ -40,7 +40,7 @@ export interface YogaHandlerOptions {
 
 /**
  * All that HTTP asks of a GraphQL server besides a POST: GET, health, what is not found.
- * Errors: what nobody expects, where the answer may have begun.
+ * Errors: unexpected ones only; the answer may have begun by then.
  */
 export function createYogaHandler(options: YogaHandlerOptions) {
   const { engine, isReady } = options;
