@@ -137,7 +137,7 @@ export interface Params {
 }
 
 /** The operation that a request asks for. */
-export interface OperationParams {
+interface OperationParams {
   /** The document's text. */
   readonly query: string;
   readonly operationName: string | null;
@@ -153,7 +153,7 @@ export const isIncrementalResult = (result: EngineResult): result is Incremental
   'payloads' in result;
 
 /**
- * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
+ * Executes GraphQL requests, whatever HTTP handler calls it.
  *
  * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it
  * (server/response.ts); an answer that rests on what was read before says so under `extensions.stale`: `[{ operation,
@@ -168,14 +168,6 @@ export interface Engine {
     request: EngineRequest,
     form?: IncrementalForm,
   ): Promise<EngineResult>;
-  /**
-   * The first half of `execute`, for a handler with steps of its own in between: checks the request's members and
-   * replaces a document id by the document's text. The only method that throws.
-   * Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED.
-   */
-  parseParams(rawParams: unknown): OperationParams;
-  /** The second half: executes what was parsed. */
-  executeParams(params: OperationParams, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /** The answer to a request that fails before its operation is known. */
   toErrorResult(error: unknown): ExecutionResult;
 }
@@ -272,6 +264,7 @@ export function createEngine({
     return effects === null ? ended() : effects.settled().then(ended);
   };
 
+  /** Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED. */
   function parseParams(rawParams: unknown): OperationParams {
     const params = checkParams(rawParams);
     const { query, operationName, variables, extensions } = params;
@@ -332,11 +325,6 @@ export function createEngine({
     return explain.explain(header, { operation, variableValues, credentials, defaults, limits });
   }
 
-  function executeParams(params: OperationParams, request: EngineRequest) {
-    const begin = () => executeNow(params, request);
-    return request.holder === undefined ? begin() : processScheduler.begin(request.holder.account, begin);
-  }
-
   function executeNow(params: OperationParams, request: EngineRequest) {
     // It may have waited for its turn.
     if (request.holder?.isAbandoned === true) return { data: null };
@@ -360,7 +348,8 @@ export function createEngine({
     } catch (error) {
       return toErrorResult(error);
     }
-    return executeParams(params, request);
+    const begin = () => executeNow(params, request);
+    return request.holder === undefined ? begin() : processScheduler.begin(request.holder.account, begin);
   }
 
   async function executeIncrementally(
@@ -394,7 +383,7 @@ export function createEngine({
     }
   }
 
-  return { execute, executeIncrementally, parseParams, executeParams, toErrorResult };
+  return { execute, executeIncrementally, toErrorResult };
 }
 
 const asItIs = (schema: GraphQLSchema) => schema;

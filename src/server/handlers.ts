@@ -9,6 +9,7 @@ import {
   type EngineResult,
   isIncrementalResult,
 } from '../engine/engine.ts';
+import { RequestError } from '../engine/errors.ts';
 import { type Authenticate, createIdentify, type Identify } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
@@ -25,6 +26,7 @@ import {
   isGzip,
   type KnownHead,
   parseBodyParams,
+  parseUrlParams,
   readBody,
 } from './request.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
@@ -39,7 +41,7 @@ import {
 } from './response.ts';
 import { createYogaHandler } from './yoga-handler.ts';
 
-interface ServePostOptions {
+interface ServeOptions {
   readonly engine: Engine;
   readonly identify: Identify;
   readonly serializeResult: SerializeResult;
@@ -51,8 +53,8 @@ interface ServePostOptions {
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
 
-/** Answers a POST to /graphql; `policy` are headers of its answer. */
-type ServePost = (
+/** Answers a request for an operation; `policy` are headers of its answer. */
+type ServeOperation = (
   request: IncomingMessage,
   response: ConnectionAwareResponse,
   policy: Headers,
@@ -63,52 +65,56 @@ type ServePost = (
 /** The addresses that yoga takes for that of its endpoint, `/graphql`. */
 const endpoint = /^\/graphql\/?(?:\?|$)|\/graphql\/?$/;
 
-/** The head of a POST to /graphql; null for other requests. */
-function headOf(
-  { method, url = '', headers, rawHeaders }: IncomingMessage,
-  policy: Headers,
-): KnownHead | null {
-  if (method !== 'POST' || !endpoint.test(url)) return null;
-  return {
-    target: url,
-    rawHeaders,
-    hasRequestId: headers['x-request-id'] !== undefined,
-    policy: policy.slice(),
-    mediaType: negotiateMediaType(headers.accept),
-    stream: incrementalStreamOf(headers.accept),
-    explain: explainOf(headers),
-    isGzip: isGzip(headers['content-encoding']),
-    caller: null,
-    secrets: [],
-  };
-}
+const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Headers): KnownHead => ({
+  target: url,
+  rawHeaders,
+  hasRequestId: headers['x-request-id'] !== undefined,
+  policy: policy.slice(),
+  mediaType: negotiateMediaType(headers.accept),
+  stream: incrementalStreamOf(headers.accept),
+  explain: explainOf(headers),
+  isGzip: isGzip(headers['content-encoding']),
+  caller: null,
+  secrets: [],
+});
 
-/** Answers POSTs straight on node:http: yoga's Fetch objects and hooks cost more than the rest of a request. */
-function createServePost({
+/** A POST has its operation in its body, a GET in its URL, and no other method has one. */
+function createServeOperation({
   engine,
   identify,
   serializeResult,
   sendAnswer,
   maxRequestBytes,
-}: ServePostOptions): ServePost {
+}: ServeOptions): ServeOperation {
   return async (request, response, policy, head, activity) => {
     const { stream } = head;
+    const isPost = request.method === 'POST';
     const mediaType =
       head.mediaType ?? (stream === null ? 'application/json' : 'application/graphql-response+json');
     let result: EngineResult;
     try {
-      const found = identify(() => fromNodeRequest(request, response.peer), { response, head });
+      // Only the heads of POSTs are remembered.
+      const over = { response, head: isPost ? head : null };
+      const found = identify(() => fromNodeRequest(request, response.peer), over);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (head.mediaType === null && stream === null) throw notAcceptable();
-      let body: Uint8Array =
-        bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
-      response.admit();
-      if (head.isGzip) body = await inflateBody(body, maxRequestBytes);
-      const params = parseBodyParams(body);
+      let params: unknown;
+      if (isPost) {
+        let body: Uint8Array =
+          bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
+        response.admit();
+        if (head.isGzip) body = await inflateBody(body, maxRequestBytes);
+        params = parseBodyParams(body);
+      } else {
+        if (request.method !== 'GET') throw methodNotAllowed();
+        response.admit();
+        params = parseUrlParams(head.target);
+      }
       const asked: EngineRequest = {
         credentials,
         signal: () => response.signal,
+        isReadOnly: !isPost,
         idempotencyKeyHeader: () => headerValues(request.rawHeaders, 'idempotency-key'),
         explain: head.explain,
         holder: response,
@@ -133,10 +139,15 @@ function createServePost({
   };
 }
 
+const methodNotAllowed = () =>
+  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+    http: { status: 405, headers: { Allow: 'GET, POST' } },
+  });
+
 export interface GraphQLServerOptions
   extends Omit<EngineOptions, 'unexpected'>,
     Omit<SendOptions, 'engine'>,
-    Pick<ServePostOptions, 'maxRequestBytes'> {
+    Pick<ServeOptions, 'maxRequestBytes'> {
   /** GraphiQL for browsers, which is off where this is left out. */
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
@@ -164,7 +175,7 @@ export type GraphQLHandler = (
   activity?: OperationActivity | null,
 ) => Promise<void>;
 
-/** One engine, and the handlers to it. */
+/** One engine, and what answers requests with it. */
 export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHandler {
   const {
     authenticate,
@@ -187,19 +198,22 @@ export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHand
     serializeResult: createResultSerializer(engine),
     sendAnswer: createAnswerSender({ ...options, engine }),
   };
-  const serveOthers = createYogaHandler({ ...answering, isReady });
-  const servePost = createServePost({ ...options, ...answering });
+  const serveOperation = createServeOperation({ ...options, ...answering });
+  const route = createYogaHandler(isReady);
   const graphiql =
     options.graphiql === undefined
       ? null
       : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return (request, response, headers, known = null, activity = currentActivity()) => {
-    const head = known ?? headOf(request, headers);
-    if (head !== null) return servePost(request, response, headers, head, activity);
+    // Yoga's Fetch objects and hooks cost more than the rest of a request.
+    if (known !== null || (request.method === 'POST' && endpoint.test(request.url ?? '')))
+      return serveOperation(request, response, headers, known ?? headOf(request, headers), activity);
     // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
     if (request.method === 'HEAD') request.method = 'GET';
     const page = graphiql?.(request, response, headers) ?? null;
     if (page !== null) return page;
-    return serveOthers(request, response, headers);
+    return route(request, response, headers, () =>
+      serveOperation(request, response, headers, headOf(request, headers), activity),
+    );
   };
 }

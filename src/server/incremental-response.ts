@@ -1,18 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
 import { noRoom } from '../engine/result.ts';
-import { type MediaRange, mediaRanges, preferredType } from './accept.ts';
+import { type MediaRange, mediaRanges } from './accept.ts';
 import { currentActivity } from './request-scope.ts';
 import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
 export type StreamType = 'text/event-stream' | 'multipart/mixed';
-
-const streamTypes = ['text/event-stream', 'multipart/mixed'] as const satisfies StreamType[];
-
-/** The stream that a client wants most, by its `Accept`; null where it takes none. */
-export const streamTypeOf = (accept: string | undefined): StreamType | null =>
-  preferredType(accept ?? '', streamTypes);
 
 /** How a client takes the results of @defer and @stream. */
 export interface IncrementalStream {

@@ -92,7 +92,7 @@ function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpR
 const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
   isHttpExtension(http) ? [http] : [];
 
-export const isHttpExtension = (http: unknown): http is HttpExtension =>
+const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
 /**

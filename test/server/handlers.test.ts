@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as send } from 'node:http';
 import { parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RequestError, retryLaterError } from '../../src/engine/errors.ts';
 import { badUserInput } from '../../src/errors.ts';
 import type { IncomingRequest } from '../../src/server/request.ts';
@@ -17,8 +17,8 @@ import {
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /**
- * A POST to /graphql is answered by the handler on node:http, a GET by yoga's. An operation gets the same answer from both,
- * and makes the same calls.
+ * A POST to /graphql is answered at once, a GET after yoga has found that it is one. An operation gets the same answer by
+ * both, and makes the same calls.
  */
 
 interface Seen {
@@ -153,8 +153,8 @@ const withoutCaching = ({ headers, ...seen }: Seen) => ({
 });
 
 describe.each([
-  ['both handlers answer, and ask the bank, the same', options, handlerRequests],
-  ['both handlers refuse the same', optionsOfRefused, refused],
+  ['POST and GET are answered, and ask the bank, the same', options, handlerRequests],
+  ['POST and GET are refused the same', optionsOfRefused, refused],
 ])('%s', (_what, given, rows) => {
   let fixture: ServerFixture;
   beforeAll(async () => {
@@ -179,4 +179,21 @@ describe.each([
     const compared = rows.filter(([, asked]) => asGet(asked) !== null).length;
     expect(compared).toBeGreaterThan(rows.length / 2);
   });
+});
+
+test('only a POST and a GET of the endpoint reach an operation; an unknown path is 404, whoever asks', async () => {
+  const authenticate = vi.fn(() => {
+    throw new RequestError('UNAUTHENTICATED', 'Who are you?', { http: { status: 401 } });
+  });
+  await using fixture = await startServerFixture({ authenticate });
+  const statusOf = async (method: string, target: string) =>
+    (await ask(fixture, { method, target, headers: {}, body: '' })).status;
+  expect(await statusOf('GET', '/nowhere')).toBe(404);
+  expect(await statusOf('PUT', '/health')).toBe(200);
+  expect(authenticate).not.toHaveBeenCalled();
+  expect(await statusOf('GET', '/graphql?query={__typename}')).toBe(401);
+  expect(await statusOf('PUT', '/graphql')).toBe(401);
+  await using open = await startServerFixture();
+  const refused = await ask(open, { method: 'PUT', target: '/graphql', headers: {}, body: '' });
+  expect([refused.status, refused.headers]).toEqual([405, expect.arrayContaining(['allow: GET, POST'])]);
 });

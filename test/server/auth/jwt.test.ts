@@ -291,13 +291,15 @@ describe('without a token', () => {
   });
 
   test.each([
-    '/graphql?query={__typename}',
-    '/graphql/',
-    '/elsewhere/graphql?query={__typename}',
-    '/elsewhere?query={__typename}&x=/graphql',
-    '/elsewhere',
-  ])('no path leads around it: %s', async (path) => {
-    expect((await bankql.fetch(new Request(`http://bankql.test${path}`))).status).toBe(401);
+    ['/graphql?query={__typename}', 401],
+    ['/graphql/', 401],
+    ['/elsewhere/graphql?query={__typename}', 404],
+    ['/elsewhere?query={__typename}&x=/graphql', 401],
+    ['/elsewhere', 404],
+  ])('no path leads around it: %s', async (path, status) => {
+    const answer = await bankql.fetch(new Request(`http://bankql.test${path}`));
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).not.toContain('data');
   });
 
   test('the schema is not told either; GraphiQL’s page and the health of the process are', async () => {
