@@ -82,6 +82,11 @@ export const errorCodes = {
 /** The message of what was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Why the process cannot start, or a command cannot do its work: the message says what to do, a line for each problem. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+}
+
 export type ErrorCode = keyof typeof errorCodes;
 
 export type Fault = (typeof errorCodes)[ErrorCode]['fault'];

@@ -1,10 +1,10 @@
 import { serveBankql } from './commands/serve.ts';
 import { readConfig } from './config/config.ts';
+import { ConfigError } from './config/config-error.ts';
 import { resolveEnvironment } from './config/environment.ts';
-import { ConfigError } from './config/start-error.ts';
 
-export { ConfigError, StartError } from './config/start-error.ts';
-export { type ErrorCode, errorCodes } from './errors.ts';
+export { ConfigError } from './config/config-error.ts';
+export { type ErrorCode, errorCodes, StartError } from './errors.ts';
 export { schema } from './schema/schema.ts';
 export { version } from './version.ts';
 

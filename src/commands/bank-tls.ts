@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { StartError } from '../config/start-error.ts';
+import { StartError } from '../errors.ts';
 
 export type TlsFiles = NonNullable<Config['bankTls']>;
 

@@ -1,6 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { StartError } from '../config/start-error.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, StartError } from '../errors.ts';
 import type { ShowProgress } from './terminal.ts';
 
 /** A command of `bankql`. */

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
 import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
-import { StartError } from '../config/start-error.ts';
+import { StartError } from '../errors.ts';
 import type { CliCommand } from './command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */

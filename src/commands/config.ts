@@ -1,6 +1,6 @@
 import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/environment.ts';
-import { StartError } from '../config/start-error.ts';
+import { StartError } from '../errors.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 

@@ -1,7 +1,6 @@
 import { readConfig } from '../config/config.ts';
-import { StartError } from '../config/start-error.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/doctor-options.ts';
+import { doctorUsage, readDoctorOptions } from '../doctor/doctor-options.ts';
 import { example } from '../sandbox/identity.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
@@ -16,7 +15,7 @@ export async function checkBank({ environment, args, write, progress }: CliConte
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },
     credentials: { subscriptionKey: config.server.subscriptionKey, authProviderName: null, authId: null },
   };
-  const options = readOptions(args, environment, config.bank === null ? example : given);
+  const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
   if (options === null) {
     write(doctorUsage);
     return 0;
@@ -36,15 +35,5 @@ export async function checkBank({ environment, args, write, progress }: CliConte
     });
   } finally {
     await sandbox?.close();
-  }
-}
-
-/** Errors: StartError. */
-function readOptions(...input: Parameters<typeof readDoctorOptions>): ReturnType<typeof readDoctorOptions> {
-  try {
-    return readDoctorOptions(...input);
-  } catch (error) {
-    if (error instanceof DoctorOptionError) throw new StartError(error.message);
-    throw error;
   }
 }

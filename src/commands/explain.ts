@@ -16,9 +16,8 @@ import {
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
-import { StartError } from '../config/start-error.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, StartError } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
 import { type CliContext, readWords } from './command.ts';

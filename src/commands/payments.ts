@@ -1,10 +1,11 @@
 import { readConfig } from '../config/config.ts';
+import { StartError } from '../errors.ts';
 import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import type { CliContext } from './command.ts';
 import { find, list, show } from './payments/find.ts';
 import { findMissing } from './payments/from-log.ts';
-import { CommandError, type OperatorContext, type OperatorSubcommand } from './payments/operator.ts';
+import type { OperatorContext, OperatorSubcommand } from './payments/operator.ts';
 import { settle } from './payments/settle.ts';
 import { acceptLoss, backup, restore } from './payments/store.ts';
 
@@ -45,7 +46,7 @@ interface Given {
 
 /**
  * `bankql payments`: what an operator does with payments and their records. Sends nothing to the bank. Gives the exit code.
- * Errors: CommandError, which says what was not done.
+ * Errors: StartError, which says what was not done.
  */
 export async function managePayments(
   {
@@ -70,7 +71,7 @@ export async function managePayments(
     return 0;
   }
   if (subcommand === undefined)
-    throw new CommandError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
+    throw new StartError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
   const task = subcommand.read(rest, now);
   try {
     await task({
@@ -89,24 +90,24 @@ export async function managePayments(
   return 0;
 }
 
-/** Errors: CommandError if there is no such store, or it is away. */
+/** Errors: StartError if there is no such store, or it is away. */
 async function withStore<T>(
   open: typeof openStore,
   { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
   if (url === 'memory:') {
-    throw new CommandError(
+    throw new StartError(
       'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
     );
   }
   const store = await open(url, { ...options, create: false }).catch((error: Error) => {
-    throw new CommandError(error.message);
+    throw new StartError(error.message);
   });
   try {
     return await work(store);
   } catch (error) {
-    throw error instanceof StoreUnavailable ? new CommandError(error.message) : error;
+    throw error instanceof StoreUnavailable ? new StartError(error.message) : error;
   } finally {
     await store.close();
   }

@@ -13,9 +13,8 @@ import {
   validate,
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
-import { StartError } from '../config/start-error.ts';
 import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, StartError } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
 import { schema } from '../schema/schema.ts';
 import { type CliContext, readWords } from './command.ts';

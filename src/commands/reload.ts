@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { ConfigError } from '../config/start-error.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { messageOf } from '../errors.ts';
 import { isLogLevel, logLevels } from '../telemetry/log.ts';
 

@@ -1,37 +1,38 @@
 import { readConfig } from '../config/config.ts';
-import { ConfigError, StartError } from '../config/start-error.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { type Variable, variableNames, variables } from '../config/variables.ts';
-import { DatabaseError } from '../sandbox/database.ts';
+import { StartError } from '../errors.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
-import { FaultError } from '../sandbox/faults.ts';
+import { SandboxError } from '../sandbox/faults.ts';
 import * as identity from '../sandbox/identity.ts';
-import { ScenarioError } from '../sandbox/scenario.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
 import { type CliContext, readWords, type Service } from './command.ts';
 
-/** Starts the sandbox bank. Errors: ConfigError where its faults, scenario or database cannot be used. */
-export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+const variableOfOption = {
+  faults: 'SANDBOX_FAULTS',
+  scenario: 'SANDBOX_SCENARIO',
+  database: 'SANDBOX_DB',
+} as const;
+
+/** Uses options of the sandbox bank. Errors: ConfigError if its faults, scenario or database cannot be used. */
+async function using<T>(
+  options: SandboxOptions,
+  use: (options: SandboxOptions) => T | Promise<T>,
+): Promise<T> {
   try {
-    return await startSandbox(options);
+    return await use(options);
   } catch (error) {
-    throw asConfigError(error, options);
+    if (!(error instanceof SandboxError)) throw error;
+    // A scenario's file names faults too.
+    const isOfScenario = error.option === 'faults' && options.faults === undefined;
+    const option = isOfScenario ? 'scenario' : error.option;
+    const variable = variableOfOption[option];
+    throw new ConfigError([{ variable, value: options[option] ?? '', remedy: error.message }]);
   }
 }
 
-/**
- * Turns the reason why a sandbox cannot start into an error of the variable that caused it; any other failure stays as
- * it is.
- */
-function asConfigError(error: unknown, { faults, scenario, database }: Partial<SandboxOptions>): unknown {
-  const problem = (variable: string, value = '') =>
-    new ConfigError([{ variable, value, remedy: error instanceof Error ? error.message : '' }]);
-  if (error instanceof FaultError && faults !== undefined) return problem('SANDBOX_FAULTS', faults);
-  // A scenario's file names faults too.
-  if (error instanceof FaultError || error instanceof ScenarioError)
-    return problem('SANDBOX_SCENARIO', scenario);
-  if (error instanceof DatabaseError) return problem('SANDBOX_DB', database);
-  return error;
-}
+/** Starts the sandbox bank. Errors: ConfigError, as of `using`. */
+export const openSandbox = (options: SandboxOptions): Promise<Sandbox> => using(options, startSandbox);
 
 /** The variables that the options of `bankql sandbox` set, by the options' names. */
 const variableOf = Object.fromEntries(
@@ -62,12 +63,8 @@ export async function runSandbox(context: CliContext): Promise<Service | number>
   const { write } = context;
   const { describe, options } = readOptions(context);
   if (describe) {
-    try {
-      write(describeSandbox(options));
-      return 0;
-    } catch (error) {
-      throw asConfigError(error, options);
-    }
+    write(await using(options, describeSandbox));
+    return 0;
   }
   const sandbox = await openSandbox(options);
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;

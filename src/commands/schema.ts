@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { type Config, readConfig } from '../config/config.ts';
-import { StartError } from '../config/start-error.ts';
+import { StartError } from '../errors.ts';
 import { appSchema, printedSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 

@@ -3,8 +3,8 @@ import { type Logger, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { StartError } from '../config/start-error.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
+import { StartError } from '../errors.ts';
 import { createIncremental } from '../options/defer/defer.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
 import {
@@ -285,10 +285,7 @@ export async function readPersisted(
 ) {
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
-  const documents = await loadPersistedDocuments(persisted.file, rules).catch((cause: Error) => {
-    throw new StartError(cause.message, { cause });
-  });
-  return { documents, only: persisted.only };
+  return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
 }
 
 /** The operator's secrets, which the text of an error may contain. */

@@ -1,5 +1,5 @@
 import yoctoSpinner from 'yocto-spinner';
-import { StartError } from '../config/start-error.ts';
+import { StartError } from '../errors.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { errorLocation } from '../telemetry/log.ts';
 

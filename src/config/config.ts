@@ -5,11 +5,11 @@ import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/v
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
+import { ConfigError } from './config-error.ts';
 import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, bankTlsOf, jwksProxyOf } from './proxy.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
-import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */

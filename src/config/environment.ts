@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
-import { messageOf } from '../errors.ts';
-import { ConfigError, type ConfigProblem, StartError } from './start-error.ts';
+import { messageOf, StartError } from '../errors.ts';
+import { ConfigError, type ConfigProblem } from './config-error.ts';
 import {
   fileEnding,
   secretVariables,

@@ -1,7 +1,7 @@
 import { normalized } from '../payments/outcome-words.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import type { ConfigProblem } from './start-error.ts';
+import type { ConfigProblem } from './config-error.ts';
 import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 /** A problem of variables with each other. */

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
+import { StartError } from '../errors.ts';
 
 /** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
@@ -38,11 +39,6 @@ export interface DoctorOptions {
   readonly credentials: Credentials;
 }
 
-/** Invalid options; the message says why in one line and contains no value. */
-export class DoctorOptionError extends Error {
-  override readonly name = 'DoctorOptionError';
-}
-
 const pad = (name: string) => `  --${name}`.padEnd(18);
 
 /** The text that `--help` prints. */
@@ -60,7 +56,7 @@ export const doctorUsage = [
 /**
  * Reads the command line and the environment; `defaults` provides what both leave out.
  * Shape:  null if help was requested.
- * Errors: DoctorOptionError.
+ * Errors: StartError, in one line, without a value.
  */
 export function readDoctorOptions(
   args: readonly string[],
@@ -85,7 +81,7 @@ export function readDoctorOptions(
     authId: credential('auth-id'),
   };
   if (credentials.subscriptionKey === null) {
-    throw new DoctorOptionError(
+    throw new StartError(
       `No operation can be called without a subscription key: set ${credentialOptions.key.variable}, or give --key.`,
     );
   }
@@ -105,14 +101,14 @@ function parse(args: readonly string[]): Map<string, string> {
   const given = new Map<string, string>();
   for (const token of tokens) {
     if (token.kind !== 'option') {
-      throw new DoctorOptionError('Give options only, such as --account alice-current; --help lists them.');
+      throw new StartError('Give options only, such as --account alice-current; --help lists them.');
     }
     const { name, value } = token;
     if (name !== 'help' && !known.includes(name)) {
-      throw new DoctorOptionError(`There is no option --${name}; --help lists them.`);
+      throw new StartError(`There is no option --${name}; --help lists them.`);
     }
     const isSwallowed = !token.inlineValue && value?.startsWith('--');
-    if (name !== 'help' && (!value || isSwallowed)) throw new DoctorOptionError(`--${name} needs a value.`);
+    if (name !== 'help' && (!value || isSwallowed)) throw new StartError(`--${name} needs a value.`);
     given.set(name, value ?? '');
   }
   return given;
@@ -123,6 +119,6 @@ function checked(check: () => string): string {
   try {
     return check();
   } catch (error) {
-    throw error instanceof Error ? new DoctorOptionError(error.message) : error;
+    throw error instanceof Error ? new StartError(error.message) : error;
   }
 }

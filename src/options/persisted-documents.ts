@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { DocumentSource, Params } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { createDocumentCheck, type DocumentRules } from '../engine/validation.ts';
-import { BankqlError, messageOf } from '../errors.ts';
+import { BankqlError, messageOf, StartError } from '../errors.ts';
 
 /** Documents that are requested by id, and whether requests must use them. */
 export interface Persisted {
@@ -147,14 +147,14 @@ export async function readManifest(file: string): Promise<ReadonlyMap<string, st
 
 /**
  * Reads a manifest, and checks each document like that of a request.
- * Errors: an Error that names the file, the document and what is wrong, in one line.
+ * Errors: StartError, which names the file, the document and what is wrong, in one line.
  */
 export async function loadPersistedDocuments(
   file: string,
   rules: DocumentRules,
 ): Promise<PersistedDocuments> {
   const refuse = (why: string, cause?: unknown) =>
-    new Error(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
+    new StartError(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
   const texts = await readManifest(file).catch((error: unknown) => {
     throw refuse(messageOf(error), error);
   });

@@ -10,6 +10,7 @@ import { otherAccount } from '../contract/other-account.ts';
 import { product } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
+import { SandboxError } from './faults.ts';
 
 /** Incremented with every change of the tables or the seed: a file of another version is refused. */
 const version = 2;
@@ -97,11 +98,6 @@ function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
   };
 }
 
-/** A file that is not a database of this version of the sandbox. */
-export class DatabaseError extends Error {
-  override readonly name = 'DatabaseError';
-}
-
 /** The bank's records. */
 export type Database = ReturnType<typeof tables>;
 
@@ -161,7 +157,7 @@ function atomically<T>(db: DatabaseSync, work: () => T): T {
 
 /**
  * Opens the database at `path`; a new one gets its tables and the seed, both or neither.
- * Errors: DatabaseError where the file belongs to another version of the sandbox; Error where it cannot be opened.
+ * Errors: SandboxError where the file belongs to another version of the sandbox; Error where it cannot be opened.
  */
 export function openDatabase(path: string, seed: Seed): Database {
   const db = new DatabaseSync(path, { timeout: 5000 });
@@ -170,7 +166,8 @@ export function openDatabase(path: string, seed: Seed): Database {
       const found = db.prepare('PRAGMA user_version').get()?.user_version;
       if (found === version) return tables(db);
       if (found !== 0) {
-        throw new DatabaseError(
+        throw new SandboxError(
+          'database',
           `it is no sandbox database of version ${version}, but of version ${found}: move it away or delete it.`,
         );
       }

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { OperationId } from '../contract/operations.ts';
-import { type Fault, FaultError, type Faults, faultsOfBody } from './faults.ts';
+import { type Fault, type Faults, faultsOfBody, SandboxError } from './faults.ts';
 import { HttpError, readBody } from './request-checks.ts';
 
 /** Ways to corrupt the text of a JSON answer. Numbers are read as text, so that drift keeps all of their digits. */
@@ -127,7 +127,7 @@ export function addFaultRoutes(app: FastifyInstance, faults: Faults): void {
       // Its Content-Type does not matter: curl names that of a form unless told otherwise.
       faults.replace(faultsOfBody(readBody(z.unknown(), undefined, request.body)));
     } catch (error) {
-      throw error instanceof FaultError ? new HttpError(400, error.message) : error;
+      throw error instanceof SandboxError ? new HttpError(400, error.message) : error;
     }
     return send(reply);
   });

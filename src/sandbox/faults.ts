@@ -2,10 +2,21 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type OperationId, operations } from '../contract/operations.ts';
 
-/** An invalid description of faults: one line that names the part, what is wrong and the remedy. */
-export class FaultError extends Error {
-  override readonly name = 'FaultError';
+/**
+ * An option with which a sandbox cannot start, such as an invalid description of faults: one line that names the part,
+ * what is wrong and the remedy.
+ */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError';
+  readonly option: 'faults' | 'scenario' | 'database';
+
+  constructor(option: SandboxError['option'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.option = option;
+  }
 }
+
+const faultError = (message: string) => new SandboxError('faults', message);
 
 const isOperation = (value: unknown): value is OperationId | '*' =>
   value === '*' || (typeof value === 'string' && Object.hasOwn(operations, value));
@@ -76,17 +87,17 @@ export const faultKinds = fault.options.map(({ shape }) => shape.kind.value);
 
 /**
  * A fault that somebody described; `part` is what the error calls the description.
- * Errors: FaultError.
+ * Errors: SandboxError.
  */
 function checkFault(part: string, description: unknown): Fault {
   const checked = fault.safeParse(description);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   if (issue?.code === 'unrecognized_keys') {
-    throw new FaultError(`${part}: ${issue.keys[0]}: a fault of this kind has none; leave it out`);
+    throw faultError(`${part}: ${issue.keys[0]}: a fault of this kind has none; leave it out`);
   }
   const field = issue?.path.join('.');
-  throw new FaultError(`${part}: ${field ? `${field}: ` : ''}${issue?.message}`);
+  throw faultError(`${part}: ${field ? `${field}: ` : ''}${issue?.message}`);
 }
 
 /** Predefined lists of faults, in the text form. */
@@ -108,12 +119,12 @@ const scenarioNames = Object.keys(faultScenarios).join(', ');
 
 const scenarioBody = z.strictObject({ scenario: z.unknown() });
 
-/** The faults that a JSON body describes: a list of them, or `{"scenario": "flaky"}`. Errors: FaultError. */
+/** The faults that a JSON body describes: a list of them, or `{"scenario": "flaky"}`. Errors: SandboxError. */
 export function faultsOfBody(body: unknown): Fault[] {
   if (Array.isArray(body)) return body.map((description, index) => checkFault(String(index), description));
   const named = scenarioBody.safeParse(body).data;
-  if (named === undefined) throw new FaultError('Give a list of faults, or {"scenario": "flaky"}');
-  if (!isScenario(named.scenario)) throw new FaultError(`scenario: give one of ${scenarioNames}`);
+  if (named === undefined) throw faultError('Give a list of faults, or {"scenario": "flaky"}');
+  if (!isScenario(named.scenario)) throw faultError(`scenario: give one of ${scenarioNames}`);
   return parseFaults(faultScenarios[named.scenario]);
 }
 
@@ -128,7 +139,7 @@ const parameters: Readonly<Record<string, string>> = {
  * Faults written down in short: `getCustomer:status=503:rate=0.2; *:latency=300:count=5; flaky`. Each part is
  * the name of a scenario, or an operation (or `*`), a kind with its parameter, and settings: `rate`, `count`,
  * `before` or `after`.
- * Errors: FaultError.
+ * Errors: SandboxError.
  */
 export function parseFaults(text: string): Fault[] {
   return text
@@ -140,7 +151,7 @@ export function parseFaults(text: string): Fault[] {
 
 function parseFault(part: string): Fault {
   const [operation, kindText, ...settings] = part.split(':').map((piece) => piece.trim());
-  const refuse = (remedy: string) => new FaultError(`"${part}": ${remedy}`);
+  const refuse = (remedy: string) => faultError(`"${part}": ${remedy}`);
   if (kindText === undefined) {
     throw refuse(
       `it is neither a scenario (${scenarioNames}) nor a fault such as getCustomer:status=503:rate=0.2`,

@@ -12,6 +12,7 @@ import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
 import { views } from './access.ts';
 import type { Database } from './database.ts';
+import { SandboxError } from './faults.ts';
 import { bankId } from './identity.ts';
 import type { Ago } from './seed.ts';
 import { addToStatement, requestUrl, uuidOf } from './transfer.ts';
@@ -48,21 +49,19 @@ const named: Readonly<Record<string, z.input<typeof scenario>>> = {
   'bad-day': { faults: 'flaky' },
 };
 
-/** A scenario that cannot be used; the message says what to do. */
-export class ScenarioError extends Error {
-  override readonly name = 'ScenarioError';
-}
+const scenarioError = (message: string, options?: ErrorOptions) =>
+  new SandboxError('scenario', message, options);
 
 /**
  * The scenario of this name, or that of a JSON file.
- * Errors: ScenarioError if there is neither, or the file's content is invalid.
+ * Errors: SandboxError if there is neither, or the file's content is invalid.
  */
 export function readScenario(nameOrFile: string): Scenario {
   if (Object.hasOwn(named, nameOrFile)) return scenario.parse(named[nameOrFile]);
   const checked = scenario.safeParse(readJson(nameOrFile));
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw new ScenarioError(`${[...(issue?.path ?? []), issue?.message].join(': ')}.`);
+  throw scenarioError(`${[...(issue?.path ?? []), issue?.message].join(': ')}.`);
 }
 
 function readJson(file: string): unknown {
@@ -71,12 +70,12 @@ function readJson(file: string): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new ScenarioError(`give ${names}, or the path of a JSON file that can be read.`, { cause });
+    throw scenarioError(`give ${names}, or the path of a JSON file that can be read.`, { cause });
   }
   try {
     return parseExactJson(text);
   } catch (cause) {
-    throw new ScenarioError('the file is not JSON.', { cause });
+    throw scenarioError('the file is not JSON.', { cause });
   }
 }
 
@@ -89,20 +88,20 @@ function dateOf(ago: Ago, text: string | null | undefined): string | null | unde
 /**
  * Writes a scenario's records. Members that a record leaves out have the values that the bank would write, if it knows
  * better.
- * Errors: ScenarioError if a record belongs to one that is missing.
+ * Errors: SandboxError if a record belongs to one that is missing.
  */
 export function seedRecords(database: Database, scenario: Scenario, ago: Ago): void {
   const checkAccount = (section: string, id: string) => {
-    if (!database.accounts.get(id)) throw new ScenarioError(`${section}: there is no account ${id}.`);
+    if (!database.accounts.get(id)) throw scenarioError(`${section}: there is no account ${id}.`);
   };
   const checkCustomer = (section: string, id: string) => {
-    if (!database.customers.get(id)) throw new ScenarioError(`${section}: there is no customer ${id}.`);
+    if (!database.customers.get(id)) throw scenarioError(`${section}: there is no customer ${id}.`);
   };
 
   for (const [id, customer] of Object.entries(scenario.customers))
     database.customers.put(id, { bank_id: [bankId], ...customer });
   for (const [id, account] of Object.entries(scenario.accounts)) {
-    if (!account.owners?.length) throw new ScenarioError(`accounts: ${id}: owners: is missing.`);
+    if (!account.owners?.length) throw scenarioError(`accounts: ${id}: owners: is missing.`);
     for (const owner of account.owners) checkCustomer(`accounts: ${id}: owners`, owner);
     const balance = { currency: 'EUR', amount: '0', ...account.balance };
     database.accounts.put(id, { views_available: [...views], ...account, id, bank_id: bankId, balance });

@@ -139,8 +139,7 @@ function addRoutes(app: FastifyInstance, bank: Bank): void {
 
 /**
  * Starts a sandbox bank: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
- * Errors: FaultError where `faults` cannot be used, ScenarioError where `scenario` cannot, DatabaseError where the
- *         database is another version's; Error where the port is taken or the database cannot be opened.
+ * Errors: SandboxError if an option cannot be used; Error if the port is taken or the database cannot be opened.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const now = () => options.now ?? Date.now();

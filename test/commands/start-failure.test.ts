@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeStartFailure } from '../../src/commands/terminal.ts';
-import { StartError } from '../../src/config/start-error.ts';
+import { StartError } from '../../src/errors.ts';
 
 const failure = (message: string, code: string, syscall: string) =>
   Object.assign(new Error(message), { code, syscall });

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/start-error.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 
 describe('with an empty environment', () => {
   const config = readConfig({});

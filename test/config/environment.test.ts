@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { misspelledVariables, readVariables } from '../../src/config/environment.ts';
-import { ConfigError } from '../../src/config/start-error.ts';
 
 /** What readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   credentialOptions,
-  DoctorOptionError,
   doctorUsage,
   idOptions,
   readDoctorOptions,
 } from '../../src/doctor/doctor-options.ts';
+import { StartError } from '../../src/errors.ts';
 
 const nobody = { subscriptionKey: null, authProviderName: null, authId: null };
 const defaults = {
@@ -71,7 +71,7 @@ describe('what it cannot use', () => {
     ],
   ])('%s: an error in one line, which repeats no value', (_what, args, message) => {
     const read = () => readDoctorOptions(args, {}, defaults);
-    expect(read).toThrow(DoctorOptionError);
+    expect(read).toThrow(StartError);
     expect(read).toThrow(message);
     expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/secr|\n/) }));
   });

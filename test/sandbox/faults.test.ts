@@ -4,10 +4,10 @@ import type { OperationId } from '../../src/contract/operations.ts';
 import {
   createFaults,
   type Fault,
-  FaultError,
   faultKinds,
   faultScenarios,
   parseFaults,
+  SandboxError,
 } from '../../src/sandbox/faults.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 
@@ -93,7 +93,7 @@ test.each<[string, string]>([
   ['getCustomer:status=503; flaki', '"flaki": it is neither'],
 ])('%s is refused, in one line that names the part and the remedy', async (text, message) => {
   const parse = () => parseFaults(text);
-  expect(parse).toThrow(FaultError);
+  expect(parse).toThrow(SandboxError);
   expect(parse).toThrow(expect.objectContaining({ message: expect.stringMatching(/^"[^\n]+$/) }));
   expect(parse).toThrow(message);
   await expect(startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults: text })).rejects.toThrow(

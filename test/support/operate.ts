@@ -1,5 +1,5 @@
 import { managePayments } from '../../src/commands/payments.ts';
-import { StartError } from '../../src/config/start-error.ts';
+import { StartError } from '../../src/errors.ts';
 
 type Options = NonNullable<Parameters<typeof managePayments>[1]> & {
   /** What whoever sits at the terminal answers; nobody does if it is left out. */

@@ -1,15 +1,8 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
+import { StartError } from '../../errors.ts';
 import { hashCaller, recordId } from '../../payments/record.ts';
 import type { PaymentQuery, PaymentRecord, PaymentState, PaymentStore } from '../../payments/store.ts';
-import {
-  CommandError,
-  expectNone,
-  type Given,
-  type OperatorTask,
-  readIdPrefix,
-  readTime,
-  subcommand,
-} from './operator.ts';
+import { expectNone, type Given, type OperatorTask, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
 
 /** The options that say which payments are meant; the same for every command that searches. */
@@ -65,15 +58,15 @@ export const readState = (text: string | undefined): PaymentState | undefined =>
 /** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
 const usualLimit = 1000;
 
-/** What the options ask for. Errors: CommandError. */
+/** What the options ask for. Errors: StartError. */
 export function readSearch(values: SearchValues, now: number): Search {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
   const limit = readLimit(values.limit);
   const caller = values.caller === undefined ? null : readCaller(values.caller);
   if (values.key !== undefined && values.id !== undefined)
-    throw new CommandError('--id and --key each name one payment: give one of them.');
+    throw new StartError('--id and --key each name one payment: give one of them.');
   if (values.key !== undefined && caller === null)
-    throw new CommandError('--key is looked up together with its caller: give --caller provider/id too.');
+    throw new StartError('--key is looked up together with its caller: give --caller provider/id too.');
   // A record's id says whose it is.
   const id =
     values.key === undefined || caller === null
@@ -104,22 +97,21 @@ export function readSearch(values: SearchValues, now: number): Search {
 
 function readIdOption(text: string | undefined): string | undefined {
   const prefix = text === undefined ? undefined : readIdPrefix(text);
-  if (prefix === null)
-    throw new CommandError(`--id is an id, or at least its first six digits, not ${text}.`);
+  if (prefix === null) throw new StartError(`--id is an id, or at least its first six digits, not ${text}.`);
   return prefix;
 }
 
 function readStateOption(text: string): PaymentState {
   const state = readState(text.trim());
   if (state === undefined)
-    throw new CommandError(`--state is unknown, pending, done or rejected, not ${text}.`);
+    throw new StartError(`--state is unknown, pending, done or rejected, not ${text}.`);
   return state;
 }
 
 function readLimit(text: string | undefined): number {
   if (text === undefined) return usualLimit;
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new CommandError(`--limit is a whole number from 1, not ${text}.`);
+  throw new StartError(`--limit is a whole number from 1, not ${text}.`);
 }
 
 /** A provider may be a URL, with slashes of its own. */
@@ -127,7 +119,7 @@ function readCaller(text: string): readonly [provider: string, id: string] {
   const pair = text.startsWith('[') ? readPair(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
   const [provider, id, ...others] = pair ?? [];
   if (provider === undefined || id === undefined || others.length > 0)
-    throw new CommandError(`--caller is provider/id, or '["provider","id"]', not ${text}.`);
+    throw new StartError(`--caller is provider/id, or '["provider","id"]', not ${text}.`);
   return [provider, id];
 }
 
@@ -188,7 +180,7 @@ ${searchHelp}  --json               whole records, as JSON
     expectNone('find', positionals);
     const search = readSearch(values, now);
     if (search.states === null && !search.isNarrowed)
-      throw new CommandError('find needs to be told what: --request-id, --track-id, --caller, --account, …');
+      throw new StartError('find needs to be told what: --request-id, --track-id, --caller, --account, …');
     return print(search, { json: values.json === true, none: 'No payment is found.' });
   },
 );
@@ -205,7 +197,7 @@ One payment and its story: every change of its state, when, by which process, fo
     const [text = '', ...others] = positionals;
     const prefix = readIdPrefix(text);
     if (prefix === null || others.length > 0)
-      throw new CommandError('show takes one id, or at least its first six digits.');
+      throw new StartError('show takes one id, or at least its first six digits.');
     return async ({ lookAtStore, now, write }) => {
       const record = await lookAtStore((store) => findOne(store, prefix, now));
       write(
@@ -215,11 +207,11 @@ One payment and its story: every change of its state, when, by which process, fo
   },
 );
 
-/** The one payment whose id begins so. Errors: CommandError. */
+/** The one payment whose id begins so. Errors: StartError. */
 async function findOne(store: PaymentStore, idPrefix: string, now: number): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ idPrefix, limit: 2 }, now);
-  if (record === undefined) throw new CommandError(`No payment begins with ${idPrefix}.`);
+  if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);
   if (others.length > 0)
-    throw new CommandError(`Several payments begin with ${idPrefix}: give more of the id.`);
+    throw new StartError(`Several payments begin with ${idPrefix}: give more of the id.`);
   return record;
 }

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { messageOf } from '../../errors.ts';
+import { messageOf, StartError } from '../../errors.ts';
 import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
 import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/unwritten-ends.ts';
-import { CommandError, confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
+import { confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
 import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 
 /**
@@ -17,7 +17,7 @@ export const writeUnwrittenOutcomes =
     const { withStore, now, write, note } = context;
     const { ends, damaged } = await readEnds(file);
     for (const line of damaged) note(`${line}\n`);
-    if (ends.length === 0) throw new CommandError(`${file} holds no unwritten end. Nothing was written.`);
+    if (ends.length === 0) throw new StartError(`${file} holds no unwritten end. Nothing was written.`);
     for (const end of ends) write(`${describe(end)}\n`);
     await confirm(
       context,
@@ -34,11 +34,11 @@ export const writeUnwrittenOutcomes =
     });
     const summary = `Wrote ${written} of ${ends.length}.`;
     if (written === 0)
-      throw new CommandError(
+      throw new StartError(
         `${summary} Unless this log was read before, it is of another store: STATE_URL has to be that of the bankql that wrote it.`,
       );
     write(`${summary}\n`);
-    if (damaged.length > 0) throw new CommandError(`${damaged.length} damaged lines were left out.`);
+    if (damaged.length > 0) throw new StartError(`${damaged.length} damaged lines were left out.`);
   };
 
 /** Why an end was not written. */
@@ -65,14 +65,14 @@ async function readEnds(file: string) {
   return { ends: [...ends.values()], damaged };
 }
 
-/** Errors: CommandError if the file cannot be read. */
+/** Errors: StartError if the file cannot be read. */
 async function readLines(file: string, onLine: (line: string, number: number) => void): Promise<void> {
   let number = 0;
   try {
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') }))
       onLine(line, ++number);
   } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${messageOf(error)}`);
+    throw new StartError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -97,10 +97,10 @@ Exit code 1: some are missing.
   ({ values, positionals }) => {
     expectNone('find-missing', positionals);
     const file = values['from-log'];
-    if (file === undefined) throw new CommandError('find-missing needs a log: --from-log FILE.');
+    if (file === undefined) throw new StartError('find-missing needs a log: --from-log FILE.');
     return async ({ lookAtStore, state, now, write, note }) => {
       const attempts = await readAttempts(file, note);
-      if (attempts.length === 0) throw new CommandError(`${file} has no audit line of a payment.`);
+      if (attempts.length === 0) throw new StartError(`${file} has no audit line of a payment.`);
       const kept = attempts.filter(
         ({ state: last, updatedAt }) =>
           (last !== 'DONE' && last !== 'REJECTED') || updatedAt > now - state.retentionMs,
@@ -119,7 +119,7 @@ Exit code 1: some are missing.
       }
       if (values.json === true) for (const attempt of missing) write(jsonLine(attempt));
       else write(paymentTable(missing, now, { withState: true }));
-      throw new CommandError(
+      throw new StartError(
         `${missing.length} of ${kept.length} payments of ${file} are not in the store. A client that sends one of them again may pay again.`,
       );
     };

@@ -1,7 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { time } from '../../config/formats.ts';
-import { StartError } from '../../config/start-error.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, StartError } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
 import type { ShowProgress } from '../terminal.ts';
@@ -11,7 +10,7 @@ export interface OperatorContext {
   /** The store of the bankql that runs, or ran. */
   readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
   readonly now: number;
-  /** Opens the store for the work, and closes it. Errors: CommandError if it cannot be opened. */
+  /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
   withStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
   /** The same, without writing anything to the store or to its folder: the service may run as another user. */
   lookAtStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
@@ -29,18 +28,13 @@ export type OperatorTask = (context: OperatorContext) => Promise<void>;
 export interface OperatorSubcommand {
   /** What `--help` prints. */
   readonly help: string;
-  /** Errors: CommandError for arguments that cannot be used. */
+  /** Errors: StartError for arguments that cannot be used. */
   read(args: string[], now: number): OperatorTask;
-}
-
-/** What the operator did not get, and why. */
-export class CommandError extends StartError {
-  override readonly name = 'CommandError';
 }
 
 /**
  * Asks before anything is written; `--yes` has answered already.
- * Errors: CommandError where the answer is not yes, or nobody can be asked.
+ * Errors: StartError where the answer is not yes, or nobody can be asked.
  */
 export async function confirm(
   { ask }: Pick<OperatorContext, 'ask'>,
@@ -49,11 +43,9 @@ export async function confirm(
 ): Promise<void> {
   if (isConfirmed) return;
   if (ask === null)
-    throw new CommandError(
-      `${question} Nobody is at a terminal to be asked: say --yes. Nothing was written.`,
-    );
+    throw new StartError(`${question} Nobody is at a terminal to be asked: say --yes. Nothing was written.`);
   const answer = await ask(`${question} [yes/no] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('Nothing was written.');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }
 
 /** The words behind a command, by its options. */
@@ -62,7 +54,7 @@ export type Given<O extends ParseArgsOptionsConfig> = Pick<
   'values' | 'positionals'
 > & { readonly now: number };
 
-/** A command with its options. Errors of `read`: CommandError with the way in which the command is used. */
+/** A command with its options. Errors of `read`: StartError with the way in which the command is used. */
 export const subcommand = <O extends ParseArgsOptionsConfig>(
   help: string,
   options: O,
@@ -74,24 +66,24 @@ export const subcommand = <O extends ParseArgsOptionsConfig>(
       return read({ ...parseArgs({ args, options, allowPositionals: true }), now });
     } catch (error) {
       const [forms = ''] = help.split('\n\n', 1);
-      throw new CommandError(`${messageOf(error)}\n${forms}`);
+      throw new StartError(`${messageOf(error)}\n${forms}`);
     }
   },
 });
 
-/** An operator's sentence for the record. Errors: CommandError if it is missing, or not one line. */
+/** An operator's sentence for the record. Errors: StartError if it is missing, or not one line. */
 export function sentence(option: string, meaning: string, value: string | undefined): string {
   const trimmed = value?.trim() ?? '';
-  if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new CommandError(`--${option} says ${meaning}, in one line.`);
+  if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new StartError(`--${option} says ${meaning}, in one line.`);
   return trimmed;
 }
 
 /** The beginning of a payment's id, of six digits or more; null for any other text. */
 export const readIdPrefix = (text: string): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
-/** Errors: CommandError where words follow that the command does not take. */
+/** Errors: StartError where words follow that the command does not take. */
 export function expectNone(command: string, words: readonly string[]): void {
-  if (words.length > 0) throw new CommandError(`${command} does not take "${words.join(' ')}".`);
+  if (words.length > 0) throw new StartError(`${command} does not take "${words.join(' ')}".`);
 }
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -99,7 +91,7 @@ const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 /**
  * A time in milliseconds since 1970: how long ago (`90s`, `15m`, `2h`, `3d`), or ISO 8601, which is UTC where it names no
  * zone, as times in the log are.
- * Errors: CommandError.
+ * Errors: StartError.
  */
 export function readTime(option: string, text: string, now: number): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
@@ -107,7 +99,7 @@ export function readTime(option: string, text: string, now: number): number {
   try {
     return time.read(text);
   } catch {
-    throw new CommandError(
+    throw new StartError(
       `--${option} is a time such as 2h, 3d, 2026-01-15 or 2026-01-15T10:32Z, not ${text}.`,
     );
   }

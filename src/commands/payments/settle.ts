@@ -1,8 +1,9 @@
+import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/record.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
 import { writeUnwrittenOutcomes } from './from-log.ts';
-import { CommandError, confirm, type OperatorTask, readIdPrefix, sentence, subcommand } from './operator.ts';
+import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 
 const options = {
@@ -38,23 +39,22 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     const [text, ...others] = positionals;
     if (values['from-log'] !== undefined) {
       if (text !== undefined || isSearch || values.as !== undefined)
-        throw new CommandError(
+        throw new StartError(
           '--from-log takes no other options: the log says which payments ended, and how.',
         );
       return writeUnwrittenOutcomes(values['from-log'], values.yes === true);
     }
     const prefix = readIdPrefix(text ?? '');
     if (others.length > 0 || (prefix === null) === !isSearch)
-      throw new CommandError(
+      throw new StartError(
         'settle takes one id, or at least its first six digits; or a search such as --account a-1 --since 3h.',
       );
-    if (text !== undefined && prefix === null)
-      throw new CommandError(`${text} is no id, nor how one begins.`);
+    if (text !== undefined && prefix === null) throw new StartError(`${text} is no id, nor how one begins.`);
     if (search.states?.some((state) => state !== 'UNKNOWN'))
-      throw new CommandError('Only UNKNOWN payments are settled: leave --state out, or let it be unknown.');
+      throw new StartError('Only UNKNOWN payments are settled: leave --state out, or let it be unknown.');
     const state = readState(values.as);
     if (state !== 'DONE' && state !== 'REJECTED')
-      throw new CommandError(
+      throw new StartError(
         '--as says what the bank did: done (it executed the payment), or rejected (it did not).',
       );
     const by = sentence('by', 'who says so', values.by);
@@ -88,10 +88,10 @@ const settleFound =
     await withStore(async (store) => {
       const { records, hasMore } = await search.run(store, now, { states: ['UNKNOWN'] });
       if (hasMore)
-        throw new CommandError(
+        throw new StartError(
           `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
         );
-      if (records.length === 0) throw new CommandError('No UNKNOWN payment is found. Nothing was written.');
+      if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
       write(paymentTable(records, now));
       await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
       const missed: string[] = [];
@@ -101,20 +101,20 @@ const settleFound =
           write(await settleRecord(store, record, verdict, now));
           settled++;
         } catch (error) {
-          if (!(error instanceof CommandError)) throw error;
+          if (!(error instanceof StartError)) throw error;
           missed.push(error.message);
           // The others would wait for the store in vain.
           if (error.cause instanceof StoreUnavailable) break;
         }
       }
       write(`Settled ${settled} of ${records.length} as ${verdict.state} by ${verdict.settledBy}\n`);
-      if (missed.length > 0) throw new CommandError(missed.join('\n'));
+      if (missed.length > 0) throw new StartError(missed.join('\n'));
     });
   };
 
 const countOf = (payments: number) => (payments === 1 ? 'this payment' : `these ${payments} payments`);
 
-/** Gives its line of the audit log. Errors: CommandError. */
+/** Gives its line of the audit log. Errors: StartError. */
 async function settleRecord(
   store: PaymentStore,
   record: PaymentRecord,
@@ -123,29 +123,29 @@ async function settleRecord(
 ): Promise<string> {
   const settled = await store.settle(record.id, state, settledBy, now).catch((error: unknown) => {
     if (!(error instanceof StoreUnavailable)) throw error;
-    throw new CommandError(`${error.message} Whether ${record.id} was settled is not known: show it.`, {
+    throw new StartError(`${error.message} Whether ${record.id} was settled is not known: show it.`, {
       cause: error,
     });
   });
   if (!settled)
-    throw new CommandError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
+    throw new StartError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
   const entry = { ...auditEntry({ ...record, updatedAt: now }, state), settledBy };
   return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
 }
 
-/** The one UNKNOWN payment whose id begins so. Errors: CommandError. */
+/** The one UNKNOWN payment whose id begins so. Errors: StartError. */
 async function findUnknown(store: PaymentStore, prefix: string, now: number): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix }, now);
   if (others.length > 0) {
-    throw new CommandError(
+    throw new StartError(
       `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
     );
   }
   if (record !== undefined) return record;
   const [found] = await store.search({ idPrefix: prefix, limit: 1 }, now);
   if (found !== undefined)
-    throw new CommandError(
+    throw new StartError(
       `${found.id} is ${found.state}: only an UNKNOWN payment is settled. Nothing was written.`,
     );
-  throw new CommandError(`No payment begins with ${prefix}. Nothing was written.`);
+  throw new StartError(`No payment begins with ${prefix}. Nothing was written.`);
 }

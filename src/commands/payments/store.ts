@@ -1,11 +1,11 @@
-import { messageOf } from '../../errors.ts';
+import { messageOf, StartError } from '../../errors.ts';
 import {
   backupStore,
   type RestorePlan,
   restoreStore,
   type StoreContents,
 } from '../../payments/stores/sqlite/backup.ts';
-import { CommandError, confirm, expectNone, type OperatorContext, sentence, subcommand } from './operator.ts';
+import { confirm, expectNone, type OperatorContext, sentence, subcommand } from './operator.ts';
 import { isoTime, paymentTable } from './payment-table.ts';
 
 export const backup = subcommand(
@@ -61,7 +61,7 @@ begun after the backup: clients that send one of them again pay again. The repla
         }),
       );
       progress(null);
-      if (restored === null) throw new CommandError('Nothing was changed.');
+      if (restored === null) throw new StartError('Nothing was changed.');
       const replaced = restored.replaced === null ? '' : ` The replaced file is ${restored.replaced}.`;
       write(`Restored ${describe(restored.backup)}.${replaced}\n`);
     };
@@ -89,7 +89,7 @@ is then paid again: restore a backup if there is one, and tell clients.
       const { withStore, state, now, write } = context;
       await withStore(async (store) => {
         if (store.loss === null)
-          throw new CommandError(
+          throw new StartError(
             `As far as is known here, no records are missing. Nothing was written.${
               state.witness === undefined
                 ? ' If the bankql that refuses payments has STATE_WITNESS, this command needs it too: without it nobody can say here whether records were lost.'
@@ -107,15 +107,15 @@ is then paid again: restore a backup if there is one, and tell clients.
 
 function oneFile(command: string, words: readonly string[]): string {
   const [file, ...others] = words;
-  if (file === undefined || others.length > 0) throw new CommandError(`${command} takes one file.`);
+  if (file === undefined || others.length > 0) throw new StartError(`${command} takes one file.`);
   return file;
 }
 
-/** Errors: CommandError for a store that is no SQLite file. */
+/** Errors: StartError for a store that is no SQLite file. */
 function sqlitePath(url: OperatorContext['state']['url']): string {
   const path = /^sqlite:(?!\/\/|:)(.+)$/s.exec(url)?.[1];
   if (path !== undefined) return path;
-  throw new CommandError(
+  throw new StartError(
     'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs).',
   );
 }
@@ -125,8 +125,8 @@ async function toldWhy<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw new CommandError(messageOf(error));
+    if (error instanceof StartError) throw error;
+    throw new StartError(messageOf(error));
   }
 }
 

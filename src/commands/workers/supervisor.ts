@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { StartError } from '../../config/start-error.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, StartError } from '../../errors.ts';
 import type { Order, WorkerStart } from './messages.ts';
 
 /** A worker's process. */

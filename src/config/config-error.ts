@@ -1,7 +1,4 @@
-/** What the process cannot start with; the message says what to do, a line for each problem. */
-export class StartError extends Error {
-  override readonly name: string = 'StartError';
-}
+import { StartError } from '../errors.ts';
 
 /** What is wrong with one variable. */
 export interface ConfigProblem {
