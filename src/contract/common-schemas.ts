@@ -48,7 +48,6 @@ function isWritable(number: string): boolean {
 }
 
 export const text = z.string();
-export const texts = z.array(z.string());
 export const number = tolerant(z.number(), toNumber);
 
 /** A text that some banks send as an array with one entry. */
@@ -60,6 +59,3 @@ export const reference = tolerant(z.string(), toId);
 export const references = tolerant(z.array(reference), toIds);
 /** Ids separated by commas or white space; some banks send an array, or the JSON of an array as text. */
 export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), toIdList);
-
-/** A field of an answer that the bank may leave out; it may write null instead. */
-export const optional = <T extends z.ZodType>(shape: T) => shape.nullish();

@@ -94,8 +94,7 @@ function createServeOperation({
     let result: EngineResult;
     try {
       // Only the heads of POSTs are remembered.
-      const over = { response, head: isPost ? head : null };
-      const found = identify(() => fromNodeRequest(request, response.peer), over);
+      const found = identify(() => fromNodeRequest(request, response.peer), response, isPost ? head : null);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (head.mediaType === null && stream === null) throw notAcceptable();

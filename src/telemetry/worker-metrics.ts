@@ -62,5 +62,3 @@ export function createWorkerMetrics({ desired, running }: WorkerMetricsOptions) 
     },
   };
 }
-
-export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;

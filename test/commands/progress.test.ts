@@ -47,21 +47,3 @@ test('elsewhere it says nothing, so that what is written can be read by a progra
   progress(null);
   expect(text()).toBe('');
 });
-
-test('elsewhere it writes a line at most as often as it is told to', () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  try {
-    const { stream, text } = createStream(false);
-    const progress = createProgress(stream, 1_000);
-    progress('1 of 9');
-    vi.advanceTimersByTime(1_000);
-    progress('2 of 9');
-    progress('3 of 9');
-    progress(null);
-    vi.advanceTimersByTime(1_000);
-    progress('4 of 9');
-    expect(text()).toBe('2 of 9\n4 of 9\n');
-  } finally {
-    vi.useRealTimers();
-  }
-});

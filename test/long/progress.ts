@@ -4,11 +4,19 @@ import { createProgress } from '../../src/commands/terminal.ts';
 /** Where no terminal shows it, a line of what is being done comes this often, in milliseconds. */
 const lineMs = 15_000;
 
+let last = performance.now();
+
+function writeLine(activity: string | null): void {
+  if (activity === null || performance.now() - last < lineMs) return;
+  last = performance.now();
+  process.stderr.write(`${activity}\n`);
+}
+
 /**
  * Tells whoever waits for a long check or a bench what it is doing, on stderr: what it found is on stdout. On a terminal it
  * keeps the process alive until it is told that all is done, by null.
  */
-export const progress = createProgress(process.stderr, lineMs);
+export const progress = process.stderr.isTTY ? createProgress(process.stderr) : writeLine;
 process.on('exit', () => progress(null));
 
 /** Waits, and shows how much of the time has passed. */

@@ -4,10 +4,12 @@ import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
-import { exampleOperations } from '../../src/server/graphiql/example-operations.ts';
+import { readExamples } from '../../src/server/graphiql/page.ts';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
+
+const exampleOperations = await readExamples();
 
 const SandboxTransfer = graphql(`
   mutation SandboxTransfer($input: MakeTransactionInput!) {

@@ -15,51 +15,47 @@ export interface Authenticate {
   isCurrent?(caller: Caller): boolean;
 }
 
-/** A request over a socket: its response, and its head if it is one that its connection may remember. */
-interface OverSocket {
-  readonly response: ConnectionAwareResponse;
-  readonly head: KnownHead | null;
-}
-
 /**
  * Identifies the caller, once per request and before its body is read; what the request holds is counted at that caller from
- * then on. Refuses callers who have no REST call left.
+ * then on. Refuses callers who have no REST call left. `head`: the request's, if its connection may remember it.
  * Errors: those of Authenticate; RequestError RATE_LIMITED.
  */
-export type Identify = (request: () => IncomingRequest, over: OverSocket | null) => Caller | Promise<Caller>;
+export type Identify = (
+  request: () => IncomingRequest,
+  response: ConnectionAwareResponse,
+  head: KnownHead | null,
+) => Caller | Promise<Caller>;
 
 export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimiter | null): Identify {
-  async function identify(
-    finding: Caller | Promise<Caller>,
-    limiter: RateLimiter | null,
-    over: OverSocket | null,
-  ): Promise<Caller> {
-    over?.response.awaitMore(0);
-    const caller = await finding;
-    if (over !== null) remember(over, caller);
-    const seconds = (await limiter?.secondsUntilNext(caller)) ?? 0;
-    if (seconds > 0)
-      throw retryLaterError('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
-    over?.response.identify(caller.identity ?? null);
-    return caller;
-  }
-
-  function remember({ response, head }: OverSocket, caller: Caller): void {
+  function remember(caller: Caller, response: ConnectionAwareResponse, head: KnownHead | null): void {
     if (head === null || authenticate.isCurrent === undefined) return;
     head.caller = caller;
     head.secrets = secretSources();
     response.remember(head);
   }
 
-  return (request, over) => {
-    const known = over?.head?.caller ?? null;
+  return (request, response, head) => {
+    const known = head?.caller ?? null;
     const isKnown = known !== null && authenticate.isCurrent?.(known) === true;
     const found = isKnown ? known : authenticate(request());
-    if (found instanceof Promise || rateLimiter !== null) return identify(found, rateLimiter, over);
-    if (over !== null) {
-      if (!isKnown) remember(over, found);
-      over.response.identify(found.identity ?? null);
-    }
+    if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, response, head);
+    if (!isKnown) remember(found, response, head);
+    response.identify(found.identity ?? null);
     return found;
   };
+
+  async function identifyLater(
+    finding: Caller | Promise<Caller>,
+    response: ConnectionAwareResponse,
+    head: KnownHead | null,
+  ): Promise<Caller> {
+    response.awaitMore(0);
+    const caller = await finding;
+    remember(caller, response, head);
+    const seconds = (await rateLimiter?.secondsUntilNext(caller)) ?? 0;
+    if (seconds > 0)
+      throw retryLaterError('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
+    response.identify(caller.identity ?? null);
+    return caller;
+  }
 }

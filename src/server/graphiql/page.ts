@@ -2,7 +2,6 @@ import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { compress, headerPairs, isKnown, negotiateEncoding, sendPieces } from '../response.ts';
-import { exampleOperations } from './example-operations.ts';
 
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
@@ -33,15 +32,19 @@ const pagePolicy = [
 ].join('; ');
 
 /** What browser/main.js reads. */
-function settingsOf({ headers, areTestHeaders = false }: GraphiQLOptions, explains: boolean): string {
+function settingsOf(
+  { headers, areTestHeaders = false }: GraphiQLOptions,
+  examples: readonly string[],
+  explains: boolean,
+): string {
   const shown = JSON.stringify(headers ?? placeholders, null, 2);
-  const settings = { headers: shown, examples: exampleOperations, areTestHeaders, explains };
+  const settings = { headers: shown, examples, areTestHeaders, explains };
   // No text of it ends the element that contains it.
   return JSON.stringify(settings).replaceAll('<', '\\u003c');
 }
 
 /** GraphiQL's page. `assets` is where its files are, relative to it: a proxy may have put a path in front of both. */
-const renderPage = (options: GraphiQLOptions, explains: boolean, assets: string): string => `<!doctype html>
+const renderPage = (settings: string, assets: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -57,7 +60,7 @@ const renderPage = (options: GraphiQLOptions, explains: boolean, assets: string)
       <div id="graphiql"></div>
       <aside id="calls" aria-label="REST calls" hidden></aside>
     </div>
-    <script type="application/json" id="settings">${settingsOf(options, explains)}</script>
+    <script type="application/json" id="settings">${settings}</script>
     <script src="${assets}/graphiql.js" defer></script>
     <script type="module" src="${assets}/main.js"></script>
   </body>
@@ -87,14 +90,19 @@ const types: Readonly<Record<string, string>> = {
 export const historyDefault = /\b(\w+)===void 0\?\[([A-Za-z_$][\w$]*)\]:\1/;
 const withHistory = (bundle: string) => bundle.replace(historyDefault, '$1===void 0?[$2]:[$2,...$1]');
 
+const readBrowserFile = (name: string) => readFile(new URL(`browser/${name}`, import.meta.url));
+
+/**
+ * The operations that GraphiQL opens with, one in each tab. They run as they are against the sandbox bank; their comments
+ * fit next to the panel of calls in a window of 1280 pixels.
+ */
+export const readExamples = async (): Promise<readonly string[]> =>
+  (await readBrowserFile('examples.graphql')).toString().split(/(?<=\n)\n/);
+
 /** Loads and hashes the files. They take 40 MB, and time: it is done once, when somebody asks for the page. */
 async function loadAssets() {
   const bundle = await import('@graphql-yoga/render-graphiql/graphiql');
-  const own = await Promise.all(
-    ownFiles.map(
-      async (name) => [name, await readFile(new URL(`browser/${name}`, import.meta.url))] as const,
-    ),
-  );
+  const own = await Promise.all(ownFiles.map(async (name) => [name, await readBrowserFile(name)] as const));
   const texts = {
     'graphiql.js': withHistory(bundle.js),
     'graphiql.css': bundle.css,
@@ -109,7 +117,7 @@ async function loadAssets() {
       .update(`${name} ${body.length}
 `)
       .update(body);
-  return { hash: contents.digest('hex').slice(0, 16), files: new Map(files) };
+  return { hash: contents.digest('hex').slice(0, 16), files: new Map(files), examples: await readExamples() };
 }
 
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
@@ -129,8 +137,8 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
   const compressed = new Map<string, Promise<Buffer>>();
 
   async function page({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { hash: version } = await load();
-    const html = renderPage(options, explains, `graphql/graphiql-${version}`);
+    const { hash: version, examples } = await load();
+    const html = renderPage(settingsOf(options, examples, explains), `graphql/graphiql-${version}`);
     const etag = `"${hash('sha256', html, 'base64url')}"`;
     const isSame = isKnown(headers['if-none-match'], `W/${etag}`);
     response.writeHead(isSame ? 304 : 200, {

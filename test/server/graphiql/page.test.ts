@@ -1,9 +1,11 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { exampleOperations } from '../../../src/server/graphiql/example-operations.ts';
+import { readExamples } from '../../../src/server/graphiql/page.ts';
 import { hasBrowser, launchBrowser } from '../../support/browser.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
 import { startServerFixture } from '../../support/server-fixture.ts';
+
+const exampleOperations = await readExamples();
 
 const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
 const execute = '.graphiql-execute-button';
