@@ -145,7 +145,7 @@ export async function serveBankql(
       telemetry.onPayment(entry);
       auditOutput.check();
     },
-    requestId: () => currentRequestId() ?? null,
+    requestId: currentRequestId,
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
     bankWords: config.paymentWords,

@@ -167,8 +167,9 @@ export class OperationPlan implements OperationDetails {
     const type = schema.getRootType(operation.operation);
     if (!type) throw new Error(`the schema has no ${operation.operation}`);
     this.root = this.compileObject([operation], type);
-    this.serial =
-      operation.operation === 'mutation' ? this.root.fields.map((field) => new ObjectPlan([field])) : null;
+    const { fields } = this.root;
+    if (operation.operation !== 'mutation') this.serial = null;
+    else this.serial = fields.length === 1 ? [this.root] : fields.map((field) => new ObjectPlan([field]));
   }
 
   /** Errors: GraphQLError if a condition is null. */
@@ -309,7 +310,7 @@ export class FieldPlan implements ValuePlan, SelectedField {
     this.objectPlanOf = objectPlanOf;
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     this.resolve = field.resolve ?? null;
-    this.arguments = argumentsWithoutVariables(field, nodes);
+    this.arguments = argumentsWithoutVariables(field, nodes, plan.operation);
     this.index = index;
   }
 }
@@ -333,10 +334,13 @@ const none = Object.freeze({});
 function argumentsWithoutVariables(
   field: GraphQLField<unknown, unknown>,
   [node]: readonly FieldNode[],
+  { variableDefinitions }: OperationDefinitionNode,
 ): Readonly<Record<string, unknown>> | null {
   if (field.args.length === 0) return none;
+  if (node === undefined) return null;
   // Without variables these are defaults and literals, which validation has already checked.
-  if (node === undefined || (node.arguments ?? []).some(({ value }) => hasVariable(value))) return null;
+  const mayHaveVariables = variableDefinitions !== undefined && variableDefinitions.length > 0;
+  if (mayHaveVariables && node.arguments?.some(({ value }) => hasVariable(value))) return null;
   try {
     const given = getArgumentValues(field, node);
     for (const { name, type } of field.args) freeze(given[name], type);
@@ -365,8 +369,9 @@ function freeze(value: unknown, type: GraphQLInputType): void {
     for (const entry of value) freeze(entry, nullable.ofType);
     Object.freeze(value);
   } else if (isInputObjectType(nullable)) {
-    for (const field of Object.values(nullable.getFields()))
-      freeze(Reflect.get(value, field.name), field.type);
+    const fields = nullable.getFields();
+    for (const [name, member] of Object.entries(value))
+      if (typeof member === 'object' && fields[name] !== undefined) freeze(member, fields[name].type);
     Object.freeze(value);
   }
 }

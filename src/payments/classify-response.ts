@@ -6,7 +6,7 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
 import { type BankWords, meaningOf, type Outcome, readOutcome, type Vocabulary } from './outcome-words.ts';
-import { envelopeIn, recordsOf, toStoredResponse } from './stored-response.ts';
+import { type AnswerContent, readContent, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.
@@ -63,13 +63,14 @@ export function classifyPaymentResponse(
 }
 
 function classifySuccess(status: number, said: Body, options: ClassifyOptions): PaymentVerdict {
-  const outcome = outcomeOf(said, options);
+  const content = readContent(options.operation, said.value);
+  const outcome = outcomeOf(said, content, options);
   if (outcome === 'rejected') return verdict('REJECTED');
   const isAccepted = outcome === 'accepted' || (status === 202 && outcome !== 'doubtful');
   if (outcome !== 'done' && !isAccepted) return verdict('UNKNOWN');
   return {
     state: isAccepted ? 'UNKNOWN' : 'DONE',
-    answer: toStoredResponse(options.operation, said.value, options.secrets),
+    answer: toStoredResponse(options.operation, content, options.secrets),
     isAccepted,
     drift: driftOf(options.operation, said),
   };
@@ -84,16 +85,18 @@ function driftOf(operation: Operation, { kind, value }: Body): PaymentVerdict['d
 }
 
 /** What the body of a successful response says of the payment. */
-function outcomeOf({ kind, value }: Body, vocabulary: Vocabulary): Outcome {
+function outcomeOf(
+  { kind, value }: Body,
+  { envelope, isList, records }: AnswerContent,
+  vocabulary: Vocabulary,
+): Outcome {
   if (kind === 'unreadable') return 'doubtful';
   if (kind === 'empty' || (isObject(value) && Object.keys(value).length === 0)) return 'done';
   if (typeof value === 'string') return meaningOf(value, vocabulary);
   const { operation } = vocabulary;
-  const envelope = envelopeIn(operation, value);
-  const isList = envelope !== null && isObject(value) && Array.isArray(value[envelope]);
   const isContractsList =
-    (isList && envelope === operation.envelope) || (operation.envelope !== null && Array.isArray(value));
-  const outcomes = recordsOf(operation, value).map((record) => {
+    isList && operation.envelope !== null && (envelope === null || envelope === operation.envelope);
+  const outcomes = records.map((record) => {
     const outcome = readOutcome(record, vocabulary);
     // The list is the evidence, if nothing in the entry says otherwise.
     return isContractsList && outcome === 'silent' ? 'done' : outcome;

@@ -95,24 +95,21 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
   if (failureName.test(name)) return isYes(value) ? 'doubtful' : null;
   if (successName.test(name)) return isNo(value) ? 'doubtful' : isYes(value) ? 'success' : null;
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
+  const isStatus = statusLikeName.test(name) || name === vocabulary.operation.envelope;
+  const isCode = codeName.test(name);
+  if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && idName.test(name) ? 'id' : null;
   const text = String(value).trim();
   const meaning = meaningOf(text, vocabulary);
   const http = httpMeaning(Number(text));
-  if (statusLikeName.test(name) || name === vocabulary.operation.envelope) {
+  if (isStatus) {
     if (typeof value === 'number' && http !== null) return http === 'failure' ? 'doubtful' : null;
     // A member whose name only ends like a status, or of an object inside, may be about something else.
     return meaning === 'rejected' && !(isOwn && statusName.test(name)) ? 'doubtful' : meaning;
   }
-  if (codeName.test(name)) {
-    if (isOwn && isStated(text, meaning, vocabulary)) return meaning;
-    if (http === 'success' || /^0+$/.test(text)) return null;
-    return isOwn || http === 'failure' ? 'doubtful' : null;
-  }
-  if (remarkName.test(name)) {
-    if (isOwn && isStated(text, meaning, vocabulary)) return meaning;
-    return mentionOfFailure.test(text) ? 'doubtful' : isOwn ? 'remark' : null;
-  }
-  return isOwn && idName.test(name) ? 'id' : null;
+  if (isOwn && isStated(text, meaning, vocabulary)) return meaning;
+  if (!isCode) return mentionOfFailure.test(text) ? 'doubtful' : isOwn ? 'remark' : null;
+  if (http === 'success' || /^0+$/.test(text)) return null;
+  return isOwn || http === 'failure' ? 'doubtful' : null;
 }
 
 /** Whether a code or a message states an outcome: a word of success, or a refusal in a word that the operator gave. */

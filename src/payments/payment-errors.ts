@@ -102,18 +102,12 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
   );
 }
 
-/** Runs calls of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
-export async function withStoreErrors<T>(
-  toError: (cause: unknown) => BankqlError,
-  ask: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
+/** A call of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
+export const withStoreErrors = <T>(asked: Promise<T>, toError: (cause: unknown) => BankqlError): Promise<T> =>
+  asked.catch((cause) => {
     if (cause instanceof UnreadableRecord) throw recordDamaged(cause);
     throw cause instanceof StoreUnavailable ? toError(cause) : cause;
-  }
-}
+  });
 
 /** Errors: BAD_USER_INPUT for an invalid idempotency key; nothing is sent for it. */
 export function validateIdempotencyKey(idempotencyKey: string): void {
@@ -171,19 +165,11 @@ export function observeFailures(
 ): PaymentService {
   return {
     ...payments,
-    async pay(operation, intent) {
-      try {
-        return await payments.pay(operation, intent);
-      } catch (error) {
-        onFailure({
-          operation: operation.id,
-          why: refusalOf(error, store),
-          id: idOf(intent),
-          error,
-        });
+    pay: (operation, intent) =>
+      payments.pay(operation, intent).catch((error) => {
+        onFailure({ operation: operation.id, why: refusalOf(error, store), id: idOf(intent), error });
         throw error;
-      }
-    },
+      }),
   };
 }
 

@@ -133,9 +133,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     async readMetadata(store) {
       // The first answer says how the clocks differ: if it took long, the store is asked again.
       for (let round = 1; ; round++) {
-        const heard = clock.ask();
+        const asked = clock.ask();
         const snapshot = await store.readMetadata();
-        heard(snapshot.serverTime);
+        if (snapshot.serverTime !== null) clock.hear(asked, snapshot.serverTime);
         if (snapshot.serverTime === null || clock.isMeasured || round === maxRounds) return snapshot;
       }
     },
@@ -231,31 +231,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const { effects } = advance(null, { kind: 'store lost', during: 'begin' });
     if (effects.includes('take it back when the store is back'))
       unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
-  }
-
-  /** Stores a beginning. Shape: null if it is stored, and may be sent; else the row that was there. */
-  async function insert(record: PaymentRecord): Promise<StoredRow | null> {
-    const { next } = advance(null, { kind: 'begin', record });
-    if (next === null || next === undefined) throw new Error('a beginning stores a record');
-    const row = rowOf(next);
-    let mayBeStored = false;
-    try {
-      const heard = clock.ask();
-      const counts = await driver.insertIfAbsent(row);
-      heard(counts.serverTime);
-      const { existing } = counts;
-      mayBeStored = existing === null;
-      // Another process has noticed a loss, or the store is another one than before.
-      if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
-      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
-      if (existing !== null) return existing;
-      guard.noteBegin(counts, record);
-      begun.set(record.id, row);
-      return null;
-    } catch (error) {
-      if (mayBeStored || error instanceof WriteUncertain) loseBegin(record);
-      throw error;
-    }
   }
 
   async function purge(now: number): Promise<void> {
@@ -375,8 +350,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         if (unwritten.size >= maxUnwritten)
           throw unavailable(`it has not taken the ends of ${unwritten.size} payments`);
       }
-      if (guard.loss !== null) await guard.check(driver);
-      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+      if (guard.loss !== null) {
+        await guard.check(driver);
+        if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+      }
       const record = inStoreTime(given, clock.toStore(now) - now);
       // Long before its lease ends no other process takes it for over, whatever its clock says.
       const isUnderWay = ({ state, createdAt, leaseUntil }: PaymentRecord) =>
@@ -385,8 +362,27 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         // The database need not be asked about an attempt that this process has begun.
         const own = begun.get(record.id)?.held.record;
         if (own !== undefined && isUnderWay(own)) return own;
-        const existing = await insert(record);
+        const { next } = advance(null, { kind: 'begin', record });
+        if (next === null || next === undefined) throw new Error('a beginning stores a record');
+        const row = rowOf(next);
+        let existing: StoredRow | null;
+        let mayBeStored = false;
+        try {
+          const asked = clock.ask();
+          const counts = await driver.insertIfAbsent(row);
+          if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
+          existing = counts.existing;
+          mayBeStored = existing === null;
+          // Another process has noticed a loss, or the store is another one than before.
+          if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
+          if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+          if (mayBeStored) guard.noteBegin(counts, record);
+        } catch (error) {
+          if (mayBeStored || error instanceof WriteUncertain) loseBegin(record);
+          throw error;
+        }
         if (existing === null) {
+          begun.set(record.id, row);
           // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
           if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});
           return null;

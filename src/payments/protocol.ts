@@ -114,7 +114,9 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): Transit
     case 'begin': {
       if (held !== null) return unchanged;
       const { record } = event;
-      return { next: { record: { ...record, history: [beginning(record)] }, awaited: true }, effects: [] };
+      const { createdAt: at, replica, requestId } = record;
+      const history = [withoutNulls({ state: 'PENDING', at, replica, requestId })];
+      return { next: { record: { ...record, history }, awaited: true }, effects: [] };
     }
     case 'sent': {
       if (held?.record.trackId !== event.trackId || held.record.state !== 'PENDING')
@@ -187,9 +189,6 @@ function changed(
   const history = record.history.concat(event);
   return { record: { ...record, ...change, history, updatedAt: event.at }, awaited };
 }
-
-const beginning = ({ createdAt, replica, requestId }: PaymentRecord): PaymentEvent =>
-  withoutNulls({ state: 'PENDING', at: createdAt, replica, requestId });
 
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 

@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync } from 'node:crypto';
-import { z } from 'zod';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
-import { text } from '../contract/common-schemas.ts';
-import { accountRef, money } from '../contract/shared-parts.ts';
+import type { Body } from '../contract/resource.ts';
+import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
 
@@ -105,7 +104,13 @@ export function pendingRecord(
  * because the bank did not accept the caller's credentials (401). Holds no credential, no idempotency key and no
  * text of the client's own.
  */
-export interface AuditEntry extends Pick<PaymentRecord, (typeof auditFields)[number]> {
+export interface AuditEntry
+  extends Pick<
+    PaymentRecord,
+    | ('id' | 'caller' | 'operation' | 'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency')
+    | ('amount' | 'trackId' | 'createdAt' | 'updatedAt' | 'code' | 'status' | 'bankText')
+    | ('requestId' | 'replica')
+  > {
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
   /**
    * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
@@ -116,15 +121,13 @@ export interface AuditEntry extends Pick<PaymentRecord, (typeof auditFields)[num
   readonly message?: string | null;
 }
 
-const auditFields = [
-  ...(['id', 'caller', 'operation', 'bankId', 'accountId', 'toBankId', 'toAccountId', 'currency'] as const),
-  ...(['amount', 'trackId', 'createdAt', 'updatedAt', 'code', 'status', 'bankText'] as const),
-  ...(['requestId', 'replica'] as const),
-] satisfies readonly (keyof PaymentRecord)[];
-
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const entry = Object.fromEntries(auditFields.map((name) => [name, record[name]]));
-  return { ...(entry as Pick<PaymentRecord, (typeof auditFields)[number]>), state };
+  const { id, caller, operation, bankId, accountId, toBankId, toAccountId, currency } = record;
+  const { amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica } = record;
+  return {
+    ...{ id, caller, operation, bankId, accountId, toBankId, toAccountId, currency },
+    ...{ amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica, state },
+  };
 }
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
@@ -137,37 +140,40 @@ export type PaymentDetails = Pick<
 >;
 
 /** The path ids and body members that all payment operations have. */
-const paymentInput = z.object({
-  ids: z.object({ BANK_ID: z.string(), ACCOUNT_ID: z.string() }),
-  body: z.object({ description: text.optional(), to: accountRef.body, value: money.body.optional() }),
-});
+export interface PaymentInput {
+  readonly ids: { readonly BANK_ID: string; readonly ACCOUNT_ID: string };
+  readonly body: {
+    readonly description?: string | undefined;
+    readonly to: Body<typeof accountRef>;
+    readonly value?: Body<typeof money> | undefined;
+  };
+}
 
 /**
  * The payment's details for its record, read from the request that is sent.
  * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
  */
-export function paymentDetails(input: { readonly ids: unknown; readonly body?: unknown }): PaymentDetails {
-  const { ids, body } = paymentInput.parse(input);
+export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;
-  /** Longer texts are not stored, logged or sent. */
-  const bounded = (given: string | undefined, longest: number, name: string, argument = name) => {
+  const { amount, currency } = value ?? {};
+  // Longer texts are not stored, logged or sent.
+  for (const [given, longest, name, argument] of [
+    [amount, 64, 'amount', 'value.amount'],
+    [currency, 16, 'currency', 'value.currency'],
+    [description, 512, 'description', 'description'],
+    [to.bank_id, 128, 'to.bankId', 'to.bankId'],
+    [to.account_id, 128, 'to.accountId', 'to.accountId'],
+  ] as const)
     if (given !== undefined && given.length > longest)
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
-    return given ?? null;
-  };
-  const amount = bounded(value?.amount, 64, 'amount', 'value.amount');
-  const currency = bounded(value?.currency, 16, 'currency', 'value.currency');
-  const what = bounded(description, 512, 'description');
-  const toBankId = bounded(to.bank_id, 128, 'to.bankId');
-  const toAccountId = bounded(to.account_id, 128, 'to.accountId');
   return {
     bankId: ids.BANK_ID,
     accountId: ids.ACCOUNT_ID,
-    toBankId,
-    toAccountId,
-    currency,
-    amount,
-    description: what,
+    toBankId: to.bank_id ?? null,
+    toAccountId: to.account_id ?? null,
+    currency: currency ?? null,
+    amount: amount ?? null,
+    description: description ?? null,
   };
 }
 

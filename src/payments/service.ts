@@ -1,7 +1,8 @@
+import type { z } from 'zod';
 import type { BankClient } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
-import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
+import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, isErrorCode } from '../errors.ts';
@@ -29,6 +30,7 @@ import {
   idempotencyKeyOf,
   openReference,
   type Payer,
+  type PaymentInput,
   type PaymentReference,
   payerOf,
   paymentDetails,
@@ -48,11 +50,11 @@ import { unwrittenEndEntry } from './unwritten-ends.ts';
 export { validateIdempotencyKey } from './payment-errors.ts';
 
 /** An operation that moves money or requests a transfer. */
-export type PaymentOperation = Operation & { readonly kind: 'payment' };
+export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly body: z.ZodObject };
 
 /** One intended payment. */
 export interface PaymentIntent<T extends PaymentOperation> {
-  readonly input: CallInput<T>;
+  readonly input: CallInput<T> & PaymentInput;
   /** Chosen by the client, one for each intended payment. */
   readonly idempotencyKey: string;
 }
@@ -93,8 +95,8 @@ export interface PaymentServiceOptions {
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
-  /** The X-Request-Id of the request under way; null if there is no request. */
-  readonly requestId?: () => string | null;
+  /** The X-Request-Id of the request under way, if there is one. */
+  readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
   /** The statuses with which the bank refuses a payment; see classify-response.ts. */
@@ -151,7 +153,15 @@ export interface PaymentService {
 const drainMs = 2000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
-  const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
+  const {
+    bank,
+    store,
+    leaseMs,
+    now = Date.now,
+    audit,
+    requestId = () => undefined,
+    replica = null,
+  } = options;
   const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords, sendTimeoutMs = 0 } = options;
   const underWay = new Set<Promise<unknown>>();
 
@@ -168,7 +178,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const payer = payerOf(input.credentials);
     const createdAt = now();
     const record = pendingRecord(call, payer, idempotencyKey, paymentDetails(input), {
-      ...{ secret: store.secret, requestId: requestId(), replica },
+      ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
     return { call, record };
@@ -207,21 +217,18 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   /**
    * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
    * been suspended, and others take it for dead. A client that asks learns that the payment may have been sent, and may pay in
-   * another way. Errors: STATE_UNAVAILABLE, BANK_TIMEOUT; the key is free again.
+   * another way. Shape: null, or why it is not sent.
    */
-  async function checkMaySend(record: PaymentRecord, idempotencyKey: string): Promise<void> {
+  function mayNotSend(record: PaymentRecord, idempotencyKey: string): BankqlError | null {
     const { trackId, operation } = record;
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
-      // In case the first line is written after all, another one follows it.
-      await release(record, 'NOT_SENT');
-      throw notLogged(idempotencyKey)(cause);
+      return notLogged(idempotencyKey)(cause);
     }
     const sent = { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs } as const;
-    if (advance({ record, awaited: true }, sent).effects.includes('send it')) return;
-    await release(record, 'NOT_SENT');
-    throw new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+    if (advance({ record, awaited: true }, sent).effects.includes('send it')) return null;
+    return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation,
       trackId,
       idempotencyKey,
@@ -240,16 +247,17 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return error;
   }
 
-  /** Sends a payment that was begun. Errors: the one that it ended with if no answer came. */
-  async function send(call: PreparedCall, record: PaymentRecord, key: string): Promise<HttpResponse> {
-    try {
-      return await bank.send(call);
-    } catch (error) {
-      if (!(error instanceof TransportFailure)) throw error;
-      if (error.sent) throw await finishUnknown(record, key, unknownBecause.noAnswer);
-      await release(record, 'NOT_SENT');
-      throw neverSent(mapTransportFailure(call, error), key);
-    }
+  /** No answer came to a payment that was begun. Errors: the one that it ended with. */
+  async function failWithoutAnswer(
+    error: unknown,
+    call: PreparedCall,
+    record: PaymentRecord,
+    key: string,
+  ): Promise<never> {
+    if (!(error instanceof TransportFailure)) throw error;
+    if (error.sent) throw await finishUnknown(record, key, unknownBecause.noAnswer);
+    await release(record, 'NOT_SENT');
+    throw neverSent(mapTransportFailure(call, error), key);
   }
 
   async function pay<T extends PaymentOperation>(
@@ -258,11 +266,18 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
     const { call, record } = prepare(operation, intent);
-    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => store.begin(record, now()));
+    const earlier = await withStoreErrors(store.begin(record, now()), recordsNotKept(idempotencyKey));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
-    await checkMaySend(record, idempotencyKey);
+    const refused = mayNotSend(record, idempotencyKey);
+    if (refused !== null) {
+      // In case the first line of the log is written after all, another one follows it.
+      await release(record, 'NOT_SENT');
+      throw refused;
+    }
 
-    const response = await send(call, record, idempotencyKey);
+    const response = await bank
+      .send(call)
+      .catch((error) => failWithoutAnswer(error, call, record, idempotencyKey));
     const { status } = response;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
@@ -308,43 +323,41 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
     async isKnown(operation, intent) {
       const { record } = prepare(operation, intent);
-      const known = await withStoreErrors(recordsNotKept(intent.idempotencyKey), () =>
-        store.find(record.id, now()),
-      );
-      return known !== null;
+      const asked = store.find(record.id, now());
+      return (await withStoreErrors(asked, recordsNotKept(intent.idempotencyKey))) !== null;
     },
 
     async find(credentials, idempotencyKey) {
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const id = recordId(payer, idempotencyKey);
-      const found = await withStoreErrors(recordNotRead(idempotencyKey), async () =>
-        own(payer, await store.find(id, now())),
-      );
-      return found?.record ?? null;
+      const asked = store.find(id, now()).then((record) => own(payer, record));
+      return (await withStoreErrors(asked, recordNotRead(idempotencyKey)))?.record ?? null;
     },
 
     async findReferred(credentials, reference) {
       const payer = payerOf(credentials);
       const id = openReference(credentials, reference);
       if (id === null) return null;
-      return withStoreErrors(recordsNotRead, async () => {
-        const record = await store.find(id, now());
-        // The key may have been released since, and used for another payment.
-        return own(payer, record?.trackId === reference.trackId ? record : null);
-      });
+      // The key may have been released since, and used for another payment.
+      const asked = store
+        .find(id, now())
+        .then((record) => own(payer, record?.trackId === reference.trackId ? record : null));
+      return withStoreErrors(asked, recordsNotRead);
     },
 
     async search(credentials, { onRead, ...query }) {
       const payer = payerOf(credentials);
-      return withStoreErrors(recordsNotRead, async () => {
-        onRead?.(query.limit);
-        const caller = hashCaller(store.secret, ...payer.caller);
-        const found = await store.search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now());
-        const records = found.filter((record) => belongsTo(payer, record));
-        if (records.length === 0) own(payer, null);
-        return records.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
-      });
+      onRead?.(query.limit);
+      const caller = hashCaller(store.secret, ...payer.caller);
+      const asked = store
+        .search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now())
+        .then((found) => {
+          const records = found.filter((record) => belongsTo(payer, record));
+          if (records.length === 0) own(payer, null);
+          return records.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
+        });
+      return withStoreErrors(asked, recordsNotRead);
     },
 
     unwrittenEnds: () => store.unwritten().length,

@@ -15,8 +15,6 @@ export interface ClockSources {
   readonly monotonic: () => number;
 }
 
-const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: () => performance.now() };
-
 /**
  * The time by which records are written, and decisions about them made.
  *
@@ -27,7 +25,10 @@ const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: ()
  */
 export function createStoreClock(
   onEvent: OnStoreEvent,
-  { wallClock, monotonic }: ClockSources = processClocks,
+  { wallClock, monotonic }: ClockSources = {
+    wallClock: Date.now,
+    monotonic: performance.now.bind(performance),
+  },
 ) {
   const startedAt = wallClock() - monotonic();
   /** How far the server's clock is ahead of this process's. */
@@ -55,22 +56,18 @@ export function createStoreClock(
     get isMeasured() {
       return isMeasured;
     },
+    /** When the store is asked for something, for `hear`. */
+    ask: () => ({ wall: wallClock(), monotonic: monotonic() }),
     /**
-     * Called before the store is asked for something; what it returns is called with the server's time in the answer. An answer
-     * that took long, or that this process read late because it was stopped, says nothing of the clock: the difference would be
-     * wrong by as much, and leases would end too early.
+     * Takes the server's time from the answer. An answer that took long, or that this process read late because it was stopped,
+     * says nothing of the clock: the difference would be wrong by as much, and leases would end too early.
      */
-    ask(): (serverTime: number | null) => void {
-      const wallBefore = wallClock();
-      const before = monotonic();
-      return (serverTime) => {
-        if (serverTime === null) return;
-        const wall = wallClock();
-        if (Math.max(monotonic() - before, Math.abs(wall - wallBefore)) > measurableMs) return;
-        isMeasured = true;
-        // Smaller differences are the time that the answer took.
-        if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
-      };
+    hear(asked: { readonly wall: number; readonly monotonic: number }, serverTime: number): void {
+      const wall = wallClock();
+      if (Math.max(monotonic() - asked.monotonic, Math.abs(wall - asked.wall)) > measurableMs) return;
+      isMeasured = true;
+      // Smaller differences are the time that the answer took.
+      if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
     },
     /** A time of this process in the store's terms. */
     toStore: (now: number): number => now + offset,

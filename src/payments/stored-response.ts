@@ -10,24 +10,24 @@ import { isObject } from '../is-object.ts';
 const maxText = 4000;
 const maxAnswer = 32_000;
 
-/** The key under which an answer holds its record or list: the contract's, or another spelling of it; null if it has none. */
-export function envelopeIn(operation: Operation, value: unknown): string | null {
-  if (operation.envelope === null || !isObject(value)) return null;
-  const names = [operation.envelope, ...envelopeNames(operation, value)];
-  return names.find((name) => isObject(value[name]) || Array.isArray(value[name])) ?? null;
+/** The bank's answer to a payment, whatever its shape: a list under the envelope's key, a bare list, an object, or only a status. */
+export interface AnswerContent {
+  /** The key under which it holds its record or list: the contract's, or another spelling of it; null if it has none. */
+  readonly envelope: string | null;
+  readonly isList: boolean;
+  readonly records: readonly unknown[];
 }
 
-/**
- * The records in the bank's answer to a payment, whatever its shape: the list under the envelope's key, a bare list, an
- * object, or only a status.
- */
-export function recordsOf(operation: Operation, value: unknown): readonly unknown[] {
-  if (typeof value === 'string') return [{ status: value }];
-  if (Array.isArray(value)) return value;
-  if (!isObject(value)) return [];
-  const envelope = envelopeIn(operation, value);
+export function readContent(operation: Operation, value: unknown): AnswerContent {
+  if (typeof value === 'string') return { envelope: null, isList: false, records: [{ status: value }] };
+  if (Array.isArray(value)) return { envelope: null, isList: true, records: value };
+  if (!isObject(value)) return { envelope: null, isList: false, records: [] };
+  const names = operation.envelope === null ? [] : [operation.envelope, ...envelopeNames(operation, value)];
+  const envelope = names.find((name) => isObject(value[name]) || Array.isArray(value[name])) ?? null;
   const content = envelope === null ? value : value[envelope];
-  return Array.isArray(content) ? content : [content];
+  return Array.isArray(content)
+    ? { envelope, isList: true, records: content }
+    : { envelope, isList: false, records: [content] };
 }
 
 /**
@@ -36,15 +36,11 @@ export function recordsOf(operation: Operation, value: unknown): readonly unknow
  * Shape: JSON text; null if there is no such part.
  */
 export function toStoredResponse(
-  operation: Operation,
-  value: unknown,
+  { envelope, answer }: Operation,
+  { records, isList }: AnswerContent,
   secrets: readonly string[],
 ): string | null {
-  const { envelope } = operation;
-  const names = operation.answer === null ? ['id', 'status'] : Object.keys(operation.answer.shape);
-  const place = envelopeIn(operation, value);
-  const isList = Array.isArray(value) || (isObject(value) && place !== null && Array.isArray(value[place]));
-  const records = recordsOf(operation, value);
+  const names = answer === null ? ['id', 'status'] : Object.keys(answer.shape);
   const read = (record: unknown) => (isObject(record) ? pick(record, names) : null);
   if (envelope !== null) {
     if (!isList && !records.some((record) => hasMembers(read(record)))) return null;
@@ -74,8 +70,11 @@ export function readStoredResponse<T extends Operation>(
   }
 }
 
-const pick = (record: Readonly<Record<string, unknown>>, names: readonly string[]) =>
-  Object.fromEntries(names.filter((name) => record[name] != null).map((name) => [name, record[name]]));
+function pick(record: Readonly<Record<string, unknown>>, names: readonly string[]) {
+  const picked: Record<string, unknown> = {};
+  for (const name of names) if (record[name] != null) picked[name] = record[name];
+  return picked;
+}
 
 const hasMembers = (record: object | null): boolean => record !== null && Object.keys(record).length > 0;
 

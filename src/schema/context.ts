@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly credentials: Caller;
 }
 
-/** Defaults for arguments that are left out. */
+/** Defaults for arguments that are left out. The ids in it have been checked. */
 export interface Defaults {
   /** The configured bank; null if no bank is configured. */
   readonly bankId: string | null;
@@ -39,11 +39,12 @@ export interface Defaults {
 
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT if there is neither. */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
-  const id = bankId ?? defaults.bankId;
-  if (id === null) throw badUserInput('Give bankId: this server has no default bank (BANK_ID).', 'bankId');
-  return restId('bankId', id);
+  if (bankId != null) return restId('bankId', bankId);
+  if (defaults.bankId === null)
+    throw badUserInput('Give bankId: this server has no default bank (BANK_ID).', 'bankId');
+  return defaults.bankId;
 }
 
 /** The view that an argument names, or the configured one. Errors: BAD_USER_INPUT. */
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
-  restId('viewId', viewId ?? defaults.viewId);
+  viewId == null ? defaults.viewId : restId('viewId', viewId);

@@ -87,7 +87,7 @@ export const knownObject = <Parent>(objectOf: (parent: Parent) => object) =>
 export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldExtensions {
   if (field.name === TypeNameMetaFieldDef.name) return ofTypename;
   const said = field.extensions.bankql;
-  return isFieldExtensions(said) ? said : {};
+  return typeof said === 'object' && said !== null ? said : nothing;
 }
 
 /** Whether a plan can count calls of a field before anything is read. */
@@ -101,9 +101,7 @@ export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
 
 const ofTypename: FieldExtensions = { answeredByIds: true };
-
-const isFieldExtensions = (said: unknown): said is FieldExtensions =>
-  typeof said === 'object' && said !== null;
+const nothing: FieldExtensions = {};
 
 /** Starts a read early. Its loader keeps the answer; an error is reported when the field itself is resolved. */
 export function startPrefetch(ask: () => unknown): void {

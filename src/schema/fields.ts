@@ -314,8 +314,12 @@ export const toChanges = <T extends Fields>(
 export function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const value = valueUnderEitherName(input, name, field, path);
-    if (value != null) body[field.rest] = value;
+    const { formerly } = field.options;
+    const given: unknown = Reflect.get(input, name);
+    if (given == null && formerly === undefined) continue;
+    const value = restValue(field, given, `${path}${name}`);
+    const sent = formerly === undefined ? value : valueUnderEitherName(field, value, name, input, path);
+    if (sent != null) body[field.rest] = sent;
   }
   return body;
 }
@@ -335,8 +339,13 @@ function changesOf(fields: Fields, changes: object, path: string): Record<string
   return made;
 }
 
-function valueUnderEitherName(input: object, name: string, field: Field, path: string): unknown {
-  const value = restValue(field, Reflect.get(input, name), `${path}${name}`);
+function valueUnderEitherName(
+  field: Field,
+  value: unknown,
+  name: string,
+  input: object,
+  path: string,
+): unknown {
   const { formerly, isOwnId } = field.options;
   if (formerly === undefined) return value;
   const former: unknown = Reflect.get(input, formerly.name);
@@ -369,10 +378,11 @@ function onlyEntry(value: unknown, name: string): string {
 }
 
 /** The members of an input that are present: an explicit null counts as absent. */
-export const omitNullish = <T extends object>(input: T) =>
-  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], null>;
-  };
+export function omitNullish<T extends object>(input: T) {
+  const present: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;
+  return present as { [K in keyof T]: Exclude<T[K], null> };
+}
 
 export const MoneyObject = objectType(money);
 builder.objectFields(MoneyObject, (t) => ({

@@ -7,22 +7,30 @@ export const globalIdDescription = 'Globally unique; opaque; give it to `node`.'
 export const encodeGlobalId = (typename: string, key: string): string =>
   Buffer.from(`${typename}:${key}`, 'utf8').toString('base64url');
 
-/**
- * Parses a global id.
- * Errors: BAD_USER_INPUT unless it is exactly as bankql creates it.
- */
-export function decodeGlobalId(globalId: string): { readonly typename: string; readonly key: unknown } {
-  const text = Buffer.from(globalId, 'base64url').toString('utf8');
+interface GlobalId {
+  readonly typename: string;
+  readonly key: unknown;
+}
+
+/** Parses a global id. Errors: BAD_USER_INPUT unless it is exactly as bankql creates it. */
+export function decodeGlobalId(id: string): GlobalId {
+  const parts = parseGlobalId(id);
+  if (parts === null) throw forged();
+  return parts;
+}
+
+/** Null unless it is exactly as bankql creates it. */
+function parseGlobalId(id: string): GlobalId | null {
+  const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
-  const typename = text.slice(0, Math.max(colon, 0));
-  let key: unknown;
+  // Every key is a list.
+  if (text[colon + 1] !== '[') return null;
   try {
-    key = JSON.parse(text.slice(colon + 1));
+    const [typename, key]: [string, unknown] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];
+    return encodeGlobalId(typename, JSON.stringify(key)) === id ? { typename, key } : null;
   } catch {
-    throw forged();
+    return null;
   }
-  if (encodeGlobalId(typename, JSON.stringify(key)) !== globalId) throw forged();
-  return { typename, key };
 }
 
 export const forged = () =>
@@ -40,8 +48,8 @@ const capital = /^[Q-W][A-Za-z0-9_-]+$/;
  */
 export function notGlobalId(name: string, id: string): string {
   if (!capital.test(id)) return id;
-  const typename = typeOfGlobalId(id);
-  if (typename === null) return id;
+  const typename = parseGlobalId(id)?.typename;
+  if (typename === undefined || !globalIdTypes.has(typename)) return id;
   const field = `${typename.charAt(0).toLowerCase()}${typename.slice(1)}Id`;
   throw badUserInput(
     `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take. The bank's id is in its field \`${field}\`.`,
@@ -51,13 +59,3 @@ export function notGlobalId(name: string, id: string): string {
 
 /** An id argument that can be a path segment (bank/ids.ts). Errors: BAD_USER_INPUT, also for a global id. */
 export const restId = (name: string, id: string): string => validateId(name, notGlobalId(name, id), name);
-
-/** The type in a global id of this schema; null unless the text is exactly one. */
-function typeOfGlobalId(text: string): string | null {
-  try {
-    const { typename, key } = decodeGlobalId(text);
-    return globalIdTypes.has(typename) && Array.isArray(key) ? typename : null;
-  } catch {
-    return null;
-  }
-}

@@ -6,6 +6,7 @@ import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn } from '../loaders/loaders.ts';
+import type { PaymentInput } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import {
   AccountRefInput,
@@ -117,7 +118,11 @@ function transferOf(input: TransferInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    from: { bank_id: bankId, account_id: accountId, ...validatedAccountRefBody('from', input.from ?? {}) },
+    from: {
+      bank_id: bankId,
+      account_id: accountId,
+      ...(input.from && validatedAccountRefBody('from', input.from)),
+    },
     to: validatedAccountRefBody('to', input.to),
     value: toBody(amount, input.value),
   });
@@ -157,7 +162,7 @@ function accountsOf({ account, body }: ReturnType<typeof transferOf>) {
 /** Makes a payment. Errors: BAD_USER_INPUT for the key, and those of PaymentService.pay. */
 async function send<T extends PaymentOperation>(
   operation: T,
-  { ids, body }: Pick<CallInput<T>, 'ids' | 'body'>,
+  { ids, body }: Pick<CallInput<T> & PaymentInput, 'ids' | 'body'>,
   input: { readonly idempotencyKey?: string | null | undefined },
   context: Context,
 ) {

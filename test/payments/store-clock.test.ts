@@ -11,10 +11,10 @@ function setUp() {
     hour,
     now: () => time,
     ask(tookMs: number) {
-      const heard = clock.ask();
+      const asked = clock.ask();
       const serverTime = time - hour;
       time += tookMs;
-      heard(serverTime);
+      clock.hear(asked, serverTime);
     },
   };
 }

@@ -45,68 +45,68 @@ const quietMs = 5_000;
 export function observeStore(
   store: PaymentStore,
   observer: StoreObserver,
-  { clock = () => performance.now(), now = Date.now }: ObserveOptions = {},
+  { clock = performance.now.bind(performance), now = Date.now }: ObserveOptions = {},
 ): ObservedStore {
-  let awaySince: number | null = null;
+  let downSince: number | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
   let probe: NodeJS.Timeout | undefined;
   let recent: { readonly status: Promise<StoreStatus | null>; readonly at: number } | null = null;
 
   function fail(reason: string): void {
     failedAt = clock();
-    if (awaySince !== null) return;
-    awaySince = failedAt;
+    if (downSince !== null) return;
+    downSince = failedAt;
     // Without payments nothing else would notice the recovery.
     probe = setInterval(() => void recentStatus(), retryMs).unref();
     observer.onStoreAway(reason);
   }
 
-  function succeed(isRecorded: boolean): void {
-    if (awaySince === null) return;
+  function succeed(awaySince: number, isRecorded: boolean): void {
     const isQuiet = clock() - failedAt >= quietMs;
     if (!isRecorded && !(isQuiet && store.loss === null && store.unwritten().length === 0)) return;
-    const awayMs = clock() - awaySince;
-    awaySince = null;
+    downSince = null;
     recent = null;
     clearInterval(probe);
-    observer.onStoreBack(awayMs / 1000);
+    observer.onStoreBack((clock() - awaySince) / 1000);
   }
 
-  async function observed<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
-    const began = clock();
-    try {
-      const result = await call();
-      // A beginning that was there may have been answered from memory.
-      succeed(operation === 'begin' && result === null);
-      return result;
-    } catch (error) {
-      if (error instanceof StoreUnavailable) fail(store.loss ?? error.message);
-      throw error;
-    } finally {
-      observer.onStoreCall(operation, (clock() - began) / 1000);
-    }
-  }
+  const observed =
+    <Args extends unknown[], T>(operation: StoreOperation, call: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      const began = clock();
+      try {
+        const result = await call(...args);
+        // A beginning that was there may have been answered from memory.
+        if (downSince !== null) succeed(downSince, operation === 'begin' && result === null);
+        return result;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) fail(store.loss ?? error.message);
+        throw error;
+      } finally {
+        observer.onStoreCall(operation, (clock() - began) / 1000);
+      }
+    };
+  const status = observed('status', store.status);
 
   function recentStatus(): Promise<StoreStatus | null> {
-    const maxAgeMs = awaySince === null ? statusMaxAgeMs : retryMs / 2;
+    const maxAgeMs = downSince === null ? statusMaxAgeMs : retryMs / 2;
     const at = clock();
     if (recent !== null && at - recent.at < maxAgeMs) return recent.status;
     // The reason was reported; the caller only needs to know that it failed.
-    const status = observed('status', () => store.status(now())).catch(() => null);
+    const asked = { status: status(now()).catch(() => null), at: Number.POSITIVE_INFINITY };
     // It is shared while it is under way, however long that takes.
-    const asked = { status, at: Number.POSITIVE_INFINITY };
     recent = asked;
-    void status.then(() => {
+    void asked.status.then(() => {
       asked.at = clock();
     });
-    return status;
+    return asked.status;
   }
 
   if (store.loss !== null) fail(store.loss);
   return {
     get isUp() {
       // A loss may be noticed without a call, at a new connection.
-      return awaySince === null && store.loss === null;
+      return downSince === null && store.loss === null;
     },
     recentStatus,
     get secret() {
@@ -115,16 +115,16 @@ export function observeStore(
     get loss() {
       return store.loss;
     },
-    acceptLoss: (...args) => observed('acceptLoss', () => store.acceptLoss(...args)),
-    status: (...args) => observed('status', () => store.status(...args)),
-    begin: (...args) => observed('begin', () => store.begin(...args)),
-    finish: (...args) => observed('finish', () => store.finish(...args)),
-    release: (...args) => observed('release', () => store.release(...args)),
-    find: (...args) => observed('find', () => store.find(...args)),
-    search: (...args) => observed('search', () => store.search(...args)),
-    settle: (...args) => observed('settle', () => store.settle(...args)),
-    unwritten: () => store.unwritten(),
-    drain: (timeoutMs) => store.drain(timeoutMs),
+    acceptLoss: observed('acceptLoss', store.acceptLoss),
+    status,
+    begin: observed('begin', store.begin),
+    finish: observed('finish', store.finish),
+    release: observed('release', store.release),
+    find: observed('find', store.find),
+    search: observed('search', store.search),
+    settle: observed('settle', store.settle),
+    unwritten: store.unwritten,
+    drain: store.drain,
     close() {
       clearInterval(probe);
       return store.close();
