@@ -6,7 +6,7 @@ import type { ShowProgress } from './terminal.ts';
 export interface CliCommand {
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** What `bankql <name> --help` prints; null where the command answers `--help` itself. */
+  /** What `bankql <name> --help` prints; null if the command answers `--help` itself, because it has commands of its own. */
   readonly help: string | null;
   /** Whether it runs until a signal ends it. */
   readonly isService?: true;

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
 import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
+import { doctorUsage } from '../doctor/doctor-options.ts';
 import { StartError } from '../errors.ts';
 import type { CliCommand } from './command.ts';
 
@@ -41,7 +42,7 @@ ${sandboxOptionsAsHelp()}
   },
   doctor: {
     summary: "compares a bank's answers with the contract",
-    help: null,
+    help: doctorUsage,
     // 1 says that a bank does not conform.
     failureCode: 2,
     run: async (context) => (await import('./doctor.ts')).checkBank(context),
@@ -168,7 +169,7 @@ export function readInvocation(words: readonly string[]): Invocation {
   if (isHelp(first) || (first === 'help' && rest[0] === undefined)) return { kind: 'help' };
   if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
   const command = commandOf(first ?? 'serve');
-  if (command.help !== null && isHelp(rest[0])) return { kind: 'command-help', text: command.help };
+  if (command.help !== null && rest.some(isHelp)) return { kind: 'command-help', text: command.help };
   if (command.takesNoWords === true && rest.length > 0)
     throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
   return { kind: 'run', command, args: rest };

@@ -1,6 +1,6 @@
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { doctorUsage, readDoctorOptions } from '../doctor/doctor-options.ts';
+import { readDoctorOptions } from '../doctor/doctor-options.ts';
 import { example } from '../sandbox/identity.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
@@ -16,10 +16,6 @@ export async function checkBank({ environment, args, write, progress }: CliConte
     credentials: { subscriptionKey: config.server.subscriptionKey, authProviderName: null, authId: null },
   };
   const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
-  if (options === null) {
-    write(doctorUsage);
-    return 0;
-  }
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';

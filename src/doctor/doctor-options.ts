@@ -43,7 +43,9 @@ const pad = (name: string) => `  --${name}`.padEnd(18);
 
 /** The text that `--help` prints. */
 export const doctorUsage = [
-  'npm run doctor -- [options]: calls every read operation of the bank and compares the answers with the contract.',
+  'usage: bankql doctor [options]',
+  '',
+  'Calls every read operation of the bank and compares the answers with the contract.',
   '',
   ...Object.entries(idOptions).map(([name, what]) => `${pad(name)}${what}`),
   ...Object.entries(credentialOptions).map(
@@ -51,20 +53,20 @@ export const doctorUsage = [
       `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
   ),
   '',
+  '  bankql doctor --env-file production.env --account a-1',
+  '',
 ].join('\n');
 
 /**
  * Reads the command line and the environment; `defaults` provides what both leave out.
- * Shape:  null if help was requested.
  * Errors: StartError, in one line, without a value.
  */
 export function readDoctorOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   defaults: DoctorOptions,
-): DoctorOptions | null {
+): DoctorOptions {
   const given = parse(args);
-  if (given.has('help')) return null;
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
   for (const [name, value] of given) {
     if (!isIdOption(name)) continue;
@@ -92,24 +94,17 @@ export function readDoctorOptions(
 function parse(args: readonly string[]): Map<string, string> {
   const known = [...Object.keys(idOptions), ...Object.keys(credentialOptions)];
   const options = Object.fromEntries(known.map((name) => [name, { type: 'string' as const }]));
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: { ...options, help: { type: 'boolean' } },
-    strict: false,
-    tokens: true,
-  });
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const given = new Map<string, string>();
   for (const token of tokens) {
     if (token.kind !== 'option') {
       throw new StartError('Give options only, such as --account alice-current; --help lists them.');
     }
     const { name, value } = token;
-    if (name !== 'help' && !known.includes(name)) {
-      throw new StartError(`There is no option --${name}; --help lists them.`);
-    }
+    if (!known.includes(name)) throw new StartError(`There is no option --${name}; --help lists them.`);
     const isSwallowed = !token.inlineValue && value?.startsWith('--');
-    if (name !== 'help' && (!value || isSwallowed)) throw new StartError(`--${name} needs a value.`);
-    given.set(name, value ?? '');
+    if (!value || isSwallowed) throw new StartError(`--${name} needs a value.`);
+    given.set(name, value);
   }
   return given;
 }

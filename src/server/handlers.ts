@@ -4,13 +4,12 @@ import type { Logger } from 'pino';
 import type { EngineRequest } from '../engine/context.ts';
 import {
   createEngine,
-  type Engine,
   type EngineOptions,
   type EngineResult,
   isIncrementalResult,
 } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
-import { type Authenticate, createIdentify, type Identify } from './auth/authenticate.ts';
+import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
@@ -35,32 +34,12 @@ import {
   createResultSerializer,
   negotiateMediaType,
   notAcceptable,
-  type SendAnswer,
   type SendOptions,
-  type SerializeResult,
 } from './response.ts';
 import { createYogaHandler } from './yoga-handler.ts';
 
-interface ServeOptions {
-  readonly engine: Engine;
-  readonly identify: Identify;
-  readonly serializeResult: SerializeResult;
-  readonly sendAnswer: SendAnswer;
-  /** The longest request body, in bytes. */
-  readonly maxRequestBytes: number;
-}
-
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
-
-/** Answers a request for an operation; `policy` are headers of its answer. */
-type ServeOperation = (
-  request: IncomingMessage,
-  response: ConnectionAwareResponse,
-  policy: Headers,
-  head: KnownHead,
-  activity: OperationActivity | null,
-) => Promise<void>;
 
 /** The addresses that yoga takes for that of its endpoint, `/graphql`. */
 const endpoint = /^\/graphql\/?(?:\?|$)|\/graphql\/?$/;
@@ -78,15 +57,75 @@ const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Head
   secrets: [],
 });
 
-/** A POST has its operation in its body, a GET in its URL, and no other method has one. */
-function createServeOperation({
-  engine,
-  identify,
-  serializeResult,
-  sendAnswer,
-  maxRequestBytes,
-}: ServeOptions): ServeOperation {
-  return async (request, response, policy, head, activity) => {
+const methodNotAllowed = () =>
+  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+    http: { status: 405, headers: { Allow: 'GET, POST' } },
+  });
+
+export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>, Omit<SendOptions, 'engine'> {
+  /** The longest request body, in bytes. */
+  readonly maxRequestBytes: number;
+  /** GraphiQL for browsers, which is off where this is left out. */
+  readonly graphiql?: GraphiQLOptions | undefined;
+  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
+  readonly rateLimiter?: RateLimiter | null;
+  /** The operator's subscription key, used for every caller; null if callers bring their own. */
+  readonly subscriptionKey: string | null;
+  /** Identifies the caller, such as jwt.ts; if it is left out, the request's headers do. */
+  readonly authenticate?: Authenticate | undefined;
+  readonly logger: Logger;
+  /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
+  readonly isReady?: () => boolean | Promise<boolean>;
+  /** Whether a proxy vouches for the headers that identify the caller. */
+  readonly areHeadersProven?: boolean;
+}
+
+/**
+ * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
+ * given if its connection knows it. Errors: unexpected ones only; the answer may have begun by then.
+ */
+export type GraphQLHandler = (
+  request: IncomingMessage,
+  response: ConnectionAwareResponse,
+  headers: readonly string[],
+  head?: KnownHead | null,
+  activity?: OperationActivity | null,
+) => Promise<void>;
+
+/** One engine, and what answers requests with it. */
+export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHandler {
+  const {
+    authenticate,
+    subscriptionKey,
+    rateLimiter = null,
+    logger,
+    maxRequestBytes,
+    areHeadersProven = false,
+  } = options;
+  const engine = createEngine({
+    ...options,
+    unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
+  });
+  const identify = createIdentify(
+    authenticate ?? authenticateByHeaders(subscriptionKey, areHeadersProven),
+    rateLimiter,
+  );
+  const serializeResult = createResultSerializer(engine);
+  const sendAnswer = createAnswerSender({ ...options, engine });
+  const route = createYogaHandler(options.isReady ?? (() => true));
+  const graphiql =
+    options.graphiql === undefined
+      ? null
+      : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
+
+  /** A POST has its operation in its body, a GET in its URL, and no other method has one. `policy` are headers of the answer. */
+  async function serveOperation(
+    request: IncomingMessage,
+    response: ConnectionAwareResponse,
+    policy: Headers,
+    head: KnownHead,
+    activity: OperationActivity | null,
+  ): Promise<void> {
     const { stream } = head;
     const isPost = request.method === 'POST';
     const mediaType =
@@ -135,74 +174,8 @@ function createServeOperation({
     const sent = head.mediaType === null && stream !== null ? streamOf(answer, stream.type) : answer;
     const sending = sendAnswer(request, response, sent, policy, activity);
     if (sending !== null) await sending;
-  };
-}
+  }
 
-const methodNotAllowed = () =>
-  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-    http: { status: 405, headers: { Allow: 'GET, POST' } },
-  });
-
-export interface GraphQLServerOptions
-  extends Omit<EngineOptions, 'unexpected'>,
-    Omit<SendOptions, 'engine'>,
-    Pick<ServeOptions, 'maxRequestBytes'> {
-  /** GraphiQL for browsers, which is off where this is left out. */
-  readonly graphiql?: GraphiQLOptions | undefined;
-  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
-  readonly rateLimiter?: RateLimiter | null;
-  /** The operator's subscription key, used for every caller; null if callers bring their own. */
-  readonly subscriptionKey: string | null;
-  /** Identifies the caller, such as jwt.ts; if it is left out, the request's headers do. */
-  readonly authenticate?: Authenticate | undefined;
-  readonly logger: Logger;
-  /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
-  readonly isReady?: () => boolean | Promise<boolean>;
-  /** Whether a proxy vouches for the headers that identify the caller. */
-  readonly areHeadersProven?: boolean;
-}
-
-/**
- * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
- * given if its connection knows it. Errors: unexpected ones only; the answer may have begun by then.
- */
-export type GraphQLHandler = (
-  request: IncomingMessage,
-  response: ConnectionAwareResponse,
-  headers: readonly string[],
-  head?: KnownHead | null,
-  activity?: OperationActivity | null,
-) => Promise<void>;
-
-/** One engine, and what answers requests with it. */
-export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHandler {
-  const {
-    authenticate,
-    subscriptionKey,
-    rateLimiter = null,
-    logger,
-    isReady = () => true,
-    areHeadersProven = false,
-  } = options;
-  const engine = createEngine({
-    ...options,
-    unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
-  });
-  const answering = {
-    engine,
-    identify: createIdentify(
-      authenticate ?? authenticateByHeaders(subscriptionKey, areHeadersProven),
-      rateLimiter,
-    ),
-    serializeResult: createResultSerializer(engine),
-    sendAnswer: createAnswerSender({ ...options, engine }),
-  };
-  const serveOperation = createServeOperation({ ...options, ...answering });
-  const route = createYogaHandler(isReady);
-  const graphiql =
-    options.graphiql === undefined
-      ? null
-      : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return (request, response, headers, known = null, activity = currentActivity()) => {
     // Yoga's Fetch objects and hooks cost more than the rest of a request.
     if (known !== null || (request.method === 'POST' && endpoint.test(request.url ?? '')))

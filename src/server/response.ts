@@ -99,11 +99,9 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
  * Makes a result an answer of HTTP, as the specification of GraphQL over HTTP has it. If its JSON is too long, or cannot be
  * made, the engine says what is answered instead. It never throws.
  */
-export type SerializeResult = (result: ExecutionResult, mediaType: MediaType) => GraphQLHttpResponse;
-
 export const createResultSerializer =
-  (engine: Pick<Engine, 'toErrorResult'>): SerializeResult =>
-  (result, mediaType) => {
+  (engine: Pick<Engine, 'toErrorResult'>) =>
+  (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
     const bounded = result instanceof BoundedResult ? result : null;
     try {
       const answer = serialised(result, mediaType);
@@ -239,20 +237,14 @@ export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 're
  * Sends a complete answer as its request allows: compressed, or as 304 if the client has it already. `common` are the
  * headers of every answer, names and values in turn. Null if it was sent at once, as nearly all are.
  */
-export type SendAnswer = (
-  request: IncomingMessage,
-  response: HoldingResponse,
-  answer: GraphQLHttpResponse,
-  common: readonly string[],
-  activity?: OperationActivity | null,
-) => Promise<void> | null;
-
-export function createAnswerSender({
-  compression = 'public',
-  publicMaxAgeSeconds = 0,
-  engine,
-}: SendOptions): SendAnswer {
-  return (request, response, made, common, activity = currentActivity()) => {
+export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds = 0, engine }: SendOptions) {
+  return (
+    request: IncomingMessage,
+    response: HoldingResponse,
+    made: GraphQLHttpResponse,
+    common: readonly string[],
+    activity: OperationActivity | null = currentActivity(),
+  ): Promise<void> | null => {
     let answer = made;
     const isKept = request.method === 'GET' && isCacheable(answer);
     if (isKept)

@@ -6,9 +6,7 @@ describe('the words of the command line', () => {
     [[], commands.serve, []],
     [['serve'], commands.serve, []],
     [['doctor', '--account', 'a-1'], commands.doctor, ['--account', 'a-1']],
-    [['doctor', '--help'], commands.doctor, ['--help']],
     [['payments', 'list', '--help'], commands.payments, ['list', '--help']],
-    [['help', 'doctor'], commands.doctor, ['--help']],
     [['config', 'check'], commands.config, ['check']],
     [['sandbox'], commands.sandbox, []],
     [['sandbox', '--describe', '--port', '1'], commands.sandbox, ['--describe', '--port', '1']],
@@ -25,6 +23,8 @@ describe('the words of the command line', () => {
     [['-h'], { kind: 'help' }],
     [['serve', '--help'], { kind: 'command-help', text: commands.serve.help }],
     [['help', 'config'], { kind: 'command-help', text: commands.config.help }],
+    [['help', 'doctor'], { kind: 'command-help', text: commands.doctor.help }],
+    [['doctor', '--account', 'a-1', '--help'], { kind: 'command-help', text: commands.doctor.help }],
   ])('%j ask for words', (words, asked) => {
     expect(readInvocation(words)).toEqual(asked);
   });

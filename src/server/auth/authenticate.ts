@@ -20,13 +20,7 @@ export interface Authenticate {
  * then on. Refuses callers who have no REST call left. `head`: the request's, if its connection may remember it.
  * Errors: those of Authenticate; RequestError RATE_LIMITED.
  */
-export type Identify = (
-  request: () => IncomingRequest,
-  response: ConnectionAwareResponse,
-  head: KnownHead | null,
-) => Caller | Promise<Caller>;
-
-export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimiter | null): Identify {
+export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimiter | null) {
   function remember(caller: Caller, response: ConnectionAwareResponse, head: KnownHead | null): void {
     if (head === null || authenticate.isCurrent === undefined) return;
     head.caller = caller;
@@ -34,7 +28,11 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
     response.remember(head);
   }
 
-  return (request, response, head) => {
+  return (
+    request: () => IncomingRequest,
+    response: ConnectionAwareResponse,
+    head: KnownHead | null,
+  ): Caller | Promise<Caller> => {
     const known = head?.caller ?? null;
     const isKnown = known !== null && authenticate.isCurrent?.(known) === true;
     const found = isKnown ? known : authenticate(request());
