@@ -82,6 +82,13 @@ export const errorCodes = {
 /** The message of what was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Why a server cannot be used, in one short line without the secret: libraries may put all of a statement in further lines. */
+export function reasonOf(error: unknown, secret = ''): string {
+  const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
+  const line = String(message || error).split('\n', 1)[0] ?? '';
+  return (secret === '' ? line : line.replaceAll(secret, '***')).slice(0, 200);
+}
+
 /** Why the process cannot start, or a command cannot do its work: the message says what to do, a line for each problem. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';

@@ -6,7 +6,7 @@ import type { ShowProgress } from './terminal.ts';
 export interface CliCommand {
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** What `bankql <name> --help` prints; null if the command answers `--help` itself, because it has commands of its own. */
+  /** Text of `bankql <name> --help`; null if the command has commands of its own, and answers `--help` itself. */
   readonly help: string | null;
   /** Whether it runs until a signal ends it. */
   readonly isService?: true;

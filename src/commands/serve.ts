@@ -107,15 +107,11 @@ export async function serveBankql(
     Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
   );
   const client = createBankClient({
+    ...telemetry,
     ...config.bankLimits,
     network: { ...config.bankLimits.network, secureContext: tls?.secureContext },
     baseUrl,
-    onCall: telemetry.onCall,
     traceCall: tracing?.traceCall,
-    onBreaker: telemetry.onBreaker,
-    onDrift: telemetry.onDrift,
-    onShared: telemetry.onShared,
-    onShed: telemetry.onShed,
   });
   const bank = limitBank(client, rateLimiter);
   if (config.bank !== null && config.state.url === 'memory:')
@@ -166,6 +162,7 @@ export async function serveBankql(
   const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
+    ...telemetry,
     ...config.server,
     bank,
     payments,
@@ -184,8 +181,6 @@ export async function serveBankql(
     explain: config.explains ? explainByHeader : null,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
-    onShed: telemetry.onShed,
-    onHttpRefusal: telemetry.onHttpRefusal,
     documentStats,
     observer: createOperationObserver({
       logger,

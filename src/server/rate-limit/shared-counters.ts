@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { PostgresAddress, PostgresTls } from '../../payments/stores/postgres/address.ts';
+import { reasonOf } from '../../errors.ts';
+import { clientOptions, type PostgresAddress } from '../../payments/stores/postgres/address.ts';
 import { parseCounterUrl, type RedisAddress } from './counter-address.ts';
 import {
   BoundedCounters,
@@ -70,16 +70,6 @@ export async function openRateLimiter({
 }
 
 const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit).count;
-
-/** The first line; libraries may put all of a statement in the others. */
-const reasonOf = (error: unknown): string => {
-  const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
-  return (
-    String(message || error)
-      .split('\n', 1)[0]
-      ?.slice(0, 200) ?? ''
-  );
-};
 
 /** Counts in memory while the store fails or is late. A count that arrives late was then made in both. */
 function createFallback(onStore: (unavailable: string | null) => void, timeoutMs: number) {
@@ -174,19 +164,10 @@ const createTable = `CREATE SCHEMA IF NOT EXISTS bankql_rate_limits;
 CREATE UNLOGGED TABLE IF NOT EXISTS bankql_rate_limits.counters
   (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint)`;
 
-async function connectPostgres(
-  { hosts, user, password, database, tls, applicationName }: PostgresAddress,
-  timeoutMs: number,
-): Promise<Store> {
+async function connectPostgres(address: PostgresAddress, timeoutMs: number): Promise<Store> {
   const { Pool } = await import('pg');
   const pool = new Pool({
-    ...hosts[0],
-    user,
-    database,
-    // A function, so that no password is taken from elsewhere.
-    password: () => password ?? '',
-    ssl: tls === null ? false : await tlsOptions(tls),
-    application_name: applicationName,
+    ...(await clientOptions(address)),
     max: postgresConnections,
     connectionTimeoutMillis: 4 * timeoutMs,
     query_timeout: 4 * timeoutMs,
@@ -239,19 +220,5 @@ async function connectPostgres(
       clearInterval(timer);
       return pool.end();
     },
-  };
-}
-
-/** As libpq has it: with a root certificate, `require` checks who signed. Errors: that of a file that cannot be read. */
-async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls) {
-  const [ca, cert, privateKey] = await Promise.all(
-    [rootCertificate, certificate, key].map((file) => file && readFile(file, 'utf8')),
-  );
-  return {
-    rejectUnauthorized: mode !== 'require' || ca !== undefined,
-    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    ca,
-    cert,
-    key: privateKey,
   };
 }

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 /** The address of a PostgreSQL cluster, the role and its password, and the protection of the connections. */
 export interface PostgresAddress {
   /** One server, or the members of a cluster; one of them takes writes. */
@@ -111,3 +113,29 @@ export function shownAddress({ hosts, database }: PostgresAddress): string {
 
 export const shownHost = ({ host, port }: PostgresHost): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** Options with which pg connects to a host, by default the first. Errors: those of a file that cannot be read. */
+export const clientOptions = async (address: PostgresAddress, host = address.hosts[0]) => ({
+  ...host,
+  user: address.user,
+  database: address.database,
+  // A function, so that no password is taken from elsewhere.
+  password: () => address.password ?? '',
+  // Like libpq: what goes through a Unix socket does not leave the machine.
+  ssl: address.tls === null || host?.host.startsWith('/') === true ? false : await tlsOptions(address.tls),
+  application_name: address.applicationName,
+});
+
+/** Like libpq: with a root certificate, `require` checks who signed. */
+async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls) {
+  const [ca, cert, privateKey] = await Promise.all(
+    [rootCertificate, certificate, key].map((file) => file && readFile(file, 'utf8')),
+  );
+  return {
+    rejectUnauthorized: mode !== 'require' || ca !== undefined,
+    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    ca,
+    cert,
+    key: privateKey,
+  };
+}

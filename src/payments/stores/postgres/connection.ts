@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Client, DatabaseError } from 'pg';
+import { reasonOf } from '../../../errors.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
-import type { PostgresAddress, PostgresHost, PostgresTls } from './address.ts';
+import { clientOptions, type PostgresAddress, type PostgresHost } from './address.ts';
 
 /** A server that answers, and cannot be used. The message says why, and names the remedy if it is known. */
 export class ServerRefused extends Error {
@@ -72,19 +71,13 @@ export async function openConnection(
   host: PostgresHost,
   { timeoutMs, connectTimeoutMs, closing }: ConnectionOptions,
 ): Promise<PostgresConnection> {
-  const { user, password, database, applicationName } = address;
   // Of our own, so that it can be ended at once, whatever the library waits for.
   const socket = new Socket();
+  const options = await clientOptions(address, host).catch((error: Error) => {
+    throw new ServerRefused(`a file of STATE_URL cannot be read: ${error.message}`);
+  });
   const client = new Client({
-    host: host.host,
-    port: host.port,
-    user,
-    database,
-    // A function, so that no password is taken from elsewhere.
-    password: () => password ?? '',
-    // Like libpq: what goes through a Unix socket does not leave the machine.
-    ssl: address.tls === null || host.host.startsWith('/') ? false : await tlsOptions(address.tls),
-    application_name: applicationName,
+    ...options,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     stream: () => socket,
@@ -101,11 +94,7 @@ export async function openConnection(
     socket.destroy();
   }
 
-  const explained = (error: unknown) => {
-    const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
-    const text = String(message || error).split('\n', 1)[0] ?? '';
-    return (password === undefined ? text : text.replaceAll(password, '***')).slice(0, 200);
-  };
+  const explained = (error: unknown) => reasonOf(error, address.password);
 
   // Whatever comes when nobody waits for it must not end the process.
   client.on('error', (error: unknown) => drop(explained(error)));
@@ -130,7 +119,7 @@ export async function openConnection(
     if (error instanceof DatabaseError && !passing.test(error.code ?? '')) throw new ServerRefused(reason);
     if (untrusted.test(String(Object(error).code)))
       throw new ServerRefused(`its certificate is not accepted: ${reason} (${certificateRemedy})`);
-    if (password === undefined && reason.startsWith('SASL'))
+    if (address.password === undefined && reason.startsWith('SASL'))
       throw new ServerRefused('it asks for a password, and STATE_URL has none');
     throw new Error(
       /not support SSL/.test(reason)
@@ -188,19 +177,3 @@ export const isPassing = (error: unknown): boolean =>
 
 /** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
 const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
-
-async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls): Promise<TlsOptions> {
-  const text = (file: string) =>
-    readFile(file, 'utf8').catch((error: Error) => {
-      throw new ServerRefused(`a file of STATE_URL cannot be read: ${error.message}`);
-    });
-  return {
-    // As libpq has it: with a root certificate, `require` looks at who signed.
-    rejectUnauthorized: mode !== 'require' || rootCertificate !== undefined,
-    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    ...(rootCertificate === undefined ? {} : { ca: await text(rootCertificate) }),
-    ...(certificate === undefined || key === undefined
-      ? {}
-      : { cert: await text(certificate), key: await text(key) }),
-  };
-}
