@@ -187,6 +187,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     return (await apply(id, { kind: 'retention over', before: expiry - retentionMs }, after)).after;
   }
 
+  /** Long before its lease ends no other process takes it for over, whatever its clock says. */
+  const isUnderWay = ({ state, createdAt, leaseUntil }: PaymentRecord, now: number) =>
+    state === 'PENDING' && clock.forLeases(now) < (createdAt + leaseUntil) / 2;
+
   function assertOpen(): void {
     if (closing !== null) throw unavailable('it is closed');
   }
@@ -355,13 +359,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       }
       const record = inStoreTime(given, clock.toStore(now) - now);
-      // Long before its lease ends no other process takes it for over, whatever its clock says.
-      const isUnderWay = ({ state, createdAt, leaseUntil }: PaymentRecord) =>
-        state === 'PENDING' && clock.forLeases(now) < (createdAt + leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
         // The database need not be asked about an attempt that this process has begun.
         const own = begun.get(record.id)?.held.record;
-        if (own !== undefined && isUnderWay(own)) return own;
+        if (own !== undefined && isUnderWay(own, now)) return own;
         const { next } = advance(null, { kind: 'begin', record });
         if (next === null || next === undefined) throw new Error('a beginning stores a record');
         const row = rowOf(next);

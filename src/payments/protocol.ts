@@ -174,10 +174,13 @@ const whatIsTold = {
 const isAwaited = (held: HeldPayment | null, trackId: string): held is HeldPayment =>
   held?.awaited === true && held.record.trackId === trackId;
 
-function ended(held: HeldPayment, outcome: PaymentOutcome, at: number): HeldPayment {
+function ended({ record }: HeldPayment, outcome: PaymentOutcome, at: number): HeldPayment {
   const { state, answer, code, status, message, bankText } = outcome;
-  const event = withoutNulls({ state, at, status, code, bankText });
-  return changed(held, { state, answer, code, status, message, bankText }, event, false);
+  const history = record.history.concat(withoutNulls({ state, at, status, code, bankText }));
+  return {
+    record: { ...record, state, answer, code, status, message, bankText, history, updatedAt: at },
+    awaited: false,
+  };
 }
 
 function changed(
@@ -195,13 +198,11 @@ type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 /** An event without its unknown fields. */
 function withoutNulls(event: Nullable<PaymentEvent> & Pick<PaymentEvent, 'state' | 'at'>): PaymentEvent {
   const { state, at, replica, requestId, status, code, bankText } = event;
-  return {
-    state,
-    at,
-    ...(replica != null && { replica }),
-    ...(requestId != null && { requestId }),
-    ...(status != null && { status }),
-    ...(code != null && { code }),
-    ...(bankText != null && { bankText }),
-  };
+  const known: { -readonly [Key in keyof PaymentEvent]: PaymentEvent[Key] } = { state, at };
+  if (replica != null) known.replica = replica;
+  if (requestId != null) known.requestId = requestId;
+  if (status != null) known.status = status;
+  if (code != null) known.code = code;
+  if (bankText != null) known.bankText = bankText;
+  return known;
 }

@@ -1,11 +1,4 @@
-import {
-  finishedStates,
-  matchesQuery,
-  type Row,
-  type RowQuery,
-  type StoreCounts,
-  type StoreDriver,
-} from '../driver.ts';
+import { finishedStates, matchesQuery, type Row, type RowQuery, type StoreDriver } from '../driver.ts';
 import { newMetadata } from '../lost-records.ts';
 import { prepareProtocol, type StoreOptions } from '../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../store.ts';
@@ -46,12 +39,6 @@ export function createMemoryDriver(
     if (closed) throw new StoreUnavailable('The payment store in memory is closed.');
   }
 
-  const counts = (): StoreCounts => ({
-    began,
-    newestAt,
-    metadataVersion: metadata?.version ?? null,
-    serverTime: null,
-  });
   const isExpired = ({ held: { record } }: Row, before: number) =>
     finishedStates.has(record.state) && record.updatedAt < before;
 
@@ -77,7 +64,7 @@ export function createMemoryDriver(
         began++;
         newestAt = Math.max(newestAt ?? row.created_at, row.created_at);
       }
-      return { existing, ...counts() };
+      return { existing, began, newestAt, metadataVersion: metadata?.version ?? null, serverTime: null };
     },
     async compareAndSet(id, version, row) {
       assertOpen();
@@ -118,7 +105,8 @@ export function createMemoryDriver(
     },
     async readMetadata() {
       assertOpen();
-      return { ...counts(), text: metadata?.text ?? null, server: null };
+      const { version: metadataVersion = null, text = null } = metadata ?? {};
+      return { began, newestAt, metadataVersion, serverTime: null, text, server: null };
     },
     async writeMetadata(version, next) {
       assertOpen();
