@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
+import { messageOf } from '../errors.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
 export interface NetworkOptions {
@@ -99,7 +100,7 @@ async function openTunnel(proxyUrl: string, target: Target, timeoutMs: number): 
     );
   } catch (error) {
     if (error instanceof ProxyError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ProxyError(`the proxy cannot be reached, or does not answer: ${reason}`, { cause: error });
   } finally {
     void client.destroy();

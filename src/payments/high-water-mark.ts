@@ -3,6 +3,7 @@ import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import { messageOf } from '../errors.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
@@ -111,7 +112,7 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
       written = mark;
     } catch (error) {
       await rm(draft, { force: true }).catch(() => {});
-      if (!failed) onFailure(error instanceof Error ? error.message : String(error));
+      if (!failed) onFailure(messageOf(error));
       failed = true;
     }
   }

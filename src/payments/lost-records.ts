@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { messageOf } from '../errors.ts';
 import type { Attempt, MetadataSnapshot, StoreCounts, StoreDriver } from './driver.ts';
 import {
   createMarkWriter,
@@ -166,7 +167,7 @@ export function createLossGuard(options: LossGuardOptions) {
       }
       return { marks, unreadable: null };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       return { marks, unreadable: `${reason}, so that it is not known whether records were lost` };
     }
   }

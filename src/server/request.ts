@@ -70,14 +70,6 @@ export interface HttpPolicyOptions {
   readonly maxRequestBytes: number;
 }
 
-/** The parts of a request that a server has before it reads the body. */
-export interface RequestHead {
-  readonly method: string;
-  /** The request line's target. */
-  readonly target: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
 /** The status of a refusal: for an invalid Host or address; a body that is too long, or of another kind; another machine's name. */
 export type HttpRefusal = 400 | 413 | 415 | 421;
 
@@ -87,7 +79,8 @@ export interface PolicyResult {
   readonly headers: string[];
   /** The value of X-Request-Id. */
   readonly requestId: string;
-  readonly refusal: { readonly status: HttpRefusal; readonly message: string } | null;
+  /** 403: a preflight of a page that may not call. A browser tells the page only that the call failed. */
+  readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }
 
 /** Nothing is kept, guessed, framed or sent on, and nothing runs. GraphiQL's page has a policy of its own. */
@@ -171,7 +164,7 @@ export function recallPolicy(
  * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
  * correlation id.
  */
-export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
+export function checkRequest(request: IncomingMessage, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins, corsHeaders = [] } = options;
   const { method, headers } = request;
   const requestId = requestIdOf(headers['x-request-id']);
@@ -188,19 +181,6 @@ export function checkRequest(request: RequestHead, options: HttpPolicyOptions): 
     }
   }
   return { headers: answer, requestId, refusal: findRefusal(request, options) };
-}
-
-/**
- * The origin of a preflight whose page may not call; null for other requests. A browser tells its page nothing but that
- * the call failed.
- */
-export function refusedOrigin(
-  { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
-  { corsOrigins }: Pick<HttpPolicyOptions, 'corsOrigins'>,
-): string | null {
-  const { origin } = headers;
-  const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-  return isPreflight && origin !== undefined && !corsOrigins.has(origin) ? origin : null;
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
@@ -225,17 +205,26 @@ const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
 const hostnameOf = (host: string, target: string): string | null =>
   URL.canParse(target, 'http://localhost') ? (URL.parse(`http://${host}${target}`)?.hostname ?? null) : null;
 
+const foreignOrigin =
+  'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
+
 function findRefusal(
-  { method, target, headers }: RequestHead,
-  { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
+  { method, url: target = '', headers }: IncomingMessage,
+  { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
-  const { host = 'localhost' } = headers;
-  // Nearly all are plain, and need no parser to be seen to be a URL.
-  const hostname =
-    (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
-  if (hostname === null) return { status: 400, message: 'The Host header, or the address, is invalid.' };
-  if (onlyLocalNames && !isLoopback(hostname))
-    return { status: 421, message: 'This server answers to names of its own machine only.' };
+  const { host = 'localhost', origin } = headers;
+  if (method === 'OPTIONS') {
+    const isPreflight = headers['access-control-request-method'] !== undefined;
+    if (isPreflight && origin !== undefined && !corsOrigins.has(origin))
+      return { status: 403, message: foreignOrigin };
+  } else {
+    // Nearly all are plain, and need no parser to be seen to be a URL.
+    const hostname =
+      (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
+    if (hostname === null) return { status: 400, message: 'The Host header, or the address, is invalid.' };
+    if (onlyLocalNames && !isLoopback(hostname))
+      return { status: 421, message: 'This server answers to names of its own machine only.' };
+  }
   if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;

@@ -11,7 +11,6 @@ import {
   type HttpRefusal,
   type PolicyResult,
   recallPolicy,
-  refusedOrigin,
 } from './request.ts';
 import type { OperationObserver } from './request-scope.ts';
 import { runInRequestScope } from './request-scope.ts';
@@ -58,8 +57,6 @@ export interface ServerCloseOptions {
 const lastUseMs = 5000;
 
 const maxLoggedOrigins = 20;
-const foreignOrigin =
-  'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
@@ -131,18 +128,13 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     request: IncomingMessage,
     response: ConnectionAwareResponse,
   ): Pick<PolicyResult, 'headers' | 'requestId'> | null {
-    const { method = '', url: target = '' } = request;
-    const { headers, requestId, refusal } = checkRequest(
-      { method, target, headers: request.headers },
-      policy,
-    );
-    const foreign = refusedOrigin({ method, headers: request.headers }, policy);
-    if (foreign !== null) {
-      logForeignOrigin(foreign);
-      refuse(response, 403, headers, foreignOrigin, 'FORBIDDEN');
+    const { headers, requestId, refusal } = checkRequest(request, policy);
+    if (refusal?.status === 403) {
+      logForeignOrigin(request.headers.origin ?? '');
+      refuse(response, 403, headers, refusal.message, 'FORBIDDEN');
       return null;
     }
-    if (method === 'OPTIONS' && refusal?.status !== 413) {
+    if (request.method === 'OPTIONS' && refusal === null) {
       response.writeHead(204, headers).end();
       return null;
     }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
+import { messageOf } from '../../../errors.ts';
 import { WriteUncertain } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
@@ -240,5 +241,4 @@ function startError(address: PostgresAddress, error: unknown): Error {
       );
 }
 
-const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, 300);
+const reasonOf = (error: unknown): string => messageOf(error).slice(0, 300);

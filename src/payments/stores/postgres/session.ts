@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { messageOf } from '../../../errors.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownHost } from './address.ts';
 import {
@@ -184,7 +185,7 @@ async function askHost(
       );
     return { connection, timeline };
   } catch (error) {
-    connection.drop(error instanceof Error ? error.message : String(error));
+    connection.drop(messageOf(error));
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import {
 import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
+import { messageOf } from '../../../errors.ts';
 import { storedColumns } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readableMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
@@ -41,8 +42,6 @@ const busyTimeoutMs = 5_000;
 
 /** A name next to the path for an incomplete file. */
 const draftOf = (path: string): string => `${absolute(path)}.${randomUUID().slice(0, 8)}`;
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
@@ -114,7 +113,7 @@ export async function backupStore(path: string, target: string): Promise<StoreCo
     syncFolder(target);
     return contents;
   } catch (error) {
-    throw new Error(`${path} was not copied to ${target}: ${reasonOf(error)}.`, { cause: error });
+    throw new Error(`${path} was not copied to ${target}: ${messageOf(error)}.`, { cause: error });
   } finally {
     removeDatabase(draft);
   }
@@ -182,7 +181,7 @@ export async function restoreStore(
     mark = recordDecision(copy, inUse === null ? marks : [...marks, inUse], plan, options);
     restored = { ...plan, replaced: replaceFile(draft, realPath(target), options.now) };
   } catch (error) {
-    throw new Error(`${from} was not restored to ${path}: ${reasonOf(error)}.`, { cause: error });
+    throw new Error(`${from} was not restored to ${path}: ${messageOf(error)}.`, { cause: error });
   } finally {
     removeDatabase(draft);
   }
@@ -201,7 +200,7 @@ function whyUnreadable(path: string): string | null {
     database.prepare('PRAGMA schema_version').get();
     return null;
   } catch (error) {
-    return isBusy(error) ? null : reasonOf(error);
+    return isBusy(error) ? null : messageOf(error);
   }
 }
 
@@ -238,7 +237,7 @@ function readCurrent(current: DatabaseSync, draft: string) {
     const missing: PaymentRecord[] = rows.map((row) => rowIn(storedRow.parse(row)).held.record);
     return { inUse: contentsOf(current), missing, unreadable: null };
   } catch (error) {
-    return { inUse: null, missing: [], unreadable: reasonOf(error) };
+    return { inUse: null, missing: [], unreadable: messageOf(error) };
   } finally {
     for (const undo of ['ROLLBACK', 'DETACH backup'])
       try {

@@ -1,5 +1,6 @@
 import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../../errors.ts';
 import { type StoreDriver, WriteUncertain } from '../../driver.ts';
 import { createProtocolStore, type StoreOptions } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
@@ -100,7 +101,7 @@ async function openSqlite(
     await writer.ask('open', [create], startTimeoutMs);
   } catch (error) {
     await driver.close();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(
       `${reason} STATE_URL has to name a file of bankql's own, on a local disk, in a folder that this user may write (a new file knows of no earlier payment).`,
       { cause: error },
@@ -127,7 +128,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
       for (const response of responses) unanswered.get(response.id)?.(response);
     });
     started.on('error', (error: unknown) => {
-      reason = `its worker thread failed: ${error instanceof Error ? error.message : String(error)}`;
+      reason = `its worker thread failed: ${messageOf(error)}`;
     });
     started.on('exit', () => {
       if (worker === started) worker = null;

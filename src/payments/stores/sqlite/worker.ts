@@ -12,6 +12,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../../errors.ts';
 import { columnsOf, finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
@@ -153,7 +154,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     rollBack();
     // A lock is temporary; after any other error the next call opens the file again.
     if (!isBusy(error)) closeFile();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return requests.map(({ id }) => ({ id, error: reason, isCertain: !isCommitting }));
   }
 }
