@@ -105,22 +105,22 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 export interface ErrorDetails {
   /** The REST operation's id. */
   readonly operation?: string;
-  /** The bank's HTTP status, where one arrived. */
+  /** The bank's HTTP status, if it answered. */
   readonly status?: number;
-  /** The call's Track-ID, where it had one. */
+  /** The call's Track-ID, if it had one. */
   readonly trackId?: string;
   /** Seconds after which it may be tried again. */
   readonly retryAfter?: number;
   readonly idempotencyKey?: string;
-  /** The version of the record that the bank has, where an update was meant for another one. */
+  /** The version of the bank's record, if an update was meant for another one. */
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
-  /** The bank's own reason, where its body named one. */
+  /** The bank's own reason, if its body named one. */
   readonly bankCode?: string;
 }
 
-/** After how many seconds what is retryable may be tried again, where nobody knows better. */
+/** The seconds after which a retryable request may be tried again, if no other time is known. */
 export const defaultRetryAfter = 1;
 
 /** What `extensions` say of a code: whether it may be tried again and, if so, after how many seconds. */

@@ -23,16 +23,16 @@ export interface StartOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Files with further variables, as `--env-file` names them. */
   readonly envFiles?: readonly string[];
-  /** Receives the text that the command prints once it listens; the text is dropped if it is left out. */
+  /** Receives the text that the command prints when it listens; by default the text is dropped. */
   readonly write?: (text: string) => void;
-  /** The name of this process in the records of payments; `bankql` if left out. */
+  /** The name of this process in the records of payments (default: `bankql`). */
   readonly replica?: string;
 }
 
 /**
  * Serves GraphQL from a process of one's own, as the command `bankql` does. It installs no handlers of signals: call
  * `stop` before the process ends.
- * Errors: StartError; it is a ConfigError where variables cannot be used.
+ * Errors: StartError; it is a ConfigError if variables cannot be used.
  */
 export async function startBankql({
   environment,

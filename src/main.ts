@@ -45,10 +45,10 @@ async function askAtTerminal(question: string): Promise<string> {
 // all of it: a third of the processor's time for a small query.
 setFlagsFromString('--no-allocation-site-pretenuring');
 // Of itself V8 lets the old generation grow to four times what lives in it. With twice, memory under load is
-// a quarter less; collecting the old generation more often costs up to 4 % of the processor's time where answers are long.
+// a quarter less; collecting the old generation more often costs up to 4 % of the processor's time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
-/** Where the command fails. */
+/** The exit code if the command fails. */
 let failureCode = 1;
 
 /** What is to be written before the process ends, however it ends. */
@@ -96,7 +96,7 @@ function ignoreSignals(): void {
   for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGTERM', 'SIGINT']) process.on(signal, () => {});
 }
 
-/** Before the start says that it serves: whoever reads that may send a signal at once. */
+/** Before the start says that it serves: its reader may send a signal at once. */
 function handleSignals(running: () => Service | null): void {
   process.on('SIGHUP', () => void running()?.reload());
   process.on('SIGUSR2', () => void running()?.replaceWorkers?.());

@@ -33,7 +33,7 @@ export interface ClientError {
 /** The result of an operation. Both members are present if some fields failed and others did not. */
 export interface Answer<Data> {
   readonly data: Data | null;
-  /** Empty where all went well. */
+  /** Empty if all went well. */
   readonly errors: readonly ClientError[];
   readonly extensions: Readonly<Record<string, unknown>>;
 }
@@ -194,7 +194,7 @@ export function wait(milliseconds: number, signal: AbortSignal | undefined): Pro
 
 /**
  * How long to wait before an operation is tried again, in milliseconds: as long as the server says, otherwise twice as
- * long each time, and not all clients at once. Null where no error is worth another attempt.
+ * long each time, and not all clients at once. Null if no error is worth another attempt.
  */
 export function delayBefore(errors: readonly ClientError[], attempt: number): number | null {
   const retryable = errors.filter((error) => error.retryable);
@@ -212,15 +212,15 @@ export interface ClientOptions {
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
   /** True: a document that has an id is asked for by it, as `documentId`, and its text is not sent. */
   readonly persisted?: boolean;
-  /** graphql's `print`, where documents are syntax trees. */
+  /** graphql's `print`, if documents are syntax trees. */
   readonly print?: Print;
-  /** How often a query is tried again after an error that is `retryable`; twice where left out. */
+  /** How often a query is tried again after an error that is `retryable` (default: twice). */
   readonly retries?: number;
-  /** Where the server asks for a longer wait than this, the query is not tried again; 10,000 ms where left out. */
+  /** The longest wait that the server may ask for before the query is tried again (default: 10,000 ms). */
   readonly maxRetryDelayMs?: number;
-  /** How long one attempt may take; 30,000 ms where left out. */
+  /** How long one attempt may take (default: 30,000 ms). */
   readonly timeoutMs?: number;
-  /** The global one where left out. */
+  /** By default the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -239,11 +239,11 @@ function named<V>(args: Arguments<V>): { readonly variables: V | undefined } & R
 }
 
 /**
- * It resolves to an answer, whatever the server or the network says: failures are among its `errors`. It rejects where
- * `signal` is aborted, where `headers` fails, and for a document that cannot be sent.
+ * It resolves to an answer, whatever the server or the network says: failures are among its `errors`. It rejects if
+ * `signal` is aborted, if `headers` fails, and for a document that cannot be sent.
  */
 export interface Client {
-  /** Asks a query; where an error is `retryable`, again, a few times and as late as the server says. */
+  /** Sends a query. If an error is `retryable`, it is sent again, a few times and as late as the server says. */
   query<Data, V>(document: Document<Data, V>, ...args: Arguments<V>): Promise<Answer<Data>>;
   /** Sends a mutation, once. For payments there is createPayments. */
   mutate<Data, V>(document: Document<Data, V>, ...args: Arguments<V>): Promise<Answer<Data>>;

@@ -54,7 +54,7 @@ export type PaymentOutcomeState =
 export interface PaymentOutcome<Data> {
   readonly state: PaymentOutcomeState;
   readonly idempotencyKey: string;
-  /** True where the key was kept from before: an earlier attempt, or the same payment once more. */
+  /** True if the key was kept from before: an earlier attempt, or the same payment once more. */
   readonly resumed: boolean;
   /** The mutation's answer, if there is one. */
   readonly data: Data | null;
@@ -159,7 +159,7 @@ export interface PaymentsOptions {
    * not have: pass expo-crypto's there.
    */
   readonly randomUUID?: () => string;
-  /** For how long `pay` asks again for a payment whose end it does not know; 30,000 ms where left out. */
+  /** For how long `pay` asks again for a payment whose end it does not know (default: 30,000 ms). */
   readonly patienceMs?: number;
   /** A document of the app's own in place of `paymentQuery`, such as one of its manifest. */
   readonly paymentQuery?: PaymentQuery;

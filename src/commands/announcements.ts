@@ -8,7 +8,7 @@ import { formatAge } from './payments/payment-table.ts';
 export interface Started {
   readonly url: string;
   readonly metricsUrl: string | null;
-  /** Null where a real bank is served. */
+  /** Null if a real bank is served. */
   readonly sandboxUrl: string | null;
   readonly bankUrl: string;
   /** A sentence about what the payment store holds. */
@@ -24,7 +24,7 @@ export interface AnnouncementOptions {
   readonly logger: Logger;
 }
 
-/** Where another process speaks for this one. */
+/** For a worker: its primary announces it. */
 export const noAnnouncements: ReturnType<typeof createAnnouncements> = {
   started() {},
   stopping() {},

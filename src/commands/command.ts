@@ -12,7 +12,7 @@ export interface CliCommand {
   readonly isService?: true;
   /** Whether no words follow its name. */
   readonly takesNoWords?: true;
-  /** The process's exit code where it cannot do its work; 1 where this is left out. */
+  /** The process's exit code if the command cannot do its work (default: 1). */
   readonly failureCode?: number;
   /**
    * Loads the command's own modules. Shape: what runs until a signal ends it; or, if its work is done, the process's exit
@@ -37,7 +37,7 @@ export interface CliContext {
   readonly progress: ShowProgress;
   /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */
   readonly onExit: (run: () => void) => void;
-  /** Asks whoever sits at the terminal; null where nobody does. */
+  /** Asks whoever sits at the terminal; null if nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
 
@@ -45,13 +45,13 @@ export interface CliContext {
 export interface Service {
   /** SIGHUP: reads again everything that can be. Never rejects. */
   reload(): Promise<void>;
-  /** SIGUSR2: starts new processes in the place of those that serve. Never rejects; left out if there is only one process. */
+  /** SIGUSR2: replaces the processes that serve by new ones. Never rejects; undefined if there is only one process. */
   replaceWorkers?(): Promise<void>;
   /** Writes at once, before the process ends, what no other process knows. Never throws. */
   flush(): void;
   /** SIGTERM: lets what is under way end. */
   stop(): Promise<void>;
-  /** Settles where it ends without a signal; left out where it never does. Errors: StartError. */
+  /** Settles if it ends without a signal; undefined if it never does. Errors: StartError. */
   readonly ended?: Promise<void>;
 }
 

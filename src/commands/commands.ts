@@ -138,7 +138,7 @@ export type Invocation =
   | { readonly kind: 'command-help'; readonly text: string }
   | { readonly kind: 'run'; readonly command: CliCommand; readonly args: readonly string[] };
 
-/** The files of `--env-file`, in their order, and the other words. Errors: StartError where one names no file. */
+/** The files of `--env-file`, in their order, and the other words. Errors: StartError if one names no file. */
 export function takeEnvFiles(words: readonly string[]): {
   readonly envFiles: readonly string[];
   readonly words: readonly string[];

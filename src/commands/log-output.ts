@@ -13,18 +13,18 @@ interface LogOutputOptions {
 /** What a pipe takes from one process without lines of another in between, in bytes (POSIX: at least 512; Linux: 4096). */
 const maxAtomicWrite = 4096;
 
-/** The most that is written at once where nobody else writes, in bytes: Docker reads no more at once. */
+/** The most that is written at once if no other process writes, in bytes: Docker reads no more at once. */
 const maxWrite = 16_384;
 
 /** How long the end of the process waits for a reader that is busy, and how long in between, in milliseconds. */
 const endWait = { most: 1000, each: 10 };
 
 /**
- * Where lines of a log go. A reader that is gone, or a full disk, must not end the process; lines that could not be
+ * The output for lines of a log. A reader that is gone, or a full disk, must not end the process; lines that could not be
  * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
  * what was sent.
  *
- * Where `sync` is true a line is written before the call that writes it returns. Otherwise several below `warn` are written
+ * If `sync` is true, a line is written before the call that writes it returns. Otherwise several below `warn` are written
  * together, a moment later: a process that is killed loses the last ones, and one that ends in any other way writes them.
  */
 export function openLogOutput(
@@ -65,7 +65,7 @@ export function openLogOutput(
   };
 }
 
-/** Writes all of it before it returns. Errors: those of `writeSync`; EAGAIN only where the reader takes nothing for too long. */
+/** Writes all of it before it returns. Errors: those of `writeSync`; EAGAIN only if the reader takes nothing for too long. */
 function writeRest(dest: number, text: string): void {
   const latest = performance.now() + endWait.most;
   const asleep = new Int32Array(new SharedArrayBuffer(4));

@@ -30,7 +30,7 @@ export async function persist({ environment, args, write }: CliContext): Promise
   const { documentLimits } = config.server;
   const served = servedSchema(config);
   const [task, ...files] = args;
-  // A folder may be called "check", too: who makes a manifest says where to.
+  // A folder may be called "check" too, but --out is only for making a manifest.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));
   return isCheck
     ? runPersistCheck(files, documentLimits, write, served)
@@ -137,7 +137,7 @@ const nameOf = (text: string): string => /^\s*(?:query|mutation|subscription)\s+
 /**
  * Creates a document for each operation, with the fragments that it uses from any of the files, in the form that
  * graphql's `print` gives it: the operation, then its fragments sorted by name. Names are unique among all files.
- * Shape: the documents, each with its id, the SHA-256 of its text in hexadecimal; and what is left out, with the reasons.
+ * Shape: the documents, each with its id, the SHA-256 of its text in hexadecimal; and the refused ones, with the reasons.
  */
 function generateManifest(
   sources: readonly { readonly file: string; readonly text: string }[],

@@ -3,7 +3,7 @@ import { StartError } from '../errors.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { errorLocation } from '../telemetry/log.ts';
 
-/** What to do where the server cannot listen, by the code that `listen` fails with. */
+/** Remedies if the server cannot listen, by the code that `listen` fails with. */
 const listenRemedies: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.',
   EACCES: 'this user may not listen there; give a PORT of 1024 or above, or the right to bind lower ones.',
@@ -13,7 +13,7 @@ const listenRemedies: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name could not be looked up; give another HOST.',
 };
 
-/** What fails where the server cannot listen; `bind` where a worker asked the primary to do it. */
+/** The calls that fail if the server cannot listen; `bind` if a worker asked the primary to do it. */
 const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
 
 /** Describes why the start failed: one line if the reason is known, else the stack. */
@@ -28,8 +28,8 @@ export function describeStartFailure(error: unknown): string {
 export { failCurrentRequest } from '../server/request-scope.ts';
 
 /**
- * The last line of a process that cannot go on, as JSON like the others. The error's message is left out with all that
- * hangs on it: Node would print them, and a request's headers may be among them.
+ * The last line of a process that cannot go on, as JSON like the others. It contains neither the error's message nor its
+ * properties, which Node would print: a request's headers may be among them.
  */
 export function formatFatalError(error: unknown): string {
   const requestId = currentRequestId();

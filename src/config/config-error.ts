@@ -3,7 +3,7 @@ import { StartError } from '../errors.ts';
 /** What is wrong with one variable. */
 export interface ConfigProblem {
   readonly variable: string;
-  /** The value, as it may be shown: without credentials; empty where the variable is not set. */
+  /** The value, as it may be shown: without credentials; empty if the variable is not set. */
   readonly value: string;
   /** What to do, as a sentence. */
   readonly remedy: string;

@@ -152,7 +152,7 @@ function configOf(values: Values) {
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),
     state: {
-      // Where it could not be said, contradictions() has.
+      // If it is null, contradictions() has reported it.
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,

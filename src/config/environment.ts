@@ -95,7 +95,7 @@ export interface ResolvedEnvironment {
 /**
  * Reads the files of `--env-file`, and those that hold secrets. What the environment itself sets comes first, then the
  * last of the files.
- * Errors: StartError where a file of `--env-file` cannot be read; ConfigError where that of a secret cannot.
+ * Errors: StartError if a file of `--env-file` cannot be read; ConfigError if that of a secret cannot.
  */
 export function resolveEnvironment(own: Environment, envFiles: readonly string[]): ResolvedEnvironment {
   const environment: Record<string, string | undefined> = {};

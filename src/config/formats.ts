@@ -211,7 +211,7 @@ const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => 
 
 const readOrigins = wordsThat(
   (origin) => URL.parse(origin)?.origin === origin,
-  (wrong) => `give origins such as https://app.example; ${wrong} is none.`,
+  (wrong) => `give origins such as https://app.example; ${wrong} is not one.`,
 );
 
 /** Origins as browsers send them. */

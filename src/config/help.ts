@@ -24,7 +24,7 @@ export const options = all.filter(({ variable }) => variable.option !== undefine
 export const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
   isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that contains it` : description;
 
-/** Markdown as plain text: a link is its text, and one in parentheses is left out. */
+/** Markdown as plain text: a link becomes its text, and one in parentheses is removed. */
 export const plain = (markdown: string) =>
   markdown
     .replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)/g, '')

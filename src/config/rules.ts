@@ -208,7 +208,7 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
     return [problem(name, template.text, remedy, ['IDENTITY'])];
   });
 
-/** Where payments are kept; null where the operator has to say it. */
+/** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';

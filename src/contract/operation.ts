@@ -27,7 +27,7 @@ export interface Operation {
   readonly kind: Kind;
   /** Whose data it reads or changes; `public` data is the same for every caller. */
   readonly audience: 'caller' | 'public';
-  /** The shape of the request's body; null where the operation has none. */
+  /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;
   /** The singular name of what it returns: banks that wrap a record, or rename a list, use this name. */
   readonly resource: string;

@@ -121,7 +121,7 @@ type InputOf<F> = F extends Field<string, z.ZodType, z.ZodType | null, infer Inp
 type ChangeOf<F> =
   F extends Field<string, z.ZodType, z.ZodType | null, unknown, infer Change> ? Change : never;
 type Simplified<T> = { [K in keyof T]: T[K] };
-/** Whether a value may be left out; never stays never. */
+/** Whether a value is optional; never stays never. */
 type IfUndefined<Value, Then, Else> = [Value] extends [never] ? never : undefined extends Value ? Then : Else;
 
 /** A record in the bank's answers. */

@@ -27,7 +27,7 @@ export interface UpdatedBody<Body> {
  *
  * It contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
  * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
- * body's shape does not have are left out, since requests may not contain them. The record must match its own shape.
+ * body's shape does not have are dropped, since requests may not contain them. The record must match its own shape.
  */
 export function updatedBody<T extends z.ZodObject>(
   shape: T,

@@ -27,7 +27,7 @@ export function ownAccount(database: Database, accountId: string, caller: string
 
 /**
  * An account as named by a path with a view.
- * Errors: HttpError 404 where the account has no such view, 403 where the caller may not see it: `public` is
+ * Errors: HttpError 404 if the account has no such view, 403 if the caller may not see it: `public` is
  *         for everybody, `owner` for the account's owners and the staff.
  */
 export function viewedAccount(
@@ -46,7 +46,7 @@ export function viewedAccount(
 
 /**
  * The account of a path whose data only its owners see: counterparties, transactions, transaction requests.
- * Errors: as viewedAccount, and HttpError 403 for the view `public`, whoever asks.
+ * Errors: as viewedAccount, and HttpError 403 for the view `public`, for every caller.
  */
 export function ownerView(
   database: Database,

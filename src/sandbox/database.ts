@@ -157,7 +157,7 @@ function atomically<T>(db: DatabaseSync, work: () => T): T {
 
 /**
  * Opens the database at `path`; a new one gets its tables and the seed, both or neither.
- * Errors: SandboxError where the file belongs to another version of the sandbox; Error where it cannot be opened.
+ * Errors: SandboxError if the file belongs to another version of the sandbox; Error if it cannot be opened.
  */
 export function openDatabase(path: string, seed: Seed): Database {
   const db = new DatabaseSync(path, { timeout: 5000 });

@@ -11,7 +11,7 @@ interface Decimal {
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Errors: Error where the text is no decimal, which the contract's shapes rule out before. */
+/** Errors: Error if the text is no decimal, which the contract's shapes rule out before. */
 function read(text: string): Decimal {
   const [match, sign = '', whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   if (match === undefined) throw new Error(`"${text}" is no decimal`);

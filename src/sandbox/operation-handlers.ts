@@ -182,7 +182,7 @@ export const handlers = {
 
   /**
    * Creates or replaces an account; what belongs to it stays. Absent fields: the balance stays as it is, zero euros at
-   * first; the owner is the caller, and where the staff put it who it was; both views are available.
+   * first; the owner is the caller, or the owner so far if the staff put it; both views are available.
    * Errors: HttpError 403 if it belongs to another customer; those of checkAccount and balanceOf.
    */
   putAccountID: ({ ids, body, caller, database }) => {
@@ -210,7 +210,7 @@ export const handlers = {
 
   /**
    * Creates or replaces a branch.
-   * Errors: HttpError 403 for customers, 400 where the body's id is not the path's.
+   * Errors: HttpError 403 for customers, 400 if the body's id is not the path's.
    */
   putBranchID: ({ ids, body, caller, database }) => {
     requireStaff(caller, 'put branches');
@@ -232,7 +232,7 @@ export const handlers = {
 
   /**
    * Creates or replaces a product; one without an id gets a new one, such as `product-0001`.
-   * Errors: HttpError 403 for customers, 400 where `bank_id` is another bank's.
+   * Errors: HttpError 403 for customers, 400 if `bank_id` is another bank's.
    */
   putProduct: ({ body, caller, database }) => {
     requireStaff(caller, 'put products');
@@ -268,8 +268,8 @@ export const handlers = {
   /**
    * Replaces a transaction's `metadata` and keeps what the bank posted: of `details`, the body's marks (who approved,
    * paused or cancelled it) are taken, and amounts, texts and times stay. `other_account` and `uuid` stay too.
-   * Errors: HttpError 400 for a `{TYPE}` that is no kind of metadata, or where `id` or `this_account` is not the path's; 404
-   *         where the account has no such transaction (only transfers make new ones); and as ownerView.
+   * Errors: HttpError 400 for a `{TYPE}` that is no kind of metadata, or if `id` or `this_account` is not the path's; 404
+   *         if the account has no such transaction (only transfers make new ones); and as ownerView.
    */
   putTransactions: ({ ids, body, caller, database }) => {
     ownerView(database, ids, caller);
@@ -289,7 +289,7 @@ export const handlers = {
 
   /**
    * Moves money to another account of this bank, or to a counterparty at another one.
-   * Shape:  `{ "id": <transaction id>, "status": "COMPLETED" }`, or another status where the payee's bank does not take
+   * Shape:  `{ "id": <transaction id>, "status": "COMPLETED" }`, or another status if the payee's bank does not take
    *         it (at once); the specification shows no answer.
    * Errors: HttpError 403 if the account is another's, 400 if `from` is not the path's account, the value does not fit
    *         or the funds do not suffice, 404 if there is no account to pay to.
@@ -365,6 +365,6 @@ export const handlers = {
     return message;
   },
 
-  /** The metadata entries with this id; none where the bank does not know it. */
+  /** The metadata entries with this id; none if the bank does not know it. */
   postMetadata: ({ body, database }) => database.metadata.of(body.id),
 } satisfies { readonly [Id in OperationId]: Handler<Id> };

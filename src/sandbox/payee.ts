@@ -10,7 +10,7 @@ import { HttpError } from './request-checks.ts';
 export const closedAccount = iban('GB', 'TSTB60161300000001');
 export const slowAccount = iban('GB', 'TSTB60161300000002');
 
-/** How a transfer to an IBAN of another bank ends where it does not just arrive. */
+/** How a transfer to an IBAN of another bank ends if it does not arrive. */
 export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
   [closedAccount]: 'FAILED',
   [slowAccount]: 'PENDING',

@@ -52,7 +52,7 @@ export function callerOf(
   return id;
 }
 
-/** Errors: HttpError 400 where the `Track-ID` is missing or no UUID. */
+/** Errors: HttpError 400 if the `Track-ID` is missing or no UUID. */
 export function checkTrackId(headers: IncomingHttpHeaders): void {
   const given = headers['track-id'];
   if (typeof given !== 'string' || !uuid.test(given)) {

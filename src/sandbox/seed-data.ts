@@ -85,9 +85,9 @@ export const seededCustomers: Readonly<Record<string, Customer>> = {
 
 /** What is otherwise than with most accounts. */
 interface Exceptions {
-  /** Both of them if left out. */
+  /** By default both of them. */
   readonly views?: readonly string[];
-  /** How many transactions it has; 16 if left out. An account without transactions has no counterparties either. */
+  /** How many transactions it has (default: 16). An account without transactions has no counterparties either. */
   readonly history?: number;
 }
 
@@ -97,7 +97,7 @@ type AccountRow = readonly [string, readonly string[], string, string, string, s
 const accountRows: readonly AccountRow[] = [
   ['alice-current', ['alice'], 'current', 'Everyday', 'EUR', '4250.10', { history: 40 }],
   ['alice-savings', ['alice'], 'savings', 'Διακοπές στη Νάξο', 'EUR', '12000.00'],
-  // More digits than a double keeps: whoever reads it as one is off by cents and more.
+  // More digits than a double keeps: clients that read it as one are off by cents and more.
   ['alice-trust', ['alice'], 'trust', 'Καταπίστευμα', 'EUR', '9007199254740993.25'],
   ['alice-yen', ['alice'], 'current', '旅行用口座', 'JPY', '384000'],
   // A business: two of its 200 suppliers have been paid 325.50.

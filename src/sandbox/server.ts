@@ -33,7 +33,7 @@ export interface SandboxOptions {
    * default the clock runs, and they are relative to the start.
    */
   readonly now?: number | undefined;
-  /** The address to listen on; 127.0.0.1 if left out. */
+  /** The address to listen on (default: 127.0.0.1). */
   readonly host?: string;
 }
 

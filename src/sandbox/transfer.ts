@@ -74,8 +74,8 @@ const decimalsOf = (currency: string): number =>
 
 /**
  * Checks a transfer to a payee.
- * Errors: HttpError 400 where the account pays itself, the amount or the currency is missing, the amount is not
- *         positive or finer than the currency, or the currency is not that of each account of this bank; 404 where an account is unknown.
+ * Errors: HttpError 400 if the account pays itself, the amount or the currency is missing, the amount is not
+ *         positive or finer than the currency, or the currency is not that of each account of this bank; 404 if an account is unknown.
  */
 export function transferOrder(
   database: Database,

@@ -11,7 +11,7 @@ const quoted = String.raw`"(?:\\.|[^"\\])*(?:"|\\?$)`;
 const ranges = new RegExp(`(?:${quoted}|[^",])+`, 'g');
 const parts = new RegExp(`(?:${quoted}|[^";])+`, 'g');
 
-/** The ranges of an `Accept`, in its order. Ranges with another character set than UTF-8 are left out: there is no other. */
+/** The ranges of an `Accept`, in its order. Ranges with another character set than UTF-8 are skipped: answers have no other. */
 export const mediaRanges = (accept: string): readonly MediaRange[] =>
   (accept.toLowerCase().match(ranges) ?? []).map(toRange).filter(isUtf8);
 

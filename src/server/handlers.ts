@@ -65,13 +65,13 @@ const methodNotAllowed = () =>
 export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>, Omit<SendOptions, 'engine'> {
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
-  /** GraphiQL for browsers, which is off where this is left out. */
+  /** GraphiQL for browsers (default: off). */
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
   readonly rateLimiter?: RateLimiter | null;
   /** The operator's subscription key, used for every caller; null if callers bring their own. */
   readonly subscriptionKey: string | null;
-  /** Identifies the caller, such as jwt.ts; if it is left out, the request's headers do. */
+  /** Identifies the caller, such as jwt.ts; by default the request's headers do. */
   readonly authenticate?: Authenticate | undefined;
   readonly logger: Logger;
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */

@@ -104,7 +104,7 @@ export interface SendIncrementalOptions {
   readonly stream: IncrementalStream;
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];
-  /** Calls `ping` every 12 seconds until the returned function is called; by a timer if left out. */
+  /** Calls `ping` every 12 seconds until the returned function is called; by default with a timer. */
   readonly pings?: ((ping: () => void) => () => void) | undefined;
 }
 

@@ -20,7 +20,7 @@ interface Answered {
 export class OperationActivity implements OperationObservation {
   readonly requestId: string;
   readonly startedAt = performance.now();
-  /** Null where no trace follows it. */
+  /** Null if no trace follows it. */
   traceId: string | null = null;
   operation: ObservedOperation | null = null;
   /** The caller's credentials; null until they are known. */
@@ -89,7 +89,7 @@ export class OperationActivity implements OperationObservation {
 
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {
-  /** The activity of a request that has arrived; null where nobody would be told of it. */
+  /** The activity of a request that has arrived; null if nobody observes it. */
   begin(requestId: string, request: Pick<IncomingMessage, 'headers' | 'method'>): OperationActivity | null;
   /** It is over: it was answered, or its client has left and nobody works for it any more. */
   end(activity: OperationActivity): void;
@@ -120,7 +120,7 @@ const current = new AsyncLocalStorage<RequestScope>();
 const none: Secrets = [];
 
 /**
- * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. Where it rejects the
+ * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. If it rejects, the
  * request fails.
  */
 export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): void {
@@ -147,7 +147,7 @@ export function runInRequestScope(scope: RequestScope, run: () => Promise<void>)
 /** The X-Request-Id of the request under way; undefined if there is no request. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
 
-/** What is known of the request under way; null where nobody watches it. */
+/** What is known of the request under way; null if nobody watches it. */
 export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**

@@ -59,14 +59,14 @@ export function queryOf(target: string): URLSearchParams {
 export interface HttpPolicyOptions {
   /** The origins whose pages may call; exact. */
   readonly corsOrigins: ReadonlySet<string>;
-  /** Further request headers that those pages may send; none where left out. */
+  /** Further request headers that those pages may send (default: none). */
   readonly corsHeaders?: readonly string[] | undefined;
   /**
-   * Only names of this machine are answered to. Where the operator's key is used for whoever can connect, a page whose
-   * name is made to lead to this machine must not.
+   * Requests must name this machine. If the operator's key is used for every client that can connect, a page of another
+   * site whose name leads to this machine must not use it.
    */
   readonly onlyLocalNames: boolean;
-  /** The longest body, in bytes. Of one that does not say how long it is (chunked), it is for whoever reads it. */
+  /** The longest body, in bytes. A chunked one is measured while it is read. */
   readonly maxRequestBytes: number;
 }
 
@@ -244,7 +244,7 @@ const tooLong = (maxBytes: number) =>
   new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
 
 /**
- * The body that came together with its headers, as nearly all do: it needs nobody to wait for it. Null where more is to
+ * The body that came together with its headers, as nearly all do: it needs nobody to wait for it. Null if more is to
  * come. Errors: as readBody.
  */
 export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer | null {

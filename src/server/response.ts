@@ -15,12 +15,12 @@ import { currentActivity, type OperationActivity } from './request-scope.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
-/** Plain JSON first: it is what is answered where any will do. */
+/** Plain JSON first: clients that accept anything get it. */
 const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 
 /**
- * How a client wants its answer, by its `Accept`: as it wants it most, and what GraphQL over HTTP wants since 2025 where it does
- * not say. Null where it takes neither.
+ * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
+ * it accepts neither.
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {
   if (!accept) return 'application/graphql-response+json';
@@ -151,7 +151,7 @@ export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Prom
   return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
 })();
 
-/** The best encoding that a client takes, by its `Accept-Encoding`; null where it takes none. */
+/** The best encoding that a client takes, by its `Accept-Encoding`; null if it takes none. */
 export function negotiateEncoding(accepted: string | undefined): Encoding | null {
   if (accepted === undefined) return null;
   const taken = new Map<string, boolean>();
@@ -170,7 +170,7 @@ function isCompressible({ body, result }: GraphQLHttpResponse, compression: Comp
   return compression === 'on' || (result instanceof BoundedResult && result.isPublic);
 }
 
-/** The answer, compressed where its client takes that. Null: as it is, at once. */
+/** The compressed answer; null if its client does not accept a compressed one. */
 export function compressed(
   answer: GraphQLHttpResponse,
   accepted: string | undefined,
@@ -223,9 +223,9 @@ function forCaches(
 }
 
 export interface SendOptions {
-  /** `public` if left out. */
+  /** By default `public`. */
   readonly compression?: Compression | undefined;
-  /** How long HTTP caches may keep public data, in seconds; 0 if left out. */
+  /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
   readonly engine: Pick<Engine, 'toErrorResult'>;
 }

@@ -23,7 +23,7 @@ export interface ServerOptions extends GraphQLServerOptions {
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
-  /** Whether /ready answers 503 while requests are refused because there is too much to do; false where left out. */
+  /** Whether /ready answers 503 while requests are refused because there is too much to do (default: false). */
   readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
@@ -31,7 +31,7 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
-  /** Watches every request for GraphQL, also those that are not accepted; nothing is observed if it is left out. */
+  /** Watches every request for GraphQL, also those that are not accepted. */
   readonly observer?: OperationObserver;
 }
 
@@ -201,8 +201,8 @@ function refuse(
 }
 
 /**
- * Ends a request whose work failed where nobody expected it. Of an answer that has begun the connection is broken, so that
- * nobody takes a part for the whole.
+ * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
+ * cannot take a part for the whole.
  */
 function failed(response: ConnectionAwareResponse, headers: PolicyResult['headers']): void {
   if (response.writableEnded || response.destroyed) return;

@@ -14,11 +14,11 @@ import type { Tracing } from './tracing.ts';
 export interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
-  /** The share of successful, fast operations other than mutations that are logged; all if left out. */
+  /** The share of successful, fast operations other than mutations that are logged (default: all). */
   readonly sample?: number;
   /** Null if nobody can read them. */
   readonly metrics: GraphQLMetrics | null;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
 }
 

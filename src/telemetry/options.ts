@@ -21,7 +21,7 @@ export interface TracingOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
   readonly sampler: (typeof samplers)[number];
-  /** The share of traces that is recorded where the sampler goes by one, from 0 to 1. */
+  /** The share of traces that is recorded if the sampler uses one, from 0 to 1. */
   readonly share: number;
   /** Whether the bank is sent `traceparent`. */
   readonly toBank: boolean;

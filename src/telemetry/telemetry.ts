@@ -179,7 +179,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
         ['resource'],
       );
     },
-    /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */
+    /** Shows for how many days certificates for the bank are still valid, by the variables that name them. */
     watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {
       readGauge(
         'bankql_bank_certificate_days_left',
@@ -189,7 +189,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
         'min',
       );
     },
-    /** Where the counter of dropped lines of the log is read. */
+    /** Shows how many lines of the log were dropped. */
     watchDroppedLines(read: () => number) {
       droppedLines = read;
     },
@@ -232,7 +232,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       if (payment.why !== undefined) paymentRefusals.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
-    /** Reads what the store holds when metrics are read; what it cannot say then is left out. */
+    /** Reads the store's status when metrics are read; a gauge has no value if the status is unknown then. */
     watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
       readGauge(
         'bankql_state_up',

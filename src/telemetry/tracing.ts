@@ -161,7 +161,7 @@ const traceparent = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)
 const nothing = /^0+$/;
 const sampledFlag = 1;
 
-/** The span that a request says it belongs to (W3C Trace Context); null where it says none, or nothing that is one. */
+/** The parent span of a request (W3C Trace Context); null if it has no valid one. */
 export function readTraceparent(given: unknown, traceState: unknown): SpanContext | null {
   const [, version, traceId = '', spanId = '', flags = '', more] =
     (typeof given === 'string' ? traceparent.exec(given) : null) ?? [];

@@ -131,7 +131,7 @@ test.each<[string, Record<string, string>, string]>([
     { BANK_PAYMENT_DONE: 'POSTED, in_doubt', BANK_PAYMENT_REJECTED_WORDS: 'In doubt' },
     'BANK_PAYMENT_REJECTED_WORDS has this word too',
   ],
-  ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
+  ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not one'],
   ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is not one'],
   ['COMPRESSION', { COMPRESSION: 'br' }, 'COMPRESSION=br '],
   ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],

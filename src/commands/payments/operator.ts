@@ -18,7 +18,7 @@ export interface OperatorContext {
   /** Writes text that is not a result to standard error, so that a pipe receives only results. */
   readonly note: (text: string) => void;
   readonly progress: ShowProgress;
-  /** Asks whoever sits at the terminal; null where nobody does. */
+  /** Asks whoever sits at the terminal; null if nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
 
@@ -34,7 +34,7 @@ export interface OperatorSubcommand {
 
 /**
  * Asks before anything is written; `--yes` has answered already.
- * Errors: StartError where the answer is not yes, or nobody can be asked.
+ * Errors: StartError if the answer is not yes, or nobody can be asked.
  */
 export async function confirm(
   { ask }: Pick<OperatorContext, 'ask'>,
@@ -81,7 +81,7 @@ export function sentence(option: string, meaning: string, value: string | undefi
 /** The beginning of a payment's id, of six digits or more; null for any other text. */
 export const readIdPrefix = (text: string): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
-/** Errors: StartError where words follow that the command does not take. */
+/** Errors: StartError if words follow that the command does not take. */
 export function expectNone(command: string, words: readonly string[]): void {
   if (words.length > 0) throw new StartError(`${command} does not take "${words.join(' ')}".`);
 }
@@ -89,7 +89,7 @@ export function expectNone(command: string, words: readonly string[]): void {
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * A time in milliseconds since 1970: how long ago (`90s`, `15m`, `2h`, `3d`), or ISO 8601, which is UTC where it names no
+ * A time in milliseconds since 1970: how long ago (`90s`, `15m`, `2h`, `3d`), or ISO 8601, which is UTC if it names no
  * zone, as times in the log are.
  * Errors: StartError.
  */

@@ -25,7 +25,7 @@ type ShownPayment = Pick<
 >;
 
 /**
- * Records as a table for a terminal, one a line; ids are cut where they stay apart from each other. Where all are of one
+ * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all are of one
  * state, it needs no column.
  */
 export function paymentTable(

@@ -80,7 +80,7 @@ const settleOne =
     write(`${paymentLines(record)}\nSettled as ${verdict.state} by ${verdict.settledBy}\n${line}`);
   };
 
-/** All of a search, after one question. What was settled stays settled where a later one fails. */
+/** All of a search, after one question. Payments that were settled stay settled if a later one fails. */
 const settleFound =
   (search: Search, verdict: Verdict, isConfirmed: boolean): OperatorTask =>
   async (context) => {

@@ -23,7 +23,7 @@ export interface SupervisorOptions {
   readonly fork: (events: WorkerEvents) => WorkerProcess;
   readonly logger: Logger;
   readonly onCrash: () => void;
-  /** The unit of the waits between attempts, in milliseconds; a second where left out. */
+  /** The unit of the waits between attempts, in milliseconds (default: a second). */
   readonly backoffMs?: number;
 }
 
@@ -71,7 +71,7 @@ export class Supervisor {
     }));
   }
 
-  /** Rejects where none serves and none can start, with the words of the last one; never resolves. Errors: StartError. */
+  /** Rejects if no worker serves and none can start, with the words of the last one; never resolves. Errors: StartError. */
   get ended(): Promise<void> {
     return this.#gaveUp.promise;
   }
@@ -81,7 +81,7 @@ export class Supervisor {
     return this.#slots.filter(({ member }) => member !== null).length;
   }
 
-  /** Starts them. Shape: what the first one told. Errors: StartError where that one cannot start, in its words. */
+  /** Starts them. Shape: what the first one told. Errors: StartError if that one cannot start, in its words. */
   async start(): Promise<WorkerStart> {
     const [first, ...others] = this.#slots;
     if (first === undefined) throw new RangeError('There has to be one worker at least.');
@@ -101,15 +101,15 @@ export class Supervisor {
   }
 
   /**
-   * Puts a new worker in the place of each, one after the other: the old one ends when the new one serves. Where a new one
-   * cannot start, those that are there go on. Never rejects; calls that overlap are done one after the other.
+   * Puts a new worker in the place of each, one after the other: the old one ends when the new one serves. If a new one
+   * cannot start, the old ones go on. Never rejects; calls that overlap are done one after the other.
    */
   replace(): Promise<void> {
     this.#replacing = this.#replacing.then(() => this.#replaceAll());
     return this.#replacing;
   }
 
-  /** Ends all of them. Errors: where one did not end in order. */
+  /** Ends all of them. Errors: an Error if one ended with a failure. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const child of this.#running.keys()) child.send('stop');
@@ -117,7 +117,7 @@ export class Supervisor {
     if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);
   }
 
-  /** Starts a process for a slot, and waits until it serves. Errors: StartError where it ends instead. */
+  /** Starts a process for a slot, and waits until it serves. Errors: StartError if it ends instead. */
   #launch(slot: Slot): Promise<WorkerStart> {
     return new Promise((resolve, reject) => {
       const { promise: end, resolve: exited } = Promise.withResolvers<number | string>();

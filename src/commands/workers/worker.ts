@@ -31,7 +31,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
   });
   const { askPrimaryToCount } = await import('./primary-counters.ts');
   service = await serveBankql(context, { isWorker: true, primaryCounters: askPrimaryToCount() });
-  // Where the primary is killed, Node ends its workers.
+  // If the primary is killed, Node ends its workers.
   cluster.worker?.on('disconnect', service.flush);
   const { url, stateLine } = service;
   if (!isEnding) await tellPrimary({ bankql: 'ready', url, stateLine });

@@ -153,7 +153,7 @@ function countedField(field: Field, { budget, turns, onExceeded }: CountOptions)
   return Object.create(field, { resolve: { value: countedResolve } });
 }
 
-/** How many parts with @defer the operation makes of each object there, whatever its type; those of fields below left out. */
+/** How many parts with @defer the operation makes of each object there, whatever its type, without those of fields below it. */
 function deferredParts(selection: Selection): number {
   const seen = new Set<string>();
   const partsIn = (selections: readonly SelectionNode[]): number => {

@@ -151,6 +151,6 @@ export class IncrementalResult implements Results {
   }
 }
 
-/** A field that is null tells nothing where it failed, and is all the same in an answer without errors. */
+/** A null says nothing if its field failed; in an answer without errors the distinction does not matter. */
 const tellsData = ({ data, items }: Part): boolean =>
   Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);

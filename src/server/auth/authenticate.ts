@@ -10,7 +10,7 @@ export interface Authenticate {
   (request: IncomingRequest): Caller | Promise<Caller>;
   /**
    * Whether another request with the same headers would be this caller's too: a token may have expired, and keys may have
-   * changed. If it is left out, each request is authenticated.
+   * changed. By default each request is authenticated.
    */
   isCurrent?(caller: Caller): boolean;
 }

@@ -6,7 +6,7 @@ import { compress, headerPairs, isKnown, negotiateEncoding, sendPieces } from '.
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
   readonly headers: Readonly<Record<string, string>> | null;
-  /** Whether these open nothing but the sandbox bank, so that a browser may keep them unasked; false if left out. */
+  /** Whether these open nothing but the sandbox bank, so that a browser may keep them unasked (default: false). */
   readonly areTestHeaders?: boolean;
 }
 
@@ -123,7 +123,7 @@ async function loadAssets() {
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
 /**
- * Answers a browser's GET of GraphiQL's page, and of what it loads; null where something else is asked for. `explains`:
+ * Answers a browser's GET of GraphiQL's page, and of what it loads; null if something else is asked for. `explains`:
  * whether requests may ask for their calls. `common` are the headers of every answer: those of a page replace them, since
  * it says for itself how long it may be kept, and what it may run.
  */

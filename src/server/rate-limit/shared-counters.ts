@@ -26,7 +26,7 @@ const purgeMs = 60_000;
 export interface RateLimiterOptions {
   /** `url` is RATE_LIMIT_URL. */
   readonly limits: RateLimits & { readonly url: string };
-  /** Counters for `memory:`; this process's own if left out. */
+  /** Counters for `memory:` (default: this process's own). */
   readonly memory?: CountersOf | undefined;
   readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
   /** Called when the store becomes unavailable, with the reason, and with null when it answers again. */
