@@ -157,7 +157,7 @@ const queries = [
 ];
 
 // Each is many requests to a process of its own: a busy machine needs its time.
-describe('a process that is asked for all that it can do', { timeout: 60_000 }, () => {
+describe('a process that is asked for all that it can do', () => {
   test('tells none of its secrets in its output, its metrics or its command line', async () => {
     await using bankql = await startProcess(base());
     for (const query of queries) await post(bankql.url, query, headers);
@@ -227,7 +227,7 @@ test('a process that cannot start because its store is away tells no secret', as
   expectNoCanary(output);
 });
 
-describe('a process that cannot go on while a request is under way', { timeout: 60_000 }, () => {
+describe('a process that cannot go on while a request is under way', () => {
   test.each(['throw', 'reject', 'reject with headers'])(
     '(%s) says where in one line, ends with 1, and tells no secret',
     async (fault) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { credentials } from './support/bankql.ts';
 import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
 import { logLines } from './support/log-lines.ts';
@@ -12,7 +12,6 @@ import { until, untilFound } from './support/waits.ts';
 
 /** SIGHUP rereads what can be reread, and ends nothing. */
 
-vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), 'bankql-sighup-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -17,7 +17,6 @@ import {
   type FaultyBank,
   hang,
   inTurn,
-  later,
   lineOf,
   reply,
   reset,
@@ -127,15 +126,28 @@ describe('a breaker opens, for its operation only, where the bank', () => {
 });
 
 describe('a breaker opens where the bank answers slowly', () => {
-  const slowCallMs = 150;
-  const slowly = (sample: SampleCall) => later(slowCallMs + 20, reply(200, sample.reply));
+  // The tests move the clock: a call that is not meant to be slow is not, whatever the machine does.
+  const slowCallMs = 50_000;
+  const patient = { slowCallMs, timeoutMs: 600_000, connectionWaitMs: 600_000 };
+
+  /** Answers so many calls at once, so much later. */
+  function togetherAfter(milliseconds: number, count: number, status: number, body: string): Act {
+    const held: Socket[] = [];
+    return (socket) => {
+      held.push(socket);
+      if (held.length < count) return;
+      letPass(milliseconds);
+      for (const each of held.splice(0)) each.write(answer(status, body));
+    };
+  }
+  const slowly = ({ reply: body }: SampleCall, count = least) => togetherAfter(slowCallMs, count, 200, body);
 
   test.each([
     ['a read', read],
     ['a write', change],
   ])('(%s), and says so', async (_, sample) => {
     await using bank = await startFaultyBank(slowly(sample));
-    const { client, reasons } = clientOf(bank, { slowCallMs });
+    const { client, reasons } = clientOf(bank, patient);
     await using _client = client;
     expect(new Set(await open(sample, client))).toEqual(new Set(['good']));
     expect(reasons).toEqual(['slow']);
@@ -146,11 +158,12 @@ describe('a breaker opens where the bank answers slowly', () => {
 
   test('and stays open where the one that tries is slow, until one is not', async () => {
     await using bank = await startFaultyBank(slowly(read));
-    const { client, told, reasons } = clientOf(bank, { slowCallMs });
+    const { client, told, reasons } = clientOf(bank, patient);
     await using _client = client;
     await open(read, client);
     letPass(openMs);
     bank.requests.length = 0;
+    bank.behave(slowly(read, 1));
     expect(await ask(read, client)).toEqual(['good']);
     await expectPaused(bank, client);
     expect(bank.requests).toHaveLength(1);
@@ -162,16 +175,17 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('also where it slowly refuses', async () => {
-    await using bank = await startFaultyBank(later(slowCallMs + 20, reply(404, '{}')));
-    const { client, reasons } = clientOf(bank, { slowCallMs });
+    await using bank = await startFaultyBank(togetherAfter(slowCallMs, least, 404, '{}'));
+    const { client, reasons } = clientOf(bank, patient);
     await using _client = client;
     await open(read, client);
     expect(reasons).toEqual(['slow']);
   });
 
   test('but not where calls waited for a connection', async () => {
-    await using bank = await startFaultyBank(later(20, reply(200, read.reply)));
-    const { client, told } = clientOf(bank, { slowCallMs, connections: 2 });
+    // Two calls at a time, each of which takes a fifth of what is slow, or two fifths.
+    await using bank = await startFaultyBank(togetherAfter(slowCallMs / 5, 1, 200, read.reply));
+    const { client, told } = clientOf(bank, { ...patient, connections: 2 });
     await using _client = client;
     const started = performance.now();
     expect(new Set(await ask(read, client, 2 * least))).toEqual(new Set(['good']));
@@ -180,12 +194,12 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('to payments only where it takes as great a part of their own, longer deadline', async () => {
-    await using bank = await startFaultyBank(later(2 * slowCallMs, reply(200, '')));
+    await using bank = await startFaultyBank(togetherAfter(2 * slowCallMs, least, 200, ''));
     for (const [paymentTimeoutMs, reasons] of [
-      [5000, []],
-      [1000, ['slow']],
+      [5 * patient.timeoutMs, []],
+      [patient.timeoutMs, ['slow']],
     ] as const) {
-      const client = clientOf(bank, { slowCallMs, timeoutMs: 1000, paymentTimeoutMs });
+      const client = clientOf(bank, { ...patient, paymentTimeoutMs });
       await using _client = client.client;
       expect(new Set(await open(payment, client.client))).toEqual(new Set(['good']));
       expect(client.reasons).toEqual(reasons);
@@ -253,7 +267,8 @@ describe('a breaker stays closed', () => {
   test.each([true, false])(
     'where the bank is not late, but callers had little time (alone: %s)',
     async (unshared) => {
-      await using bank = await startFaultyBank(later(150, reply(200, read.reply)));
+      const held: Socket[] = [];
+      await using bank = await startFaultyBank((socket) => void held.push(socket));
       const { client, told } = clientOf(bank);
       await using _client = client;
       const hasty = Array.from({ length: 2 * least }, (_, nth) =>
@@ -264,7 +279,9 @@ describe('a breaker stays closed', () => {
         ),
       );
       for (const outcome of await Promise.allSettled(hasty)) expect(outcome.status).toBe('rejected');
+      for (const socket of held) socket.write(answer(200, read.reply));
       expect(told).toEqual([]);
+      bank.behave(reply(200, read.reply));
       expect(await ask(read, client)).toEqual(['good']);
     },
   );

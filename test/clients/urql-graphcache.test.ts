@@ -80,7 +80,7 @@ test('a watched balance shows a transfer without another query, and no type lack
   const watched = client.query(Overview, {}).subscribe(({ data, error }) => {
     balances.push(error ?? data?.viewer.account.balance.amount);
   });
-  await expect.poll(() => balances, { timeout: 15_000 }).toEqual(['4305.80']);
+  await expect.poll(() => balances).toEqual(['4305.80']);
   bankql.bank.recorder.calls.length = 0;
   const { error } = await client.mutation(Transfer, { input });
   expect(error).toBeUndefined();

@@ -79,7 +79,6 @@ describe('lines that may be late', () => {
       cwd: join(import.meta.dirname, '../..'),
       stdio: ['ignore', stdout, 'ignore'],
       encoding: 'utf8',
-      timeout: 30_000,
     });
     const lines = (ended.stdout ?? '').trim().split('\n');
     return { status: ended.status, numbers: lines.filter(Boolean).map((line) => JSON.parse(line).n) };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { durable, hasPostgres, startPostgres } from '../support/postgres.ts';
@@ -9,7 +9,6 @@ import { runProcess, startProcess } from '../support/process.ts';
 
 /** A process that ends at once writes the ends of payments that the store does not know to the log, which is read back. */
 
-vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), 'bankql-lines-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -33,7 +32,7 @@ test.skipIf(!hasPostgres).each<[string, NodeJS.Signals[]]>([
     NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(saboteur).toString('base64')}`,
   });
   const underWay = pay(bankql.url, transfer('under way')).catch(() => 'no answer');
-  await expect.poll(() => bank.payments.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => bank.payments.length).toBe(1);
   const paid = await pay(bankql.url, transfer('key'));
   expect(paid).toMatchObject({ code: 'DONE', replayed: false });
   let ended: Promise<unknown> | null = null;
@@ -41,7 +40,7 @@ test.skipIf(!hasPostgres).each<[string, NodeJS.Signals[]]>([
     ended = bankql.stop(signal);
     // Each writes the line: a second signal is none while the first one waits to be seen.
     await expect
-      .poll(() => bankql.output().split('"event":"unwritten-end"').length - 1, { interval: 5, timeout: 5000 })
+      .poll(() => bankql.output().split('"event":"unwritten-end"').length - 1, { interval: 5 })
       .toBeGreaterThan(nth);
   }
   expect(await ended).toBe(1);

@@ -11,4 +11,4 @@ test('docs/quick-start.md gives the answers that it shows, from the first query 
     expect.stringContaining('npm ci\nnpm start\n'),
     expect.stringContaining('npm install ../bankql\n'),
   ]);
-}, 600_000);
+});

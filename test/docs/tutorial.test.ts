@@ -5,4 +5,4 @@ test('docs/tutorial.md gives the answers that it shows, and its payment is made 
   const { file, executed } = await followInstalled('tutorial.md');
   await expect(executed).toMatchFileSnapshot(file);
   expect(executed.match(/Paid\. Your balance is 4293\.30 EUR\./g)).toHaveLength(2);
-}, 600_000);
+});

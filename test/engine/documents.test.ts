@@ -51,4 +51,4 @@ test('documents whose fragments multiply, with all that @skip decides, take no m
   // As many again are kept at most as long as there is room.
   expect(full - before).toBeLessThan(25);
   expect(later - full).toBeLessThan(2.5);
-}, 600_000);
+});

@@ -38,7 +38,7 @@ async function startIssuer() {
   return { url, [Symbol.asyncDispose]: stop };
 }
 
-describe('examples/mobile-bff', { timeout: 60_000 }, () => {
+describe('examples/mobile-bff', () => {
   const stack = new AsyncDisposableStack();
   let issuer: string;
   let bankql: LiveBankql;
@@ -60,7 +60,7 @@ describe('examples/mobile-bff', { timeout: 60_000 }, () => {
       browser = await launchBrowser();
       stack.defer(() => browser.close());
     }
-  }, 60_000);
+  });
   afterAll(() => stack.disposeAsync());
   beforeEach(async () => {
     bankql.bank.recorder.otherwise(bankql.bank.forward).calls.length = 0;
@@ -145,8 +145,8 @@ describe('examples/mobile-bff', { timeout: 60_000 }, () => {
         isMobile: true,
         hasTouch: true,
       });
+      context.setDefaultTimeout(0);
       const page = await context.newPage();
-      page.setDefaultTimeout(30_000);
       await page.goto(`${issuer}?bankql=${bankql.url}`);
       await signIn(page, customer);
       return page;
@@ -169,7 +169,7 @@ describe('examples/mobile-bff', { timeout: 60_000 }, () => {
       });
       await page.getByLabel('Amount').fill('5.80');
       await page.getByRole('button', { name: 'Put aside' }).click();
-      await expect.poll(() => bankql.payments().length, { timeout: 15_000 }).toBe(1);
+      await expect.poll(() => bankql.payments().length).toBe(1);
       await page.reload();
       await signIn(page, 'alice');
       await page.getByText('Do not pay again').waitFor();
@@ -190,7 +190,7 @@ describe('examples/mobile-bff', { timeout: 60_000 }, () => {
         await page.locator('#refresh').evaluate((button: HTMLButtonElement) => button.click());
         return notice.isVisible();
       };
-      await expect.poll(lookUntilRefused, { timeout: 30_000 }).toBe(true);
+      await expect.poll(lookUntilRefused).toBe(true);
       const before = Date.now();
       const seconds = Number(/\d+/.exec(await notice.innerText())?.[0]);
       const next = page.waitForResponse((response) => response.request().method() === 'POST');

@@ -20,12 +20,11 @@ const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch:
 
 describe.skipIf(!hasBrowser || !isBuilt)(
   'examples/web in a browser (npm run check:examples, where Chromium is installed)',
-  { timeout: 60_000 },
   () => {
     let app: WebExample;
     beforeAll(async () => {
       app = await startWebExample();
-    }, 60_000);
+    });
     beforeEach(async () => {
       app.onPayment();
       await fetch(`${app.bank.sandbox.url}/sandbox/reset`, { method: 'POST' });
@@ -91,7 +90,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
           return app.bank.forward(call);
         });
         await payButton(page).click();
-        await expect.poll(() => app.payments().length, { timeout: 15_000 }).toBe(1);
+        await expect.poll(() => app.payments().length).toBe(1);
         await page.reload();
         await heading(page, 'Under way');
         await page.getByText('Do not pay again').waitFor();

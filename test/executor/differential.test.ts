@@ -77,4 +77,4 @@ test('2,000 operations are answered as by graphql: the same data, errors, places
   // The rest is not valid GraphQL: fields of one name that cannot be merged.
   expect(compared).toBeGreaterThan(1600);
   expect(failed).toBeGreaterThan(400);
-}, 120_000);
+});

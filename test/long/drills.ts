@@ -206,7 +206,7 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
     ways,
     folder,
     start: async (more = {}) => made.use(await startProcess({ ...environment, ...more })),
-    operate: (...args) => runProcess(environment, ['payments', ...args], 60_000),
+    operate: (...args) => runProcess(environment, ['payments', ...args]),
     must: (holds, violation) => void (holds || violations.push(violation)),
   });
   return violations;

@@ -45,7 +45,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
       path.includes(part) ? { status, body: {} } : { body: { branches: [] } };
   const isWell = () => bank.otherwise({ body: { messages: [], branches: [] } });
 
-  async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '5000') {
+  async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000') {
     let output = '';
     bankql = await startBankql({
       environment: {
@@ -57,7 +57,8 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         LOG_LEVEL: 'fatal',
         BANK_TIMEOUT_MS: timeoutMs,
         BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
-        BANK_CONNECT_TIMEOUT_MS: '50',
+        BANK_CONNECT_TIMEOUT_MS: timeoutMs,
+        OPERATION_TIMEOUT_MS: '120000',
         BANK_RETRY_SHARE: '0',
         PUBLIC_CACHE_TTL_MS: '0',
         // What a breaker does depends on real time; paused calls are the bank's fault too.

@@ -73,20 +73,16 @@ test('the manifests are what Kubernetes documents, and a misspelled field would 
   const deployment = structuredClone(ofKind(objects, 'Deployment'));
   deployment.spec.template.spec.containers[0].imagePolicy = 'Always';
   expect(typeErrors([deployment])).toMatch(/'"?imagePolicy"?' does not exist in type 'Container'/);
-}, 60_000);
+});
 
-test.skipIf(!hasKubectl)(
-  'kustomize makes of them what it needs, with the version of the package',
-  () => {
-    const objects = documentsOf(
-      execFileSync('kubectl', ['kustomize', join(root, 'ops/kubernetes')], { encoding: 'utf8' }),
-    );
-    expect(typeErrors(objects)).toBe('');
-    const { version } = JSON.parse(read('package.json'));
-    expect(ofKind(objects, 'Deployment').spec.template.spec.containers[0].image).toBe(`bankql:${version}`);
-  },
-  60_000,
-);
+test.skipIf(!hasKubectl)('kustomize makes of them what it needs, with the version of the package', () => {
+  const objects = documentsOf(
+    execFileSync('kubectl', ['kustomize', join(root, 'ops/kubernetes')], { encoding: 'utf8' }),
+  );
+  expect(typeErrors(objects)).toBe('');
+  const { version } = JSON.parse(read('package.json'));
+  expect(ofKind(objects, 'Deployment').spec.template.spec.containers[0].image).toBe(`bankql:${version}`);
+});
 
 test('templates use values that there are, and every value is used', () => {
   const used = new Set(
@@ -159,7 +155,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
   test('as Kubernetes documents its objects, with the defaults and with everything', () => {
     expect(typeErrors(render())).toBe('');
     expect(typeErrors(render(...all))).toBe('');
-  }, 60_000);
+  });
 
   test('with everything: variables that bankql reads, secrets by reference, alerts with their own addresses', () => {
     const objects = render(...all);

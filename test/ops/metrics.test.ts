@@ -59,7 +59,7 @@ beforeAll(async () => {
   });
   const [, metricsUrl = ''] = /"metrics":"([^"]+)"/.exec(bankql.output()) ?? [];
   exposed = exposedMetrics(await (await fetch(metricsUrl)).text());
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** `up` is Prometheus' own. */

@@ -2,15 +2,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
-import { createTestBankql } from '../support/bankql.ts';
+import { createTestBankql, testLeaseMs } from '../support/bankql.ts';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { sharedStates } from '../support/payment-states.ts';
 
 const hour = 60 * 60 * 1000;
 const retentionMs = 30 * 24 * hour;
-/** Longer than the lease of createTestBankql. */
-const leaseOver = 11_000;
+const leaseOver = testLeaseMs + 1_000;
 
 interface OpenedStores extends AsyncDisposable {
   readonly open: () => Promise<PaymentStore>;
@@ -29,7 +28,7 @@ const kinds: readonly { name: string; start: () => Promise<OpenedStores> }[] = [
     async start() {
       const state = await start();
       return {
-        open: () => openStore(state.url, { retentionMs, clock: 'caller' }),
+        open: () => openStore(state.url, { timeoutMs: 60_000, retentionMs, clock: 'caller' }),
         [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),
       };
     },

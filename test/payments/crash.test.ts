@@ -57,10 +57,10 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
     }
     bank.decide = accept;
     next = made.use(await startPaymentProcess(settings));
-    const store = await openStore(state.url, { retentionMs: 86_400_000, clock: 'caller' });
+    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000, clock: 'caller' });
     made.defer(() => store.close());
     muchLater = made.use(createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }));
-  }, 60_000);
+  });
 
   test.each(points)(
     '$point: $sent sent; then it is $told, after the lease $afterLease',

@@ -17,5 +17,4 @@ test.concurrent.each(sharedStates)(
     expect(counts.get('record: UNKNOWN')).toBeGreaterThan(1);
     expect(counts.get('event: SIGKILL and restart')).toBeGreaterThan(0);
   },
-  150_000,
 );

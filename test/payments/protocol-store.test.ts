@@ -90,7 +90,7 @@ describe('a server whose clock jumps 31 days ahead', () => {
 
 test('a process whose clock is 31 days ahead of its machine frees no key in SQLite', async () => {
   const path = join(folder, 'ahead.db');
-  const options = { path, retentionMs, timeoutMs: 5_000 };
+  const options = { path, retentionMs, timeoutMs: 60_000 };
   const now = Date.now();
   const right = await createSqliteStore(options);
   onTestFinished(() => right.close());
@@ -121,7 +121,7 @@ describe('a damaged record', () => {
     const store = await createSqliteStore({
       path,
       retentionMs,
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
       onEvent: (event) => events.push(event),
     });
     onTestFinished(() => store.close());

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { logLines } from '../support/log-lines.ts';
 import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
-import { type BankqlProcess, startProcess } from '../support/process.ts';
+import { type BankqlProcess, startProcess, storeTimeoutVariable } from '../support/process.ts';
 import { untilFound } from '../support/waits.ts';
 
 /** What an operator sees of the payment store of a process that serves. */
@@ -19,8 +19,6 @@ beforeAll(async () => {
   bank = await startPaymentBank();
 });
 afterAll(() => bank.close());
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const metricsOf = async (bankql: BankqlProcess) => {
   const url = /Metrics: (\S+)\./.exec(bankql.output())?.[1] ?? '';
@@ -43,7 +41,12 @@ const until = <T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise
 describe('a store that is away while bankql runs', () => {
   test('leaves one line when it goes and one when it is back, metrics say so, and /ready is 503 where it is asked to be', async () => {
     const path = join(folder, 'away.db');
-    const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${path}`, METRICS_PORT: '0' };
+    const environment = {
+      BANK_BASE_URL: bank.url,
+      STATE_URL: `sqlite:${path}`,
+      METRICS_PORT: '0',
+      [storeTimeoutVariable]: '1000',
+    };
     await using bankql = await startProcess({ ...environment, READY_NEEDS_STATE: '1' });
     await using other = await startProcess(environment);
     expect(bankql.output()).toContain(' Payment records: none. ');

@@ -13,6 +13,7 @@ import {
   createTestBankql,
   type Result,
   type TestBankql,
+  testLeaseMs,
   testOptions,
 } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
@@ -115,7 +116,7 @@ describe('an end that the store cannot be told', () => {
     // What it knows does not depend on what the store says meanwhile.
     fragile.giveBack();
     fragile.takeAway('compareAndSet');
-    time += 60_000;
+    time += 2 * testLeaseMs;
     expect((await fragile.only())?.state).toBe('PENDING');
     expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
     expect(await ask(pay)).toEqual(replayed);
@@ -165,7 +166,7 @@ describe('an end that the store cannot be told', () => {
   test('gives way to what an operator settled meanwhile', async () => {
     await payAndLose({});
     fragile.giveBack();
-    time += 60_000;
+    time += 2 * testLeaseMs;
     const record = (await fragile.kept.search({}, time))[0];
     expect(await fragile.kept.settle(record?.id ?? '', 'REJECTED', 'Ada', time)).toBe(true);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -250,7 +251,7 @@ describe('an end that the store cannot be told', () => {
     start(gate.url);
     fragile.takeAway('compareAndSet');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
-    time += 60_000;
+    time += 2 * testLeaseMs;
     expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
     fragile.giveBack();
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'REJECTED' });
@@ -273,7 +274,7 @@ describe('an end that the store cannot be told', () => {
     }
 
     // The next process has the database, and the log.
-    time += 60_000;
+    time += 2 * testLeaseMs;
     await bankql[Symbol.asyncDispose]();
     fragile.store = fragile.kept;
     start();

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { type BankqlFixture, exact, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -236,7 +236,7 @@ describe('independent records leave at once', () => {
       return anyAnswer(call);
     });
     const answer = fixture.ask(document);
-    await vi.waitFor(() => expect(fixture.bank.calls).toHaveLength(count));
+    await expect.poll(() => fixture.bank.calls).toHaveLength(count);
     const lines = fixture.bank.lines().sort();
     release();
     expect((await answer).errors).toBeUndefined();

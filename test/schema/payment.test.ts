@@ -1,6 +1,6 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { credentials } from '../support/bankql.ts';
+import { credentials, testLeaseMs } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const WholePayment = graphql(`
@@ -79,7 +79,7 @@ describe('payment', () => {
       return { body: { id: 'TX', status: 'BOOKED' } };
     });
     const paying = fixture.ask(PayForPayment, { input });
-    await vi.waitFor(() => expect(fixture.bank.calls).toHaveLength(1));
+    await expect.poll(() => fixture.bank.calls).toHaveLength(1);
     const trackId = fixture.bank.calls[0]?.headers['track-id'];
     expect(fixture.bankql.audit).toMatchObject([{ state: 'PENDING', trackId }]);
     const pending = {
@@ -132,8 +132,8 @@ describe('payment', () => {
       return { body: {} };
     });
     const paying = fixture.ask(PayForPayment, { input });
-    await vi.waitFor(() => expect(fixture.bank.calls).toHaveLength(1));
-    time.add(10_001);
+    await expect.poll(() => fixture.bank.calls).toHaveLength(1);
+    time.add(testLeaseMs + 1);
     const lost = await fixture.ask(WholePayment, key);
     expect(lost.data?.payment).toMatchObject({ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN' });
     expect(failuresOf(await fixture.ask(PayForPayment, { input }))).toEqual([

@@ -4,26 +4,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
+import { inTimeMs } from '../support/in-time.ts';
 import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
 import { pay, transfer } from '../support/payment-client.ts';
-import { lateBy } from '../support/waits.ts';
+import { lateBy, until } from '../support/waits.ts';
 
 /**
  * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
  * bounded, its memory too, and a good caller is answered meanwhile. A good caller's wait is measured in the
- * process's own processor time, which does not depend on what else the machine does; an attack that is measured may be
- * tried three times.
+ * process's own processor time, which does not depend on what else the machine does.
  */
-vi.setConfig({ testTimeout: 30_000 });
-const measured = { retry: 2 };
 const megabyte = 1024 * 1024;
 const worstWorkMs = 300;
-/** On a machine that does other things as well, far from the seconds that there were. */
-const worstWaitMs = 3000;
 const maxGrownMegabytes = 300;
 
 const key = 'Zq7subscriptionkey';
@@ -59,13 +55,16 @@ const manyBranches = JSON.stringify({
   })),
 });
 
+/** The bank's slow answers, until a test lets them go. */
+const slow = { released: Promise.withResolvers<void>() };
+
 /** What the bank does, by the name of the bank in the path. */
 const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   good: (response) => response.end(branches),
   long: (response) => response.end(longBranches),
   many: (response) => response.end(manyBranches),
   unauthorized: (response) => response.writeHead(401).end('{"message":"no"}'),
-  slow: (response) => void lateBy(2000).then(() => response.end('{"customer_id":"c"}')),
+  slow: (response) => void slow.released.promise.then(() => response.end('{"customer_id":"c"}')),
   hanging: () => {},
   late: (response) => void lateBy(300).then(() => response.end('{"id":"TX"}')),
   interim(response) {
@@ -158,13 +157,13 @@ const attacks: readonly (readonly [string, string, Record<string, string>, numbe
 
 test.each(attacks)(
   '%s: little is answered, and a good caller is too',
-  measured,
+
   async (_, query, headers, most) => {
     const body = operation(query);
     const answered: Answered[] = [];
     // A payment of somebody else is under way meanwhile, and is told how it ends.
     const paid = pay(bankql.url, transfer(crypto.randomUUID(), { bankId: 'interim' }));
-    const { worstWait, worstWork, grownMegabytes } = await bankql.during(
+    const { worstWork, grownMegabytes } = await bankql.during(
       () =>
         Promise.all(
           Array.from({ length: 8 }, async () => void answered.push(await bankql.ask(body, headers))),
@@ -176,15 +175,11 @@ test.each(attacks)(
     for (const { bytes } of answered) expect(bytes).toBeLessThan(most);
     expect(await paid).toMatchObject({ code: 'DONE', transactionId: 'TX' });
     expect(worstWork).toBeLessThan(worstWorkMs);
-    expect(worstWait).toBeLessThan(worstWaitMs);
     expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
   },
 );
 
-test('1,050 connections that ask for 7 MB each and never read', {
-  ...measured,
-  timeout: 60_000,
-}, async () => {
+test('1,050 connections that ask for 7 MB each and never read', async () => {
   // Fewer at a time and a shorter deadline than by default, so that the test is over soon.
   await using flooded = await AttackedProcess.start({
     ...environment,
@@ -204,7 +199,7 @@ test('1,050 connections that ask for 7 MB each and never read', {
     most = Math.max(most, bytes);
     return bytes;
   };
-  const { worstWait, worstWork, grownMegabytes } = await flooded
+  const { worstWork, grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 1050; n++) {
         const socket = connect(Number(port), '127.0.0.1').pause();
@@ -218,9 +213,9 @@ test('1,050 connections that ask for 7 MB each and never read', {
         sockets.push(socket);
         if (n % 100 === 0) await unread();
       }
-      await expect.poll(unread, { timeout: 20_000 }).toBeGreaterThan(3 * megabyte);
+      await expect.poll(unread).toBeGreaterThan(3 * megabyte);
       // All of them are connected still: what they hold goes because the server ends them.
-      await expect.poll(unread, { timeout: 20_000 }).toBe(0);
+      await expect.poll(unread).toBe(0);
     }, good)
     .finally(() => {
       for (const socket of sockets) socket.destroy();
@@ -228,16 +223,36 @@ test('1,050 connections that ask for 7 MB each and never read', {
   expect(flooded.isAlive).toBe(true);
   expect(most).toBeLessThanOrEqual(50 * megabyte);
   expect(worstWork).toBeLessThan(worstWorkMs);
-  expect(worstWait).toBeLessThan(worstWaitMs);
   expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
   expect((await flooded.ask(operation('{ __typename }'), good)).status).toBe(200);
 });
+
+/** Sends a request for each; the statuses of all but so many, which stay under way until the others are answered. */
+async function statusesBeside(
+  underWay: number,
+  each: readonly string[],
+  send: (one: string, signal: AbortSignal) => Promise<Response>,
+): Promise<number[]> {
+  const leaving = new AbortController();
+  const statuses: number[] = [];
+  const sent = each.map((one) =>
+    send(one, leaving.signal).then(
+      ({ status }) => void statuses.push(status),
+      () => {},
+    ),
+  );
+  await until(() => statuses.length >= each.length - underWay);
+  leaving.abort();
+  await Promise.all(sent);
+  return statuses;
+}
 
 test('one key that is written down in 20 ways is one caller', async () => {
   await using guarded = await AttackedProcess.start({
     ...environment,
     BANK_ID: 'hanging',
     STATE_URL: 'memory:',
+    MAX_EVENT_LOOP_LAG_MS: '60000',
     MAX_IN_FLIGHT_PER_CALLER: '2',
   });
   const names = ['subscription-key', 'subscription%2Dkey', '%73ubscription-key', 'subscriptio%6E-key'];
@@ -245,20 +260,15 @@ test('one key that is written down in 20 ways is one caller', async () => {
     { length: 20 },
     (_, n) => `/graphql?a=${n}&${names[n % 4]}=${n % 2 === 0 ? key : key.replace('Z', '%5A')}`,
   );
-  const answers = targets.map((target) =>
+  const statuses = await statusesBeside(2, targets, (target, signal) =>
     fetch(`${guarded.url}${target}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: operation('{ bank { branches { totalCount } } }'),
-      signal: AbortSignal.timeout(1000),
-    }).then(
-      ({ status }) => status,
-      () => 'under way',
-    ),
+      signal,
+    }),
   );
-  const statuses = await Promise.all(answers);
-  expect(statuses.filter((status) => status === 503)).toHaveLength(18);
-  expect(statuses.filter((status) => status === 'under way')).toHaveLength(2);
+  expect(statuses).toEqual(Array(18).fill(503));
 });
 
 test('one token that is written down in 20 ways is one caller', async () => {
@@ -268,6 +278,7 @@ test('one token that is written down in 20 ways is one caller', async () => {
     ...environment,
     BANK_ID: 'hanging',
     STATE_URL: 'memory:',
+    MAX_EVENT_LOOP_LAG_MS: '60000',
     MAX_IN_FLIGHT_PER_CALLER: '2',
     BANK_SUBSCRIPTION_KEY: key,
     IDENTITY: 'jwt',
@@ -276,22 +287,19 @@ test('one token that is written down in 20 ways is one caller', async () => {
     IDENTITY_AUDIENCE: audience,
   });
   const token = await sign(signer, claims());
-  const statuses = await Promise.all(
-    Array.from({ length: 20 }, async (_, n) => {
-      const written = `${n % 2 === 0 ? 'Bearer' : 'bEARER'}${' '.repeat(1 + n)}${token}`;
-      return fetch(`${guarded.url}/graphql`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', Authorization: written },
-        body: operation('{ bank { branches { totalCount } } }'),
-        signal: AbortSignal.timeout(1000),
-      }).then(
-        ({ status }) => status,
-        () => 'under way',
-      );
+  const written = Array.from(
+    { length: 20 },
+    (_, n) => `${n % 2 === 0 ? 'Bearer' : 'bEARER'}${' '.repeat(1 + n)}${token}`,
+  );
+  const statuses = await statusesBeside(2, written, (authorization, signal) =>
+    fetch(`${guarded.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: authorization },
+      body: operation('{ bank { branches { totalCount } } }'),
+      signal,
     }),
   );
-  expect(statuses.filter((status) => status === 503)).toHaveLength(18);
-  expect(statuses.filter((status) => status === 'under way')).toHaveLength(2);
+  expect(statuses).toEqual(Array(18).fill(503));
 });
 
 test('payments that the bank answers with 401 leave no record, and one with a currency of 90 kB is not sent', async () => {
@@ -316,7 +324,7 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
   );
   expect(new Set(long.map(({ code }) => code))).toEqual(new Set(['BAD_USER_INPUT']));
   expect(arrived.filter((line) => line.includes('long-currency'))).toEqual([]);
-  const store = await openStore(stateUrl, { retentionMs: 86_400_000 });
+  const store = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_400_000 });
   const records = await store.search({}, Date.now());
   await store.close();
   expect(records.filter(({ accountId }) => /^(refused|long)-/.test(accountId))).toEqual([]);
@@ -336,13 +344,13 @@ test('addresses that are none are 400 or 404, and leave no stack in the log', as
   expect(bankql.process.output()).not.toContain('unexpected error');
 });
 
-test('an event stream that is asked for at once is answered, and ends', measured, async () => {
+test('an event stream that is asked for at once is answered, and ends', async () => {
   const begun = performance.now();
   const { status, start } = await bankql.ask(operation('{ __typename }'), {
     ...good,
     Accept: 'text/event-stream',
   });
-  expect(performance.now() - begun).toBeLessThan(2000);
+  expect(performance.now() - begun).toBeLessThan(inTimeMs);
   expect([status, start]).toEqual([200, expect.stringContaining('event: complete')]);
 });
 
@@ -365,26 +373,29 @@ test('a key in the bank’s words is in no answer and no line of the log, wherev
 
 test.each(['slow', 'hanging'])(
   'an operation of the bank that is %s takes no connection from the reads of others',
-  measured,
   async (name) => {
+    await using patient = await AttackedProcess.start({
+      ...environment,
+      STATE_URL: 'memory:',
+      MAX_EVENT_LOOP_LAG_MS: '60000',
+    });
     const customer = operation(`{ bank(bankId: "${name}") { customer(customerId: "c") { email } } }`);
     const others: Answered[] = [];
-    const { worstWait, worstWork } = await bankql.during(async () => {
+    await patient.during(async () => {
       const asked = Array.from({ length: 200 }, (_, n) =>
-        bankql.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
+        patient.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
       );
-      await lateBy(100);
+      await until(() => arrived.some((line) => line.includes(`/${name}/customers/`)));
       for (let n = 0; n < 50; n++) {
         // Each of another bank, so that nothing is shared or kept: as many calls.
         const query = `{ bank(bankId: "good") { branches(filter: { id: "${n}" }) { totalCount } } }`;
-        others.push(await bankql.ask(operation(query), of(`r-${n}`)));
+        others.push(await patient.ask(operation(query), of(`r-${n}`)));
       }
+      // None of them was behind a slow one.
+      slow.released.resolve();
       if (name === 'slow') await Promise.all(asked);
     }, good);
     expect(others.filter(({ start }) => start.includes('OVERLOADED'))).toEqual([]);
     expect(others.filter(({ start }) => !start.includes('errors'))).toHaveLength(50);
-    expect(worstWork).toBeLessThan(worstWorkMs);
-    // Behind one of the slow ones it would wait 2 s.
-    expect(worstWait).toBeLessThan(1500);
   },
 );

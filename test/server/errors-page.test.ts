@@ -59,7 +59,7 @@ const hangs: Answer = () => 'hang';
 const pay = (key: string, amount = '10') =>
   `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { trackId } }`;
 
-/** Begins a payment that the bank never answers: it is under way until the test ends, which breaks its connection. */
+/** Begins a payment that the bank never answers: it is under way until the test closes the bank. */
 async function payForever(key: string, ask: (query: string) => Promise<unknown>, bank: RecordingBank) {
   bank.otherwise(hangs);
   ask(pay(key)).catch(() => {});
@@ -138,6 +138,8 @@ async function firstError(code: ErrorCode, body: object): Promise<{ error: unkno
     if (name === 'locations' || name === 'docs') return undefined;
     return name === 'trackId' ? '0b9a6a3e-8d5c-4f4e-9a53-2f4f3c1c7d10' : value;
   });
+  // What the bank still holds ends now: bankql waits for it.
+  await bank.close();
   return { error, docs: errors[0]?.extensions.docs };
 }
 

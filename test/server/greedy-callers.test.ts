@@ -147,4 +147,4 @@ test('200 requests for large answers at the same time do not end the process, an
   // Those over a caller's share are refused; the others are answered, or told that it is too much.
   expect(statuses).toHaveLength(200);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
-}, 300_000);
+});

@@ -548,8 +548,8 @@ test('a client that does not read holds one result, and is cut off in time', asy
   socket.write(
     `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${head.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
   );
-  await expect.poll(() => unread.server.held.unread, { timeout: 10_000 }).toBeGreaterThan(0);
-  await expect.poll(() => unread.server.held.requests, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => unread.server.held.unread).toBeGreaterThan(0);
+  await expect.poll(() => unread.server.held.requests).toBe(0);
   expect(unread.server.held.unread).toBe(0);
   socket.destroy();
 });

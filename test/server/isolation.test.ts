@@ -64,7 +64,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   expect([answers, foreign]).toEqual([4000, 0]);
   // It was shared, or the test would show nothing.
   expect(bank.calls.length).toBeLessThan(4000);
-}, 240_000);
+});
 
 const inFlight = ({ server }: ServerFixture) => server.held.requests;
 
@@ -129,4 +129,4 @@ test('100 logins with 20 REST calls each at a time delay nobody’s single read 
   // None of their calls is refused either, since each of their operations has begun.
   for (const answer of await answers) expect(answer).not.toContain('errors');
   expect(bank.calls).toHaveLength(100 * 20 + 10);
-}, 120_000);
+});

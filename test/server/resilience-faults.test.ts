@@ -159,7 +159,7 @@ describe.each(questions)('$what to a bank that', (question) => {
     expect(bank.requests.map(lineOf)).toEqual(Array(question.attempts(fault)).fill(question.line));
     // What stays is a connection that was read to its end, and is kept for the next read.
     const kept = question.what === 'a GET' && fault.status !== undefined ? 1 : 0;
-    await expect.poll(bank.open, { timeout: 5000, interval: 5 }).toBeLessThanOrEqual(kept);
+    await expect.poll(bank.open, { interval: 5 }).toBeLessThanOrEqual(kept);
 
     bank.behave(reply(200, question.good));
     const next = await ask(bankql, question);

@@ -78,11 +78,11 @@ describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', 
       look();
     }
     // Long answers are made in turns, and wait for each other.
-    await expect.poll(look, { timeout: 6000, interval: 5 }).toBeGreaterThan(18 * megabyte);
+    await expect.poll(look, { interval: 5 }).toBeGreaterThan(18 * megabyte);
     expect(most).toBeLessThanOrEqual(30 * megabyte);
     const felt = await ask(fixture);
     expect([200, 503]).toContain(felt.response.status);
-    await expect.poll(() => fixture.server.held.unread, { timeout: 45_000 }).toBe(0);
+    await expect.poll(() => fixture.server.held.unread).toBe(0);
     await expect.poll(() => fixture.server.held.requests).toBe(0);
     expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":500}}}}');
   });
@@ -91,7 +91,7 @@ describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', 
 test('a request is 503 while the bound is reached, and an answer that has no more room is 503 too', async () => {
   await using fixture = await start({ ledger: ledgerLimits({ unread: 15 * megabyte }) });
   const socket = askAndLookAway(fixture);
-  await expect.poll(() => fixture.server.held.unread, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
+  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
   // What is stalled gives way to an answer of its size, not to a longer one.
   const longer = JSON.stringify({
     query: `{ bank { ${[...aliases, 'b: branches { nodes { name } }'].join(' ')} } }`,
@@ -141,7 +141,7 @@ test('a caller who lets many answers wait is refused alone', async () => {
     askAndLookAway(fixture, long, '*/*', 'greedy');
     await turns();
   }
-  await expect.poll(() => fixture.server.held.unread, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
+  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
   expect((await ask(fixture, short, 'greedy')).response.status).toBe(503);
   expect(shed).toContain('unread of the caller');
   expect(fixture.server.held.unread).toBeLessThan(12 * megabyte);
@@ -157,7 +157,7 @@ test('if unread answers take all room, the largest gives way to a caller that ho
     // Short ones behind it, which wait for it.
     for (let n = 0; n < 20; n++) socket.write(headOf(short, '*/*', `greedy-${client}`) + short);
   }
-  await expect.poll(() => fixture.server.held.unread, { timeout: 45_000 }).toBeGreaterThan(28 * megabyte);
+  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(28 * megabyte);
   // What waits to be read is worked for no more.
   await expect.poll(() => fixture.server.held.requests).toBe(0);
   expect((await ask(fixture)).response.status).toBe(200);
@@ -182,7 +182,7 @@ test('requests behind one that is never answered wait for it, and others are ser
     socket.write(headOf(never, '*/*', caller) + never + (headOf(small, '*/*', caller) + small).repeat(190));
   }
   const { held } = fixture.server;
-  await expect.poll(() => held.requests, { timeout: 45_000 }).toBe(10);
+  await expect.poll(() => held.requests).toBe(10);
   await expect.poll(() => fixture.bank.calls).toHaveLength(10);
   expect((await ask(fixture)).response.status).toBe(200);
   expect([held.requests, held.unread]).toEqual([10, 0]);

@@ -21,7 +21,7 @@ test('some seeds break no invariant, and payments are accepted, refused and left
   for (const code of ['DONE', 'OUTCOME_UNKNOWN', 'IDEMPOTENCY_IN_PROGRESS', 'STATE_UNAVAILABLE'])
     expect(counts[`told: ${code}`]).toBeGreaterThan(10);
   expect(counts['requests that the bank received']).toBeGreaterThan(40);
-}, 120_000);
+});
 
 test("over PostgreSQL's own client some seeds break no invariant, and a store that is not asked to confirm is found out", async () => {
   const workers = worker();
@@ -30,7 +30,7 @@ test("over PostgreSQL's own client some seeds break no invariant, and a store th
   for (const code of ['DONE', 'STATE_UNAVAILABLE']) expect(counts[`told: ${code}`]).toBeGreaterThan(0);
   const broken = brokenOverPostgres.find(({ name }) => name.startsWith('sent without a confirmed record'));
   expect((await search(workers, broken?.name ?? '', 1, 20)).seed).not.toBeNull();
-}, 120_000);
+});
 
 test('a seed leaves the same trace every time, whatever ran before it', async () => {
   const used = worker();
@@ -39,7 +39,7 @@ test('a seed leaves the same trace every time, whatever ran before it', async ()
   const fresh = await search(worker(), sound.name, 11, 10);
   expect(again).toEqual(fresh);
   expect((await search(used, sound.name, 21, 10)).traceHash).not.toBe(fresh.traceHash);
-}, 120_000);
+});
 
 test('a broken variant is found out, and its seed tells the shortest schedule, every time the same', async () => {
   const [variant] = brokenVariants.filter(({ name }) => name === 'replay not checked');
@@ -61,4 +61,4 @@ test('a broken variant is found out, and its seed tells the shortest schedule, e
   // Nothing has to go wrong for it: the payment is asked for once more when all is well.
   expect(told).toContain('what departs from the usual course (0 of ');
   expect(told.match(/the bank receives/g)?.length).toBeGreaterThan(1);
-}, 120_000);
+});

@@ -13,8 +13,6 @@ export interface Answered {
 
 /** What an attack cost. */
 export interface Costs {
-  /** The longest that a good caller waited beside it, in milliseconds. */
-  readonly worstWait: number;
   /**
    * The most processor time that the process's main thread took while a good caller waited, in milliseconds: what it
    * would have waited on a machine that does nothing else. 0 where the system does not say.
@@ -97,7 +95,6 @@ export class AttackedProcess implements AsyncDisposable {
     await this.ask(small, headers);
     const before = residentMegabytes(pid);
     let most = before;
-    let worstWait = 0;
     let worstWork = 0;
     let isOver = false;
     let refused = 0;
@@ -108,9 +105,8 @@ export class AttackedProcess implements AsyncDisposable {
       // Once more after the attack.
       for (let isLast = false; !isLast; await delay(5)) {
         isLast = isOver;
-        const [begun, worked] = [performance.now(), workOf(pid)];
+        const worked = workOf(pid);
         const { status, start } = await this.ask(small, headers);
-        worstWait = Math.max(worstWait, performance.now() - begun);
         worstWork = Math.max(worstWork, workOf(pid) - worked);
         most = Math.max(most, residentMegabytes(pid));
         if (status === 503) refused++;
@@ -119,7 +115,7 @@ export class AttackedProcess implements AsyncDisposable {
       }
     };
     await Promise.all([attacking, asking()]);
-    return { worstWait, worstWork, refused, grownMegabytes: most - before };
+    return { worstWork, refused, grownMegabytes: most - before };
   }
 
   /** The value of a metric, named with its labels, if METRICS_PORT is given. */

@@ -72,13 +72,13 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   readonly explains?: boolean;
 }
 
-/** The default options of every bank client in the tests. */
+/** The default options of every bank client in the tests: what is not about a deadline waits for longer than any machine needs. */
 export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
-  timeoutMs: 2000,
-  paymentTimeoutMs: 2000,
-  connectTimeoutMs: 500,
+  timeoutMs: 60_000,
+  paymentTimeoutMs: 60_000,
+  connectTimeoutMs: 60_000,
   connections: 64,
-  connectionWaitMs: 250,
+  connectionWaitMs: 60_000,
   operationShare: 0.5,
   connectionPerCaller: false,
   maxBodyBytes: 1024 * 1024,
@@ -86,11 +86,14 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   retryShare: 0,
   breakerThreshold: 0,
   breakerOpenMs: 10_000,
-  slowCallMs: 1600,
+  slowCallMs: 48_000,
   publicCacheTtlMs: 0,
   publicCacheBytes: 32 * 1024 * 1024,
   parsedCacheBytes: 32 * 1024 * 1024,
 };
+
+/** The lease of a payment of createTestBankql. */
+export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
 /** Counts nothing: what a request holds of a process with room for all. */
 export const createTestHolder = () => ({
@@ -130,7 +133,7 @@ export function testOptions({
   const unlimited = createPaymentService({
     bank,
     store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
-    leaseMs: 10_000,
+    leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
@@ -140,7 +143,7 @@ export function testOptions({
     bank,
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
-    limits: { timeoutMs: 20_000, restCalls: 1000 },
+    limits: { timeoutMs: 120_000, restCalls: 1000 },
     documentSource: createDocumentSource(persisted, automatic),
     explain: explains ? explainByHeader : null,
     incremental: createIncremental(),

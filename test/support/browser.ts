@@ -8,9 +8,10 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
 
 export const hasBrowser = executablePath !== undefined;
 
-/** A headless Chromium that calls nobody by itself. */
+/** A headless Chromium that calls nobody by itself. The test's time limit is its only one: give each context `setDefaultTimeout(0)`. */
 export const launchBrowser = () =>
   chromium.launch({
+    timeout: 0,
     ...(executablePath === undefined ? {} : { executablePath }),
     args: [
       '--headless',

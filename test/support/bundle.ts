@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { storeTimeoutVariable } from './process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'node_modules/.cache/bankql-tests');
@@ -18,6 +19,17 @@ export default async function bundle(): Promise<void> {
     // It is 9 MB, and few tests open the page.
     external: /^@graphql-yoga\/render-graphiql/,
     plugins: [
+      {
+        name: 'patience with stores',
+        transform: {
+          filter: { id: join(root, 'src/payments/stores/open-store.ts') },
+          handler(code) {
+            const usual = 'const usualTimeoutMs = 500;';
+            if (!code.includes(usual)) throw new Error(`${usual} is not found`);
+            return code.replace('500', `Number(process.env.${storeTimeoutVariable} ?? 60_000)`);
+          },
+        },
+      },
       {
         // A source finds what it reads, or runs as a thread, where it is itself.
         name: 'addresses of sources',

@@ -28,7 +28,7 @@ const client = createBankClient({
   // A payment waits for a connection as long as it may: what is refused would be no history of payments.
   connectionWaitMs: bankDefaults.paymentTimeoutMs,
 });
-const opened = await openStore(stateUrl, { retentionMs: 86_400_000 });
+const opened = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_400_000 });
 const payments = createPaymentService({
   bank: {
     ...client,
@@ -60,7 +60,7 @@ const server = await serve({
   bank: client,
   payments,
   defaults: { bankId: 'BANK', viewId: 'owner' },
-  limits: { timeoutMs: 20_000, restCalls: 1000 },
+  limits: { timeoutMs: 120_000, restCalls: 1000 },
   answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   documentCacheBytes: 64 * 1024 * 1024,
   documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },

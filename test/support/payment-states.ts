@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   durable as durablePostgres,
   hasPostgres,
@@ -10,6 +9,7 @@ import {
   startStandby,
   type TestPostgres,
 } from './postgres.ts';
+import { until } from './waits.ts';
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
@@ -39,7 +39,7 @@ const sqlite: StateKind = {
       async takeAway() {
         const other = new DatabaseSync(path, { timeout: 0 });
         // Without SQLite's own wait, which would stop this process.
-        while (!locks(other)) await delay(2);
+        await until(() => locks(other));
         return async () => other.close();
       },
       async lose() {
@@ -110,7 +110,7 @@ const standby: StateKind = {
       const states = await primary.query('SELECT sync_state FROM pg_stat_replication');
       return states.some(({ sync_state: state }) => state === 'sync');
     };
-    await until(isFollowed);
+    await until(() => isFollowed().catch(() => false));
     const hosts = [primary, other].map(({ port }) => `127.0.0.1:${port}`);
     const folder = await mkdtemp(join(tmpdir(), 'bankql-witness-'));
     made.defer(() => rm(folder, { recursive: true }));
@@ -124,7 +124,7 @@ const standby: StateKind = {
           await other.kill();
           return async () => {
             await other.restart();
-            await until(isFollowed);
+            await until(() => isFollowed().catch(() => false));
           };
         }
         await primary.kill();
@@ -132,7 +132,7 @@ const standby: StateKind = {
           await other.query('SELECT pg_promote()');
           [primary, other] = [other, primary];
           await other.follow(primary);
-          await until(isFollowed);
+          await until(() => isFollowed().catch(() => false));
         };
       },
       lose: () => primary.empty(),
@@ -140,13 +140,6 @@ const standby: StateKind = {
     };
   },
 };
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 60_000; performance.now() < end; await delay(50)) {
-    if (await holds().catch(() => false)) return;
-  }
-  throw new Error('the servers do not become what they should');
-}
 
 /** For `check:payments`; a failover takes seconds. */
 export const postgresStates: readonly StateKind[] = hasPostgres

@@ -53,6 +53,9 @@ export interface TestPostgres extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Deletes all tables of bankql. */
   empty(): Promise<void>;
+  /** From here on commits wait for a standby, which there is not, until `confirmNothing`; resolves when one has waited. */
+  waitForStandby(): Promise<void>;
+  confirmNothing(): Promise<void>;
   /** Ends all connections of bankql's, as an operator does. */
   cut(): Promise<void>;
   /** Ends it with a SIGKILL to all of its processes. */
@@ -141,12 +144,11 @@ async function createServer(first: Settings) {
         stdio: 'ignore',
       });
     child = launch();
-    for (const end = performance.now() + 20_000; performance.now() < end; await delay(20)) {
+    while (!(await ask('postgres', 'SELECT 1').then(Boolean, () => false))) {
+      await delay(20);
       // What was killed may hold its memory for a moment longer, and whoever connects somewhere may have been given its port.
       if (child.exitCode !== null) child = launch();
-      if (await ask('postgres', 'SELECT 1').then(Boolean, () => false)) return;
     }
-    throw new Error('postgres does not answer');
   }
 
   /** The server's processes: the children are no group of their own. */
@@ -192,6 +194,25 @@ async function createServer(first: Settings) {
     url,
     address,
     query: (text: string, values?: readonly unknown[]) => ask('bankql', text, values),
+    async waitForStandby() {
+      await ask('postgres', "ALTER SYSTEM SET synchronous_standby_names = '*'");
+      await ask('postgres', 'SELECT pg_reload_conf()');
+      // The server's processes learn of it one by one.
+      for (let waited = false; !waited; ) {
+        let isDone = false;
+        const commit = ask('bankql', "SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {
+          isDone = true;
+        });
+        const cancel =
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%emit_message%'";
+        while (!isDone) waited = (await ask('postgres', cancel)).length > 0 || waited;
+        await commit;
+      }
+    },
+    async confirmNothing() {
+      await ask('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
+      await ask('postgres', 'SELECT pg_reload_conf()');
+    },
     empty: async () => void (await ask('bankql', 'DROP SCHEMA IF EXISTS bankql CASCADE')),
     cut: async () =>
       void (await ask(

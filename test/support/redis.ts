@@ -135,7 +135,7 @@ export async function freePort(): Promise<number> {
 
 /** Waits until the server answers a PING, with whatever: one that asks for a password answers, too. */
 async function answering(port: number, ended: () => boolean): Promise<void> {
-  for (const until = performance.now() + 10_000; performance.now() < until; ) {
+  for (;;) {
     if (ended()) throw new Error('redis-server ended');
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
@@ -150,5 +150,4 @@ async function answering(port: number, ended: () => boolean): Promise<void> {
     if (answer !== '' && !answer.startsWith('-LOADING')) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error('redis-server does not answer');
 }

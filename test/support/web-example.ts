@@ -62,8 +62,8 @@ export async function startWebExample(): Promise<WebExample> {
     browser,
     async open(login, options) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      context.setDefaultTimeout(0);
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
       await page.goto(preview.url);
       if (login !== null) {
         await page.getByRole('button', { name: login }).click();

@@ -7,10 +7,12 @@ import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
 /** The other stores ignore the options that are only for PostgreSQL. */
-export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs'>;
+export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs'> & {
+  readonly timeoutMs?: number;
+};
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
-const timeoutMs = 500;
+const usualTimeoutMs = 500;
 
 /**
  * The payment store that STATE_URL names.
@@ -19,7 +21,7 @@ const timeoutMs = 500;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { readOnly = false, witness } = options;
+  const { readOnly = false, witness, timeoutMs = usualTimeoutMs } = options;
   const named = readStoreUrl(url);
   if (named.kind === 'memory') return createMemoryStore(options);
   if (witness !== undefined && !readOnly) await checkWitness(witness);

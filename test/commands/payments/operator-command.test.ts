@@ -34,7 +34,7 @@ let path = '';
 let stores = 0;
 
 async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   try {
     return await work(store);
   } finally {

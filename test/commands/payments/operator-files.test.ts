@@ -27,7 +27,7 @@ async function makeStore() {
   const home = join(folder, `${++stores}`);
   mkdirSync(home);
   const path = join(home, 'state.db');
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 2000 });
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   await store.begin(pending(), start);
   await store.finish(pending().id, pending().trackId, unknown, start);
   await store.begin(pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }), start);
@@ -65,7 +65,7 @@ describe('looking at payments', () => {
 
   test('writes nothing either while bankql serves, and shows a payment whose lease is over as UNKNOWN', async () => {
     const { home, path } = await makeStore();
-    const serving = await createSqliteStore({ path, retentionMs, timeoutMs: 2000 });
+    const serving = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
     await serving.begin(pending({ id: 'c'.repeat(64), trackId: 'attempt-3' }), start);
     const withoutIndex = () =>
       filesOf(home).filter(({ name }) => !name.endsWith('-shm') && !name.includes('.mark'));

@@ -411,7 +411,7 @@ describe('help', () => {
 
 test('a reader that has seen enough is no error', async () => {
   const path = join(folder, 'many.db');
-  const many = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  const many = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   for (let n = 0; n < 200; n++) {
     const times = { createdAt: Date.now(), updatedAt: Date.now(), leaseUntil: Date.now() + 600_000 };
     await many.begin(pending({ id: `${n}`.padStart(64, 'b'), ...times }), Date.now());

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { describeState } from '../../../src/commands/announcements.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -10,7 +10,6 @@ import { operate } from '../../support/operate.ts';
 
 /** Saving records, putting them back, and going on without them. */
 
-vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-store-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -22,7 +21,7 @@ beforeEach(() => {
 });
 
 async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   try {
     return await work(store);
   } finally {

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
 import { credentials } from '../../support/bankql.ts';
 import { logLines } from '../../support/log-lines.ts';
@@ -15,7 +15,6 @@ import { keepConnecting, workersOf } from '../../support/workers.ts';
 
 /** `WORKERS=2`: a primary and its workers, as processes. */
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 const folder = mkdtempSync(join(tmpdir(), 'bankql-workers-'));
 const stores = { next: 0 };
 let bank: PaymentBank;
@@ -56,10 +55,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
 
 /** Waits until so many workers serve. */
 const serving = (bankql: BankqlProcess, workers: number) =>
-  vi.waitFor(async () => expect((await metricsOf(bankql))['bankql_workers{state="running"}']).toBe(workers), {
-    timeout: 30_000,
-    interval: 100,
-  });
+  expect.poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}']).toBe(workers);
 
 const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
 const answer = { data: { __typename: 'Query' } };
@@ -146,9 +142,7 @@ describe('two workers over one store', () => {
 
   test('are all reached by SIGHUP', async () => {
     bankql.child.kill('SIGHUP');
-    await vi.waitFor(() => expect(withMessage(bankql, 'SIGHUP: reloaded')).toHaveLength(2), {
-      timeout: 30_000,
-    });
+    await expect.poll(() => withMessage(bankql, 'SIGHUP: reloaded')).toHaveLength(2);
     const reloaded = withMessage(bankql, 'SIGHUP: reloaded').map(({ pid }) => Number(pid));
     expect(reloaded.sort()).toEqual(workersOf(bankql).sort());
   });
@@ -159,9 +153,7 @@ describe('two workers over one store', () => {
     expect((await metricsOf(bankql))[name]).toBe(4);
     const [killed = 0] = workersOf(bankql);
     process.kill(killed, 'SIGKILL');
-    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(1), {
-      timeout: 30_000,
-    });
+    await expect.poll(() => withMessage(bankql, 'a worker ended')).toHaveLength(1);
     expect(withMessage(bankql, 'a worker ended')).toMatchObject([{ level: 50, how: 'SIGKILL' }]);
     await serving(bankql, 2);
     expect(workersOf(bankql)).not.toContain(killed);
@@ -177,13 +169,11 @@ describe('two workers over one store', () => {
     const answerPayment = await arrived.promise;
     const asking = keepAsking(bankql.url);
     bankql.child.kill('SIGUSR2');
-    await vi.waitFor(() => expect(withMessage(bankql, 'every worker is a new one')).toHaveLength(1), {
-      timeout: 60_000,
-    });
+    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
     answerPayment();
     expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
     // The old ones end, and what is asked meanwhile is answered.
-    await vi.waitFor(() => expect(workersOf(bankql)).toHaveLength(2), { timeout: 60_000, interval: 200 });
+    await expect.poll(() => workersOf(bankql)).toHaveLength(2);
     await asking.stop();
     expect(asking.failures).toEqual([]);
     expect(asking.good()).toBeGreaterThan(20);
@@ -201,7 +191,7 @@ describe('two workers over one store', () => {
     const answerPayment = await arrived.promise;
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGTERM');
     const stopped = bankql.stop();
-    await vi.waitFor(() => expect(workersOf(bankql)).toHaveLength(1), { timeout: 30_000 });
+    await expect.poll(() => workersOf(bankql)).toHaveLength(1);
     answerPayment();
     expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
     expect(await stopped).toBe(0);
@@ -219,7 +209,7 @@ describe('under new connections', () => {
       for (let round = 1; round <= 2; round++) {
         process.kill(workersOf(bankql)[0] ?? 0, signal);
         const noticed = () => withMessage(bankql, 'a worker ended').length;
-        await vi.waitFor(() => expect(noticed()).toBe(round), { timeout: 30_000 });
+        await expect.poll(() => noticed()).toBe(round);
         await serving(bankql, 2);
       }
       await stop();
@@ -232,9 +222,7 @@ describe('under new connections', () => {
     const stop = keepConnecting(bankql.url);
     const killed = workersOf(bankql);
     for (const pid of killed) process.kill(pid, 'SIGKILL');
-    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(2), {
-      timeout: 30_000,
-    });
+    await expect.poll(() => withMessage(bankql, 'a worker ended')).toHaveLength(2);
     await serving(bankql, 2);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
     expect([0, 1]).toContain(await bankql.stop());
@@ -261,10 +249,10 @@ test('a rate limit holds for all workers together, whichever one a connection le
 describe('a start that fails', () => {
   test('says why once, as one process would', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
-    await vi.waitFor(() => expect(taken.listening).toBe(true));
+    await expect.poll(() => taken.listening).toBe(true);
     const address = taken.address();
     const port = typeof address === 'object' ? String(address?.port) : '';
-    const { code, output } = await runProcess(environment({ PORT: port }), [], 60_000);
+    const { code, output } = await runProcess(environment({ PORT: port }));
     taken.close();
     expect(code).toBe(1);
     expect(output).toBe(
@@ -278,9 +266,7 @@ describe('a start that fails', () => {
     await using bankql = await startProcess(environment({ PERSISTED_DOCUMENTS: manifest }));
     writeFileSync(manifest, JSON.stringify({ first: '{ nowhere }' }));
     bankql.child.kill('SIGUSR2');
-    await vi.waitFor(() => expect(withMessage(bankql, 'those that serve go on')).toHaveLength(1), {
-      timeout: 30_000,
-    });
+    await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
     expect(await ask(bankql)).toEqual(answer);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
     const [code] = await new Promise<[number | null]>((resolve) =>

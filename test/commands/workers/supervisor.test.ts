@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
 import type { Order } from '../../../src/commands/workers/messages.ts';
 import { Supervisor, type WorkerEvents } from '../../../src/commands/workers/supervisor.ts';
-import { quietFor, turns } from '../../support/waits.ts';
+import { quietFor, turns, untilFound } from '../../support/waits.ts';
 
 interface FakeWorker extends WorkerEvents {
   readonly orders: Order[];
@@ -26,12 +26,7 @@ function supervise(workers: number, backoffMs = 0) {
     },
   });
   /** The nth worker that was forked, once it is. */
-  const nth = (n: number) =>
-    vi.waitFor(() => {
-      const worker = forked[n];
-      if (worker === undefined) throw new Error(`worker ${n} is not forked`);
-      return worker;
-    });
+  const nth = (n: number) => untilFound(() => forked[n]);
   const ready = async (...which: number[]) => {
     for (const n of which) (await nth(n)).onReady({ url: `url ${n}`, stateLine: '' });
   };

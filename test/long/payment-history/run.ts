@@ -140,7 +140,11 @@ const readings = { most: 20, everyMs: 500 };
  */
 async function readRecords(stateUrl: string): Promise<readonly PaymentRecord[]> {
   // It begins no payment, so that nothing has to be confirmed by replicas.
-  const store = await openStore(stateUrl, { retentionMs: 30 * 86_400_000, allowVolatile: true });
+  const store = await openStore(stateUrl, {
+    timeoutMs: 60_000,
+    retentionMs: 30 * 86_400_000,
+    allowVolatile: true,
+  });
   try {
     let records = await readOnce(store);
     for (let n = 1; n < readings.most && isChanging(records); n++) {

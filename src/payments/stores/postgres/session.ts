@@ -21,8 +21,8 @@ export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
   readonly onConnect: (connection: PostgresConnection) => Promise<void>;
 }
 
-/** Connecting takes longer than a call: names, TLS, a server that has just started. */
-const connectTimeoutMs = 2_000;
+/** Connecting takes longer than most calls: names, TLS, a server that has just started. */
+const minConnectTimeoutMs = 2_000;
 
 /** A backend of the server, told from a later one with the same process id. */
 interface Backend {
@@ -92,7 +92,7 @@ export function createSessionOpener(options: SessionOptions) {
     async open(closing: AbortSignal): Promise<PostgresConnection> {
       const { connection, timeline } = await findPrimary(address, latestTimeline, {
         timeoutMs,
-        connectTimeoutMs,
+        connectTimeoutMs: Math.max(minConnectTimeoutMs, timeoutMs),
         closing,
       });
       try {

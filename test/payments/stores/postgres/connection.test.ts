@@ -17,7 +17,7 @@ const access = `
 `;
 const password = 'p@ss w/rd%';
 const who = `bankql:${encodeURIComponent(password)}`;
-const limits = { timeoutMs: 5_000, connectTimeoutMs: 10_000 };
+const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000 };
 
 describe.skipIf(!hasPostgres || !hasOpenssl)(
   'with PostgreSQL and TLS (skipped where one of them, or openssl, is not installed)',
@@ -60,7 +60,7 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
         ssl_cert_file: 'server.pem',
         ssl_key_file: 'server.key',
       });
-    }, 60_000);
+    });
     afterAll(async () => {
       await postgres.stop();
       await certificates[Symbol.asyncDispose]();
@@ -118,7 +118,10 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
     test('a wrong password, or none, stops the start, and is not shown', async () => {
       const parameters = `/bankql?sslmode=verify-full&sslrootcert=${certificates.ca}`;
       const start = (who: string) =>
-        openStore(`postgres://${who}@127.0.0.1:${postgres.port}${parameters}`, { retentionMs });
+        openStore(`postgres://${who}@127.0.0.1:${postgres.port}${parameters}`, {
+          timeoutMs: 60_000,
+          retentionMs,
+        });
       const wrong = await start('bankql:wr0ng').catch(String);
       expect(wrong).toMatch(/cannot be used: password authentication failed for user "bankql"/);
       expect(wrong).not.toContain('wr0ng');
@@ -127,7 +130,7 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
 
     test('a store is opened with its password, over TLS', async () => {
       const url = urlOf(`?sslmode=verify-full&sslrootcert=${certificates.ca}`);
-      const store = await openStore(url, { retentionMs });
+      const store = await openStore(url, { timeoutMs: 60_000, retentionMs });
       expect(await store.status(Date.now())).toMatchObject({ records: 0 });
       await store.close();
     });

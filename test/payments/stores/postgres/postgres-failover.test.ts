@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
-import { openStore } from '../../../../src/payments/stores/open-store.ts';
+import { type OpenStoreOptions, openStore } from '../../../../src/payments/stores/open-store.ts';
 import {
   durable,
   hasPostgres,
@@ -18,8 +18,8 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   let standby: TestPostgres;
   let url: string;
 
-  async function open(change: { waitReplicas?: number } = {}): Promise<PaymentStore> {
-    const store = await openStore(url, { retentionMs, waitReplicas: 1, ...change });
+  async function open(change: OpenStoreOptions = { retentionMs }): Promise<PaymentStore> {
+    const store = await openStore(url, { startTimeoutMs: 60_000, waitReplicas: 1, ...change });
     opened.push(store);
     return store;
   }
@@ -37,17 +37,15 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await primary.restart(confirming);
     await isFollowed(primary);
     url = `postgres://bankql@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/bankql`;
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(opened.splice(0).map((store) => store.close()));
     await Promise.all([primary.stop(), standby.stop()]);
   });
 
-  test('no payment is sent twice when the primary dies under payments, nor when it comes back', {
-    timeout: 90_000,
-  }, async () => {
-    await expect(open({ waitReplicas: 0 })).rejects.toThrow(/several hosts/);
-    await expect(open({ waitReplicas: 2 })).rejects.toThrow(
+  test('no payment is sent twice when the primary dies under payments, nor when it comes back', async () => {
+    await expect(open({ retentionMs, waitReplicas: 0 })).rejects.toThrow(/several hosts/);
+    await expect(open({ retentionMs, waitReplicas: 2 })).rejects.toThrow(
       /has 1 confirm a payment, and STATE_WAIT_REPLICAS is 2/,
     );
     const sent = new Map<string, number>();
@@ -90,34 +88,29 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     });
     await expect.poll(() => sent.size).toBeGreaterThan(50);
     await primary.kill();
-    const began = performance.now();
     await standby.query('SELECT pg_promote()');
     // It confirms nothing before a standby of its own is there.
     const old = primary;
     await old.follow(standby);
     await isFollowed(standby);
     const before = sent.size;
-    await expect.poll(() => sent.size, { timeout: 20_000 }).toBeGreaterThan(before + 50);
-    const took = Math.round(performance.now() - began);
+    await expect.poll(() => sent.size).toBeGreaterThan(before + 50);
     stop = true;
     await Promise.all(clients);
     // Every key once more, of both: nothing that was sent is begun again.
     const again = new Map(sent);
     // One of them may still be looking for the primary.
     for (const id of again.keys())
-      for (const store of stores) await expect.poll(() => pay(store, id), { timeout: 20_000 }).toBe(true);
+      for (const store of stores) await expect.poll(() => pay(store, id)).toBe(true);
     expect(Math.max(...sent.values())).toBe(1);
     expect(sent).toEqual(again);
     expect(stores.map(({ loss }) => loss)).toEqual([null, null]);
     expect(refused).toBeGreaterThan(0);
-    expect(took).toBeLessThan(60_000);
     [primary, standby] = [standby, old];
   });
 
-  test('an old primary that comes back beside the new one is not taken for it', {
-    timeout: 60_000,
-  }, async () => {
-    const store = await open();
+  test('an old primary that comes back beside the new one is not taken for it', async () => {
+    const store = await open({ retentionMs, timeoutMs: 60_000 });
     const now = Date.now();
     const times = { createdAt: now, updatedAt: now, leaseUntil: now + lease };
     await store.begin(pending({ id: 'before', ...times }), now);
@@ -126,7 +119,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await primary.kill();
     await standby.kill();
     await Promise.all([primary, standby].map((server) => server.restart({ synchronous_standby_names: '' })));
-    const volatile = { retentionMs, allowVolatile: true };
+    const volatile = { retentionMs, timeoutMs: 60_000, allowVolatile: true };
     const newer = await openStore(`postgres://bankql@127.0.0.1:${standby.port}/bankql`, volatile);
     await newer.begin(pending({ id: 'newer', ...times }), now);
     for (const hosts of [

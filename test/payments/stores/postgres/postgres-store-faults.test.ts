@@ -5,6 +5,7 @@ import {
   createPostgresStore,
   type PostgresStoreOptions,
 } from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import { inTimeMs } from '../../../support/in-time.ts';
 import { openLossyGate } from '../../../support/lossy-gate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { lateBy, until } from '../../../support/waits.ts';
@@ -15,11 +16,12 @@ const again = pending({ trackId: 'attempt-2' });
 const opened: PaymentStore[] = [];
 let postgres: TestPostgres;
 
+/** Waits for the server for as long as it takes, unless the test says otherwise. */
 async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
   const store = await createPostgresStore({
     address: postgres.address,
     retentionMs,
-    timeoutMs: 500,
+    timeoutMs: 60_000,
     startTimeoutMs: 500,
     clock: 'caller',
     ...change,
@@ -27,6 +29,10 @@ async function open(change: Partial<PostgresStoreOptions> = {}): Promise<Payment
   opened.push(store);
   return store;
 }
+
+/** A store that gives calls up soon, opened however slow the server is. */
+const openHasty = (timeoutMs: number, change: Partial<PostgresStoreOptions> = {}) =>
+  open({ timeoutMs, startTimeoutMs: 60_000, ...change });
 
 /** What a call fails with, and after how many milliseconds. */
 async function failure(call: Promise<unknown>): Promise<{ message: string; took: number }> {
@@ -45,7 +51,11 @@ const refusal = (change: Partial<PostgresStoreOptions> = {}) =>
 
 /** Tries until the store answers. */
 const answers = (store: PaymentStore) =>
-  expect.poll(() => store.find('none', start).catch(() => 'not yet'), { timeout: 15_000, interval: 50 });
+  expect.poll(() => store.find('none', start).catch(() => 'not yet'), { interval: 50 });
+
+/** The server's processes for bankql's connections. */
+const backends = async () =>
+  (await postgres.query("SELECT pid FROM pg_stat_activity WHERE usename = 'bankql'")).map(({ pid }) => pid);
 
 const statesOf = async () =>
   (await postgres.query('SELECT state FROM bankql.payment ORDER BY id')).map(({ state }) => state);
@@ -53,7 +63,7 @@ const statesOf = async () =>
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   beforeAll(async () => {
     postgres = await startPostgres(durable);
-  }, 30_000);
+  });
   beforeEach(() => postgres.empty());
   afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
   afterAll(() => postgres.stop());
@@ -70,7 +80,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         store.search({ states: ['DONE'] }, start),
         store.finish(id, trackId, done, start),
       ];
-      for (const { took } of await Promise.all(calls.map(failure))) expect(took).toBeLessThan(5_000);
+      for (const { took } of await Promise.all(calls.map(failure))) expect(took).toBeLessThan(inTimeMs);
       expect((await failure(store.find('another payment', start))).message).toContain('is not available: ');
       // The end that could not be written is told by its process, and written when the server is back.
       const ended = { state: 'DONE', trackId };
@@ -103,25 +113,26 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   });
 
   test('a server that answers nothing makes the store unavailable in time, and what was begun is taken back', async () => {
-    const store = await open();
-    await store.begin(pending({ id: 'before' }), start);
+    const patient = await open();
+    await patient.begin(pending({ id: 'before' }), start);
+    const store = await openHasty(500);
     await postgres.pause();
     try {
       const { message, took } = await failure(store.begin(pending(), start));
       expect(message).toContain('no answer in 500 ms');
-      expect(took).toBeLessThan(5_000);
+      expect(took).toBeLessThan(inTimeMs);
       // From here on nothing is asked that would wait as well.
-      expect((await failure(store.begin(pending({ id: 'c' }), start))).took).toBeLessThan(5_000);
+      expect((await failure(store.begin(pending({ id: 'c' }), start))).took).toBeLessThan(inTimeMs);
     } finally {
       await postgres.resume();
     }
     await answers(store).toBeNull();
     await expect.poll(statesOf).toEqual(['PENDING']);
-    expect(await store.begin(again, start)).toBeNull();
+    expect(await patient.begin(again, start)).toBeNull();
   });
 
   test('idle connections that are cut are followed by others, and no call fails', async () => {
-    const store = await open({ timeoutMs: 5_000 });
+    const store = await open();
     for (let n = 0; n < 5; n++) {
       await postgres.cut();
       expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
@@ -131,9 +142,10 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   test('a server that ends idle sessions does not end the process, nor fail calls', async () => {
     await postgres.query("ALTER ROLE bankql SET idle_session_timeout = '1s'");
     try {
-      const store = await open({ timeoutMs: 5_000 });
+      const store = await open();
       for (let n = 0; n < 2; n++) {
-        await lateBy(1_500);
+        const idle = await backends();
+        await until(async () => !(await backends()).some((backend) => idle.includes(backend)));
         expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
       }
     } finally {
@@ -143,11 +155,11 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
 
   describe('a connection that dies under a commit', () => {
     /** A way to the server that loses its connections once so many bytes were answered. */
-    async function behindGate(change: Partial<PostgresStoreOptions> = {}) {
+    async function behindGate() {
       const gate = await openLossyGate(postgres.port);
       const address = { ...postgres.address, hosts: [{ host: '127.0.0.1', port: gate.port }] };
       // One connection: what is lost is the answer to the statement that the test waits for.
-      const store = await open({ address, timeoutMs: 5_000, poolSize: 1, ...change });
+      const store = await open({ address, poolSize: 1 });
       return { gate, store };
     }
 
@@ -170,21 +182,22 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await gate.close();
     });
 
-    test('and cannot be looked up in time fails, and is taken back', async () => {
-      const { gate, store } = await behindGate({ timeoutMs: 500 });
+    test('and cannot be looked up fails, and is taken back', async () => {
+      const { gate, store } = await behindGate();
       gate.loseNextAnswer();
       gate.refuse(true);
       await failure(store.begin(pending(), start));
       expect(await statesOf()).toEqual(['PENDING']);
       gate.refuse(false);
-      await expect.poll(statesOf, { timeout: 15_000 }).toEqual([]);
+      await expect.poll(statesOf).toEqual([]);
       await gate.close();
     });
   });
 
   test('a pool that is used up makes calls wait, and fail in time', async () => {
-    const store = await open({ poolSize: 2 });
-    await store.begin(pending(), start);
+    const patient = await open({ poolSize: 2 });
+    await patient.begin(pending(), start);
+    const store = await openHasty(500, { poolSize: 2 });
     const [host] = postgres.address.hosts;
     const blocker = new Client({ ...host, user: 'postgres', database: 'bankql', ssl: false });
     await blocker.connect();
@@ -192,14 +205,14 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await blocker.query('BEGIN; LOCK TABLE bankql.payment IN ACCESS EXCLUSIVE MODE');
       const calls = Array.from({ length: 6 }, () => failure(store.find(id, start)));
       for (const { took, message } of await Promise.all(calls)) {
-        expect(took).toBeLessThan(5_000);
+        expect(took).toBeLessThan(inTimeMs);
         expect(message).toMatch(/no answer in|timeout|in use|does not answer/);
       }
     } finally {
       await blocker.end();
     }
     await answers(store).toBeNull();
-    const many = Array.from({ length: 40 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
+    const many = Array.from({ length: 40 }, (_, n) => patient.begin(pending({ id: `p-${n}` }), start));
     expect(new Set(await Promise.all(many))).toEqual(new Set([null]));
   });
 
@@ -263,43 +276,33 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     });
 
     test('a payment that no standby confirms is not begun, and is taken back', async () => {
-      const store = await open();
-      const patient = await open({ timeoutMs: 20_000 });
-      expect(await store.begin(pending({ id: 'a' }), start)).toBeNull();
-      await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
-      await postgres.query('SELECT pg_reload_conf()');
+      const patient = await open();
+      const store = await openHasty(500);
+      expect(await patient.begin(pending({ id: 'a' }), start)).toBeNull();
+      await postgres.waitForStandby();
       try {
-        // Until the server's processes have read it.
-        await lateBy(300);
         expect((await failure(store.begin(pending(), start))).message).toContain('no answer in 500 ms');
         // An operator who is tired of waiting makes the server give up, not bankql.
         const refused = failure(patient.begin(pending({ id: 'c' }), start));
         const waitsLong = "wait_event = 'SyncRep' AND query_start < now() - interval '1 s'";
         await expect
-          .poll(
-            () => postgres.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${waitsLong}`),
-            {
-              timeout: 15_000,
-            },
+          .poll(() =>
+            postgres.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${waitsLong}`),
           )
           .not.toEqual([]);
         expect((await refused).message).toContain('the server warned: ');
       } finally {
-        await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
-        await postgres.query('SELECT pg_reload_conf()');
+        await postgres.confirmNothing();
       }
       await expect
-        .poll(async () => (await postgres.query('SELECT id FROM bankql.payment')).map((row) => row.id), {
-          timeout: 15_000,
-        })
+        .poll(async () => (await postgres.query('SELECT id FROM bankql.payment')).map((row) => row.id))
         .toEqual(['a']);
     });
   });
 
   test('a backend that waits for ever is ended by the next connection, so that they do not pile up', async () => {
-    const store = await open({ timeoutMs: 100 });
-    await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
-    await postgres.query('SELECT pg_reload_conf()');
+    const store = await openHasty(100);
+    await postgres.waitForStandby();
     const waitingBackends = async () =>
       (await postgres.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length;
     try {
@@ -309,8 +312,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       }
       expect(await waitingBackends()).toBeLessThanOrEqual(16);
     } finally {
-      await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
-      await postgres.query('SELECT pg_reload_conf()');
+      await postgres.confirmNothing();
     }
     await answers(store).toBeNull();
   });

@@ -25,7 +25,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await createPostgresStore({
       address: postgres.address,
       retentionMs,
-      timeoutMs: 2_000,
+      timeoutMs: 60_000,
       clock: 'caller',
       // Further ones would find out by themselves what the tests do in between.
       poolSize: 1,
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
 
   beforeAll(async () => {
     postgres = await startPostgres(durable);
-  }, 30_000);
+  });
   beforeEach(async () => {
     await postgres.empty();
     witness = join(folder, `witness-${files++}`);
@@ -116,7 +116,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await begin(store, 'b');
     await restore();
     await postgres.cut();
-    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain('knows of 2 payments');
+    await expect.poll(() => refusal(store)).toContain('knows of 2 payments');
     const operator = await open({ create: false });
     await operator.acceptLoss('Ada', start);
     // Of 'b' this process knows that it is under way.
@@ -138,8 +138,8 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await postgres.cut();
     const lost =
       'of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
-    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain(lost);
-    await expect.poll(() => refusal(other), { timeout: 15_000 }).toContain(lost);
+    await expect.poll(() => refusal(store)).toContain(lost);
+    await expect.poll(() => refusal(other)).toContain(lost);
   });
 
   test.each([
@@ -176,9 +176,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const { secret } = store;
     await begin(store, 'a');
     await postgres.empty();
-    await expect
-      .poll(() => refusal(store), { timeout: 15_000 })
-      .toContain('it is new and holds none of them');
+    await expect.poll(() => refusal(store)).toContain('it is new and holds none of them');
     expect(store.secret).toBe(secret);
     expect(await (await open()).find('a', start)).toBeNull();
   });
@@ -187,7 +185,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await open({ witness, allowVolatile: true });
     await begin(store, 'a');
     await postgres.empty();
-    await expect.poll(() => begin(store, 'b').catch(() => 'not yet'), { timeout: 15_000 }).toBeNull();
+    await expect.poll(() => begin(store, 'b').catch(() => 'not yet')).toBeNull();
     expect((await open({ witness, allowVolatile: true })).loss).toBeNull();
   });
 

@@ -26,7 +26,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await createPostgresStore({
       address: postgres.address,
       retentionMs,
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
       clock: 'caller',
       allowVolatile: true,
       ...change,
@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres();
     // Its statements make many at once, for all tests that follow.
     await (await open()).close();
-  }, 30_000);
+  });
   beforeEach(async () => {
     await postgres.query(
       `DELETE FROM bankql.payment; UPDATE bankql.tally SET began = 0, gone = 0, newest_at = NULL`,

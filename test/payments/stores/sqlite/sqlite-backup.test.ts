@@ -31,7 +31,7 @@ afterEach(async () => {
 const freshPath = () => join(root, `${++folders}`, 'state.db');
 
 async function open(path: string, witness?: string): Promise<PaymentStore> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 10_000, witness });
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000, witness });
   opened.push(store);
   return store;
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { accept, later, startPaymentBank } from '../../../support/payment-bank.ts';
 import { pay, transfer } from '../../../support/payment-client.ts';
@@ -31,8 +31,7 @@ test('a backup taken under load, restored after a crash, pays nothing twice but 
     }
   };
   const lanes = Array.from({ length: 6 }, lane);
-  const until = (count: number) =>
-    vi.waitFor(() => expect(bank.payments.length).toBeGreaterThan(count), { timeout: 20_000 });
+  const until = (count: number) => expect.poll(() => bank.payments.length).toBeGreaterThan(count);
   await until(20);
   const contents = await backupStore(path, backup);
   expect(contents.records).toBeGreaterThanOrEqual(14);
@@ -62,4 +61,4 @@ test('a backup taken under load, restored after a crash, pays nothing twice but 
     // Their records are those of the backup's time: an end that came later is not known any more.
     expect([key, code === 'IDEMPOTENCY_IN_PROGRESS' || (code === 'DONE' && replayed)]).toEqual([key, true]);
   }
-}, 60_000);
+});

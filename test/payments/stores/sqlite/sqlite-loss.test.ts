@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { readMark } from '../../../../src/payments/high-water-mark.ts';
 import type { StoreEvent } from '../../../../src/payments/store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
@@ -27,7 +27,7 @@ writeFileSync(
   `import { createSqliteStore } from ${JSON.stringify(new URL('../../../../src/payments/stores/sqlite/sqlite-store.ts', import.meta.url).href)};
   const [path, text] = process.argv.slice(2);
   const record = JSON.parse(text);
-  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 10_000 });
+  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 60_000 });
   for (let n = 0; n < 60; n++)
     await store.begin({ ...record, id: 'q-' + n, createdAt: record.createdAt + 1000 + n }, record.createdAt);
   process.stdout.write('begun');
@@ -42,7 +42,7 @@ async function open(path: string, options: { witness?: string; events?: StoreEve
   const store = await createSqliteStore({
     path,
     retentionMs,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
     witness,
     onEvent,
   });
@@ -78,7 +78,7 @@ describe('the mark beside the file', () => {
     await begin(store, 5);
     await store.release('p-0', pending().trackId, start);
     await begin(store, 1);
-    await vi.waitFor(() => expect(readMark(`${path}.mark`)).toMatchObject({ began: 6, newestAt: start + 4 }));
+    await expect.poll(() => readMark(`${path}.mark`)).toMatchObject({ began: 6, newestAt: start + 4 });
     expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
   });
 
@@ -95,7 +95,7 @@ describe('the mark beside the file', () => {
     await second.close();
     writeFileSync(`${path}.mark`, JSON.stringify(lagging));
     expect((await open(path)).loss).toBeNull();
-    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(5));
+    await expect.poll(() => readMark(`${path}.mark`)?.began).toBe(5);
   });
 });
 
@@ -109,7 +109,7 @@ describe('a store that came back with fewer records', () => {
     const args = [program, path, JSON.stringify(pending())];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
-    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(63), { timeout: 10_000 });
+    await expect.poll(() => readMark(`${path}.mark`)?.began).toBe(63);
     child.kill('SIGKILL');
     await once(child, 'exit');
     for (const end of ['-wal', '-shm']) rmSync(path + end);
@@ -179,7 +179,7 @@ describe('a store that came back with fewer records', () => {
     const store = await open(path);
     expect(store.loss).toBeNull();
     await begin(store, 1);
-    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(1));
+    await expect.poll(() => readMark(`${path}.mark`)?.began).toBe(1);
   });
 });
 
@@ -200,12 +200,12 @@ describe('an accepted loss', () => {
     await expectLoss(server, 'it is new');
     expect(events).toEqual([{ kind: 'loss', loss: server.loss }]);
 
-    const operator = await openStore(`sqlite:${path}`, { retentionMs, create: false });
+    const operator = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, create: false });
     opened.push(operator);
     await operator.acceptLoss('Ada: found in the ledger', start + 7);
     expect(operator.loss).toBeNull();
     // Also where nobody asks for a payment.
-    await vi.waitFor(() => expect(server.loss).toBeNull());
+    await expect.poll(() => server.loss).toBeNull();
     const told = events.map(({ kind }) => kind).filter((kind) => kind.startsWith('loss'));
     expect(told).toEqual(['loss', 'loss-accepted']);
     expect(await server.begin(pending(), start)).toBeNull();
@@ -272,7 +272,7 @@ describe('an accepted loss', () => {
 test('a witness in a folder that is missing stops the start', async () => {
   const path = freshPath();
   const witness = join(root, 'missing', 'witness');
-  await expect(openStore(`sqlite:${path}`, { retentionMs, witness })).rejects.toThrow(
+  await expect(openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, witness })).rejects.toThrow(
     `STATE_WITNESS is ${witness}: it has to name a file in a folder that is there`,
   );
 });

@@ -12,7 +12,7 @@ const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-schema-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 
-const open = (path: string) => createSqliteStore({ path, retentionMs, timeoutMs: 10_000 });
+const open = (path: string) => createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
 
 /** What bankql 0.2.0 made. */
 const version2 = `

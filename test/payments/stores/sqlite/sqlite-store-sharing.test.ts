@@ -9,7 +9,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
-import { lateBy } from '../../../support/waits.ts';
+import { lateBy, untilFound } from '../../../support/waits.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
@@ -19,7 +19,7 @@ let files = 0;
 
 const freshPath = () => join(root, `state-${++files}.db`);
 
-async function open(path: string, timeoutMs = 10_000): Promise<PaymentStore> {
+async function open(path: string, timeoutMs = 60_000): Promise<PaymentStore> {
   const store = await createSqliteStore({ path, retentionMs, timeoutMs });
   opened.push(store);
   return store;
@@ -38,7 +38,7 @@ writeFileSync(
   `import { createInterface } from 'node:readline';
   import { createSqliteStore } from ${JSON.stringify(new URL('../../../../src/payments/stores/sqlite/sqlite-store.ts', import.meta.url).href)};
   const [path, record, count] = process.argv.slice(2, 5).map((text) => JSON.parse(text));
-  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 10_000 });
+  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 60_000 });
   process.stdout.write('ready\\n');
   for await (const line of createInterface({ input: process.stdin })) {
     if (line === 'close') break;
@@ -66,11 +66,7 @@ function run(path: string, count: number, end = 'close'): Child {
   return {
     process: child,
     say: (line) => child.stdin.write(`${line}\n`),
-    hear: () =>
-      vi.waitFor(() => lines.shift() ?? Promise.reject(new Error('silence')), {
-        timeout: 15_000,
-        interval: 5,
-      }),
+    hear: () => untilFound(() => lines.shift()),
   };
 }
 
@@ -179,7 +175,7 @@ describe('a call that fails', () => {
     vi.advanceTimersByTime(551);
     vi.useRealTimers();
     await expect(begun).rejects.toThrow('no answer in 500 ms');
-    await vi.waitFor(async () => expect(await store.find(pending().id, start)).toBeNull());
+    await expect.poll(async () => await store.find(pending().id, start)).toBeNull();
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toBeNull();
   });
 

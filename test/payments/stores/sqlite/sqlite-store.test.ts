@@ -24,7 +24,7 @@ let folders = 0;
 const freshPath = () => join(root, `state-${++folders}`, 'state.db');
 
 async function open(path: string): Promise<PaymentStore> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   opened.push(store);
   return store;
 }
