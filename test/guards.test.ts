@@ -254,6 +254,18 @@ test('tests wait for events: timers are those of support/waits.ts, and of other 
   expect(waiting).toEqual([]);
 });
 
+test('no test has a time limit of its own: a slow machine takes longer, and changes no verdict', () => {
+  const limit =
+    /\bvi\.waitFor\(|\btestTimeout\b|\bretry: \d|\.poll\([^;]*\btimeout: \d|^\s*\}, [\d_]{4,}\);$/m;
+  const limited = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .map((file) => file.split(sep).join('/'))
+    .filter(
+      (file) => file.endsWith('.test.ts') && file !== 'guards.test.ts' && !file.includes('node_modules'),
+    )
+    .filter((file) => limit.test(readFileSync(join(root, 'test', file), 'utf8')));
+  expect(limited).toEqual([]);
+});
+
 test('versions are pinned, and the lock has a hash for every package', () => {
   const lock: unknown = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const packages = Object.entries(Reflect.get(Object(lock), 'packages') ?? {}).filter(

@@ -3,7 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { relayNameOf, sandboxLists } from '../support/sandbox-lists.ts';
 
-/** `npm run check:clients`: installs Relay and its compiler beside its test, compiles the test's documents, and runs it. */
+/**
+ * `npm run check:clients [-- --prepare]`: installs Relay and its compiler beside its test, compiles the test's documents, and runs
+ * it. With `--prepare` it does not run it; CLIENTS=built then does, among the other tests.
+ */
 const root = join(import.meta.dirname, '../..');
 const relay = join(root, 'test/clients/relay');
 const run = (cwd: string, command: string, ...args: string[]) =>
@@ -19,4 +22,5 @@ writeFileSync(
 );
 run(relay, 'npm', 'ci', '--no-audit', '--no-fund');
 run(relay, 'npm', 'run', 'build', '--silent');
-run(root, 'npx', 'vitest', 'run', '--project', 'bankql processes', 'test/clients/relay/relay.test.ts');
+if (!process.argv.includes('--prepare'))
+  run(root, 'npx', 'vitest', 'run', '--project', 'bankql processes', 'test/clients/relay/relay.test.ts');

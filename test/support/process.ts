@@ -22,7 +22,7 @@ export interface BankqlProcess extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number | string | null>;
 }
 
-/** A machine that is busy with tests makes processes and banks late: deadlines are the subject of tests of their own. */
+/** What a bundled process gets: a machine that is busy with tests makes banks late, and deadlines are the subject of tests of their own. */
 const patience = {
   BANK_TIMEOUT_MS: '60000',
   BANK_TRANSFER_TIMEOUT_MS: '60000',
@@ -38,7 +38,7 @@ function launch(environment: Readonly<Record<string, string>>, args: readonly st
       PORT: '0',
       SANDBOX_PORT: '0',
       MAX_EVENT_LOOP_LAG_MS: '60000',
-      ...(process.env.VITEST === undefined ? {} : patience),
+      ...(process.env.BANKQL_BUNDLE === undefined ? {} : patience),
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
