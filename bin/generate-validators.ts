@@ -26,8 +26,7 @@ export function generateValidators(operations: readonly Operation[]): string {
 
 const head = `// Printed by \`npm run contract\` from the shapes beside it: change those.
 import { isObject } from '../is-object.ts';
-import { isDecimal } from './common-schemas.ts';
-import { isIdList } from './interpretations.ts';
+import { isDecimal, isIdList } from './common-schemas.ts';
 `;
 
 const table = `/** Whether a record, or an entry of a list, keeps the shape of its operation's answers: by the operation's id. */

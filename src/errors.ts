@@ -1,82 +1,43 @@
 /**
- * Every code that bankql answers with, what it means, whether the same request may be tried again as it is, and who is at fault: the client
- * (which includes what the bank refuses it), the bank, bankql itself, or too much load. Alerts follow the fault: a careless
- * client alarms nobody.
+ * The party at fault for an error: the client (also if the bank refuses its request), the bank, bankql itself, or too much
+ * load. Alerts follow it: a careless client alarms nobody.
  */
+export type Fault = 'client' | 'bank' | 'bankql' | 'load';
+
+const final = (fault: Fault, what: string) => ({ retryable: false, fault, what });
+/** For a request that may be tried again as it is. */
+const retryable = (fault: Fault, what: string) => ({ retryable: true, fault, what });
+
+/** Every code that bankql answers with, and what it means. */
 export const errorCodes = {
-  BAD_USER_INPUT: {
-    retryable: false,
-    fault: 'client',
-    what: 'An argument is invalid; no call was made for it.',
-  },
-  MISSING_CREDENTIALS: {
-    retryable: false,
-    fault: 'client',
-    what: 'A credential that the operation needs is absent.',
-  },
-  UNAUTHENTICATED: { retryable: false, fault: 'client', what: 'The credentials were not accepted.' },
-  FORBIDDEN: { retryable: false, fault: 'client', what: 'The bank does not allow it to this caller.' },
-  NOT_FOUND: { retryable: false, fault: 'client', what: 'The bank has no such record.' },
-  BANK_REJECTED: { retryable: false, fault: 'client', what: 'The bank refused the request.' },
-  CONFLICT: {
-    retryable: false,
-    fault: 'client',
-    what: 'The record is no longer the version that the update was meant for.',
-  },
-  RATE_LIMITED: { retryable: true, fault: 'client', what: 'Too many requests in a short time.' },
-  BANK_ERROR: { retryable: false, fault: 'bank', what: 'The bank failed.' },
-  BANK_UNAVAILABLE: { retryable: true, fault: 'bank', what: 'The bank cannot be reached.' },
-  BANK_TIMEOUT: { retryable: true, fault: 'bank', what: 'The bank did not answer in time.' },
-  BANK_BAD_RESPONSE: { retryable: false, fault: 'bank', what: "The bank's answer cannot be understood." },
-  OUTCOME_UNKNOWN: {
-    retryable: false,
-    fault: 'bank',
-    what: 'A write or payment may have been executed; bankql never sends it again.',
-  },
-  OVERLOADED: {
-    retryable: true,
-    fault: 'load',
-    what: 'bankql has too much to do; this request sent nothing.',
-  },
-  CALL_BUDGET_EXCEEDED: {
-    retryable: false,
-    fault: 'client',
-    what: 'The operation asked for more REST calls than it may.',
-  },
-  LIMIT_EXCEEDED: { retryable: false, fault: 'client', what: 'The operation, or its answer, is too large.' },
-  GRAPHQL_PARSE_FAILED: { retryable: false, fault: 'client', what: 'The document is not GraphQL.' },
-  GRAPHQL_VALIDATION_FAILED: {
-    retryable: false,
-    fault: 'client',
-    what: 'The document does not fit the schema.',
-  },
-  PERSISTED_DOCUMENT_REQUIRED: {
-    retryable: false,
-    fault: 'client',
-    what: 'No document is known under this id, or only documents with an id are taken.',
-  },
-  PERSISTED_QUERY_NOT_FOUND: {
-    retryable: false,
-    fault: 'client',
-    what: 'No text is known with this hash: send it.',
-  },
-  PERSISTED_QUERY_NOT_SUPPORTED: {
-    retryable: false,
-    fault: 'client',
-    what: 'Hashes without a text are not taken: send it.',
-  },
-  IDEMPOTENCY_IN_PROGRESS: { retryable: true, fault: 'client', what: "The key's payment is in progress." },
-  IDEMPOTENCY_KEY_REUSED: {
-    retryable: false,
-    fault: 'client',
-    what: 'The key was used for another payment.',
-  },
-  STATE_UNAVAILABLE: {
-    retryable: true,
-    fault: 'bankql',
-    what: 'The records of payments cannot be read or written at the moment.',
-  },
-  INTERNAL: { retryable: false, fault: 'bankql', what: 'bankql failed.' },
+  BAD_USER_INPUT: final('client', 'An argument is invalid; no call was made for it.'),
+  MISSING_CREDENTIALS: final('client', 'A credential that the operation needs is absent.'),
+  UNAUTHENTICATED: final('client', 'The credentials were not accepted.'),
+  FORBIDDEN: final('client', 'The bank does not allow it to this caller.'),
+  NOT_FOUND: final('client', 'The bank has no such record.'),
+  BANK_REJECTED: final('client', 'The bank refused the request.'),
+  CONFLICT: final('client', 'The record is no longer the version that the update was meant for.'),
+  RATE_LIMITED: retryable('client', 'Too many requests in a short time.'),
+  BANK_ERROR: final('bank', 'The bank failed.'),
+  BANK_UNAVAILABLE: retryable('bank', 'The bank cannot be reached.'),
+  BANK_TIMEOUT: retryable('bank', 'The bank did not answer in time.'),
+  BANK_BAD_RESPONSE: final('bank', "The bank's answer cannot be understood."),
+  OUTCOME_UNKNOWN: final('bank', 'A write or payment may have been executed; bankql never sends it again.'),
+  OVERLOADED: retryable('load', 'bankql has too much to do; this request sent nothing.'),
+  CALL_BUDGET_EXCEEDED: final('client', 'The operation asked for more REST calls than it may.'),
+  LIMIT_EXCEEDED: final('client', 'The operation, or its answer, is too large.'),
+  GRAPHQL_PARSE_FAILED: final('client', 'The document is not GraphQL.'),
+  GRAPHQL_VALIDATION_FAILED: final('client', 'The document does not fit the schema.'),
+  PERSISTED_DOCUMENT_REQUIRED: final(
+    'client',
+    'No document is known under this id, or only documents with an id are taken.',
+  ),
+  PERSISTED_QUERY_NOT_FOUND: final('client', 'No text is known with this hash: send it.'),
+  PERSISTED_QUERY_NOT_SUPPORTED: final('client', 'Hashes without a text are not taken: send it.'),
+  IDEMPOTENCY_IN_PROGRESS: retryable('client', "The key's payment is in progress."),
+  IDEMPOTENCY_KEY_REUSED: final('client', 'The key was used for another payment.'),
+  STATE_UNAVAILABLE: retryable('bankql', 'The records of payments cannot be read or written at the moment.'),
+  INTERNAL: final('bankql', 'bankql failed.'),
 } as const;
 
 /** The message of what was thrown. */
@@ -95,8 +56,6 @@ export class StartError extends Error {
 }
 
 export type ErrorCode = keyof typeof errorCodes;
-
-export type Fault = (typeof errorCodes)[ErrorCode]['fault'];
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(errorCodes, code);

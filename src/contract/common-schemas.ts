@@ -1,16 +1,7 @@
 import { z } from 'zod';
+import { isObject } from '../is-object.ts';
 import { jsonNumber } from './exact-json.ts';
-import {
-  isIdList,
-  toId,
-  toIdList,
-  toIds,
-  toJsonNumber,
-  tolerant,
-  toNumber,
-  toOnlyText,
-  toTexts,
-} from './interpretations.ts';
+import { tolerant } from './interpretations.ts';
 
 /**
  * The values in records, with the ways in which banks are known to write them.
@@ -22,7 +13,8 @@ import {
 
 /**
  * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
- * `amount` of an answer into one, and every one of a request body back into a JSON number).
+ * `amount` of an answer into one, and every one of a request body back into a JSON number). Some banks write leading zeros,
+ * a plus sign, or an empty text for an absent amount.
  */
 export const decimal = tolerant(
   z
@@ -30,8 +22,10 @@ export const decimal = tolerant(
     .regex(jsonNumber, 'not a decimal number')
     .refine(isWritable, 'a number of more than a thousand digits'),
   (value) => {
-    const number = toJsonNumber(value);
-    return number === null || isDecimal(number) ? number : undefined;
+    if (value === '') return null;
+    if (typeof value !== 'string') return undefined;
+    const plain = value.replace(/^\+(?=\d)/, '').replace(/^(-?)0+(?=\d)/, '$1');
+    return plain !== value && isDecimal(plain) ? plain : undefined;
   },
 );
 
@@ -48,14 +42,64 @@ function isWritable(number: string): boolean {
 }
 
 export const text = z.string();
-export const number = tolerant(z.number(), toNumber);
 
-/** A text that some banks send as an array with one entry. */
-export const textOrArray = tolerant(z.string(), toOnlyText);
+/** A number; some banks write it in a string. */
+export const number = tolerant(z.number(), (value) =>
+  typeof value === 'string' && jsonNumber.test(value) && Number.isFinite(Number(value))
+    ? Number(value)
+    : undefined,
+);
+
+/** A text; some banks send an array with the text, or an empty one for an absent text. */
+export const textOrArray = tolerant(z.string(), (value) => {
+  if (!Array.isArray(value) || value.length > 1) return undefined;
+  const [only = null] = value;
+  return only === null || typeof only === 'string' ? only : undefined;
+});
+
 /** Several texts; some banks send a single text without the array. */
-export const textsOrText = tolerant(z.array(z.string()), toTexts);
+export const textsOrText = tolerant(z.array(z.string()), (value) =>
+  typeof value === 'string' ? [value] : undefined,
+);
+
+/** The id of an object that some banks send in its place. */
+function idIn(value: unknown): string | undefined {
+  if (!isObject(value)) return undefined;
+  if (typeof value.id === 'string') return value.id;
+  return typeof value.account_id === 'string' ? value.account_id : undefined;
+}
+
+const idOf = (value: unknown) => (typeof value === 'string' ? value : idIn(value));
+
 /** An id; some banks send the object that has the id instead. */
-export const reference = tolerant(z.string(), toId);
-export const references = tolerant(z.array(reference), toIds);
-/** Ids separated by commas or white space; some banks send an array, or the JSON of an array as text. */
-export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), toIdList);
+export const reference = tolerant(z.string(), idIn);
+
+/** Ids; some banks send a single id, or a single object with an id. */
+export const references = tolerant(z.array(reference), (value) => {
+  const id = idOf(value);
+  return id === undefined ? undefined : [id];
+});
+
+/** Whether a text contains ids, and not the JSON of an array. */
+export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
+
+/**
+ * Ids separated by commas or white space; some banks send an array, or the JSON of an array as text. An empty array means no
+ * ids.
+ */
+export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), (value) => {
+  const list = typeof value === 'string' ? parsed(value) : value;
+  if (!Array.isArray(list)) return undefined;
+  const ids = list.map(idOf);
+  // An id that contains a separator would be read as two ids.
+  if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;
+  return ids.join(',') || null;
+});
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,6 @@
 // Printed by `npm run contract` from the shapes beside it: change those.
 import { isObject } from '../is-object.ts';
-import { isDecimal } from './common-schemas.ts';
-import { isIdList } from './interpretations.ts';
+import { isDecimal, isIdList } from './common-schemas.ts';
 
 const putCustomerID = (v: unknown): boolean =>
   (isObject(v)

@@ -314,29 +314,27 @@ function logRestCall(logger: Logger, call: CallReport): void {
 }
 
 /** What the log says of a store's own news. */
-const storeEvents = {
-  loss: { level: 'error', message: 'the payment store has lost records: payments are refused, reads go on' },
-  'loss-accepted': { level: 'warn', message: 'an operator accepted that the payment store lost records' },
-  purge: { level: 'warn', message: 'more than a tenth of all payment records have expired' },
-  'clocks-differ': {
-    level: 'error',
-    message:
-      "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
-  },
-  'clocks-agree': { level: 'info', message: 'the clocks of the payment store agree again' },
-  'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
-  'record-unreadable': {
-    level: 'error',
-    message: 'the stored record of a payment is damaged: answers that need it fail, other payments go on',
-  },
-  'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
-} as const satisfies Record<
-  StoreEvent['kind'],
-  { readonly level: 'info' | 'warn' | 'error'; readonly message: string }
->;
+const storeEvents: Readonly<
+  Record<StoreEvent['kind'], readonly [level: 'info' | 'warn' | 'error', message: string]>
+> = {
+  loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
+  'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
+  purge: ['warn', 'more than a tenth of all payment records have expired'],
+  'clocks-differ': [
+    'error',
+    "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
+  ],
+  'clocks-agree': ['info', 'the clocks of the payment store agree again'],
+  'mark-failed': ['error', "the payment store's high-water mark cannot be written"],
+  'record-unreadable': [
+    'error',
+    'the stored record of a payment is damaged: answers that need it fail, other payments go on',
+  ],
+  'mark-written-again': ['info', "the payment store's high-water mark is written again"],
+};
 
 function logStoreEvent(logger: Logger, event: StoreEvent): void {
-  const { level, message } = storeEvents[event.kind];
+  const [level, message] = storeEvents[event.kind];
   logger[level](event, message);
 }
 

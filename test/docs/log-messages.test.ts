@@ -29,7 +29,7 @@ const logged = sources.flatMap((source) => [
   ...[...source.matchAll(/[lL]ogger(?:\.(?:warn|error)|\[level\])\(/g)].flatMap(({ 0: { length }, index }) =>
     textsIn(argumentsAt(source, index + length)).filter((text) => text.includes(' ')),
   ),
-  ...[...source.matchAll(/level: '(?:warn|error)',\s*message:\s*(?:'([^'\n]*)'|"([^"\n]*)")/g)].map(
+  ...[...source.matchAll(/\[\s*'(?:warn|error)',\s*(?:'([^'\n]*)'|"([^"\n]*)")/g)].map(
     ([, a, b]) => a ?? b ?? '',
   ),
   ...[...source.matchAll(/level: 60[\s\S]{0,300}?msg: '([^'\n]*)'/g)].map(([, message = '']) => message),
