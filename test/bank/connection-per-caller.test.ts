@@ -68,7 +68,7 @@ describe('a second answer that comes late, on a connection that was kept', () =>
 });
 
 describe('where connections are one identity’s', () => {
-  const options = { connections: 3, connectionWaitMs: 5000, timeoutMs: 5000, connectionPerCaller: true };
+  const options = { connections: 3, connectionWaitMs: 60_000, timeoutMs: 60_000, connectionPerCaller: true };
 
   test('each bears the requests of one, and there are never more than the limit', async () => {
     await using bank = await startFaultyBank();

@@ -90,7 +90,7 @@ describe('a place among the connections', () => {
 
   test('is given caller by caller: who asks for much waits for himself', async () => {
     await using bank = await startFaultyBank(later(5, reply(200, read.reply)));
-    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 5000 });
+    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 60_000 });
     const noisy = { ...canaries, authId: 'noisy' };
     const quiet = { ...canaries, authId: 'quiet' };
     const calls = Array.from({ length: 20 }, (_, nth) => read.run(client, noisy, customer(`noisy-${nth}`)));
@@ -103,7 +103,7 @@ describe('a place among the connections', () => {
 
   test('is not taken by one who left while he waited', async () => {
     await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 5000 });
+    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 60_000 });
     const held = holding(bank);
     const busy = read.run(client, canaries, customer('busy'));
     await expect.poll(() => held.length).toBe(1);
@@ -131,7 +131,11 @@ describe('a place among the connections', () => {
     ['an answer that is none', reply(200, 'no')],
   ])('is free again after %s', async (_, act) => {
     await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { ...one, timeoutMs: 150, maxBodyBytes: 50_000 });
+    await using client = createTestClient(bank.url, {
+      ...one,
+      maxBodyBytes: 50_000,
+      timeoutMs: act === hang ? 500 : one.timeoutMs,
+    });
     for (const sample of [read, change]) {
       for (let turn = 0; turn < 3; turn++) {
         bank.behave(act);

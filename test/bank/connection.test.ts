@@ -7,7 +7,7 @@ import { type Act, answer, later, startFaultyBank, write } from '../support/faul
 import { sampleCalls } from '../support/sample-calls.ts';
 import { turns } from '../support/waits.ts';
 
-const limits = { timeoutMs: 4000, paymentTimeoutMs: 4000 };
+const limits = { timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
 const processing = 'HTTP/1.1 102 Processing\r\n\r\n';
 const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n';

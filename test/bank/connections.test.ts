@@ -20,7 +20,6 @@ import { inTimeMs } from '../support/in-time.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy, quietFor, turns } from '../support/waits.ts';
 
-const limits = { timeoutMs: 400, connectTimeoutMs: 300 };
 const read = sampleCalls.getBranches;
 const change = sampleCalls.putCustomerID;
 
@@ -31,7 +30,7 @@ describe('where it is proved that nothing was sent', () => {
     ['a payment', sampleCalls.postMakeTransaction],
   ])('%s to a refused port says so, and never reaches the bank', async (_, sample) => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     await bank.close();
     const failure = await sample.run(client).catch((error: unknown) => error);
     expect(failure).toMatchObject(
@@ -48,7 +47,7 @@ describe('where it is proved that nothing was sent', () => {
 
   test('a write whose time runs out while it waits for a connection is never sent', async () => {
     await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { ...limits, connections: 1, paymentTimeoutMs: 60_000 });
+    await using client = createTestClient(bank.url, { connections: 1, timeoutMs: 1_000 });
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
     const payment = sampleCalls.postMakeTransaction.run(client);
@@ -109,7 +108,7 @@ describe('a caller who leaves', () => {
 
   test('before a read began has no call made', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     const call = client.read(getBranches, readInput, {
       operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
     });
@@ -123,7 +122,7 @@ describe('a caller who leaves', () => {
 
   test('before a read began has no call made, where a connection is open and idle either', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     await read.run(client);
     await client
       .read(getBranches, readInput, {
@@ -139,7 +138,7 @@ describe('a caller who leaves', () => {
 
   test('leaves nothing behind on a signal that outlives the call', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     const { signal } = new AbortController();
     for (let turn = 0; turn < 3; turn++)
       await client.read(getBranches, readInput, { operationDeadline: new OperationDeadline({ signal }) });
@@ -151,7 +150,7 @@ describe('a caller who leaves', () => {
 describe('a client that is closed', () => {
   test('sends nothing any more', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
-    const client = createTestClient(bank.url, limits);
+    const client = createTestClient(bank.url);
     await client.close();
     for (const sample of [read, change])
       expect((await failedCall(sample, client)).error.code).toBe('BANK_UNAVAILABLE');
@@ -172,7 +171,7 @@ describe('a client that is closed', () => {
 describe('a credential that nobody checked', () => {
   test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b'])('%j does not reach the bank', async (authId) => {
     await using bank = await startFaultyBank(reply(200, sampleCalls.getCustomer.reply));
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     const call = sampleCalls.getCustomer.run(client, { ...canaries, authId });
     await expect(call).rejects.toMatchObject({ code: 'BANK_UNAVAILABLE' });
     await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining(authId) });
@@ -183,7 +182,7 @@ describe('a credential that nobody checked', () => {
 describe('connections', () => {
   test('a write takes one of its own and closes it; reads keep theirs', async () => {
     await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     const run = async (sample: SampleCall) => {
       // A connection that was just used is free again one turn later.
       await turns();
@@ -218,7 +217,7 @@ describe('connections', () => {
 
   test('are freed by answers that say no', async () => {
     await using bank = await startFaultyBank(reply(404, JSON.stringify({ message: 'x'.repeat(30_000) })));
-    await using client = createTestClient(bank.url, { ...limits, connections: 1 });
+    await using client = createTestClient(bank.url, { connections: 1 });
     for (let turn = 0; turn < 5; turn++)
       expect((await failedCall(read, client)).error.code).toBe('NOT_FOUND');
     bank.behave(reply(200, read.reply));
@@ -231,7 +230,7 @@ describe('connections', () => {
       socket.write(answer(200, read.reply));
       later(10, () => socket.end())(socket);
     });
-    await using client = createTestClient(bank.url, limits);
+    await using client = createTestClient(bank.url);
     for (let turn = 0; turn < 3; turn++) {
       expect((await read.run(client)).answer).toEqual([]);
       await expect.poll(bank.open).toBe(0);
@@ -252,7 +251,7 @@ describe('bytes after an answer', () => {
       socket.write(answer(200, read.reply));
       later(delayMs, write(evil))(socket);
     });
-    await using client = createTestClient(bank.url, { ...limits, connections: 1 });
+    await using client = createTestClient(bank.url, { connections: 1 });
     for (let turn = 0; turn < 5; turn++) {
       expect((await read.run(client)).answer).toEqual([]);
       await lateBy(2 * delayMs);
@@ -271,8 +270,7 @@ describe('bytes after an answer', () => {
         socket.write(answer(200, read.reply));
         turnsLater(turns, () => socket.write(evil));
       });
-      const patient = { timeoutMs: 60_000, connectionWaitMs: 60_000 };
-      await using client = createTestClient(bank.url, { ...limits, ...patient, connections: 1 });
+      await using client = createTestClient(bank.url, { connections: 1 });
       const answers = await Promise.all(
         Array.from({ length: 9 }, (_, nth) =>
           read.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
@@ -293,7 +291,7 @@ describe('a connection that is handed on', () => {
       answer(200, read.reply).toString().replace('\r\n', '\r\nConnection: close\r\n'),
     );
     await using bank = await startFaultyBank((socket) => void socket.end(closing));
-    await using client = createTestClient(bank.url, { ...limits, connections: 1, connectionWaitMs: 2000 });
+    await using client = createTestClient(bank.url, { connections: 1 });
     const answers = await Promise.all(Array.from({ length: 5 }, (_, nth) => readAs(client, nth)));
     expect(answers.map(({ answer }) => answer)).toEqual(Array(5).fill([]));
     expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
@@ -303,11 +301,8 @@ describe('a connection that is handed on', () => {
     const acts = [reset, hang, reply(500, '{}'), reply(200, 'x'.repeat(70_000))];
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, {
-      ...limits,
       connections: 1,
-      connectionWaitMs: 5000,
       maxBodyBytes: 60_000,
-      timeoutMs: 5000,
     });
     for (const act of acts) {
       bank.behave(inTurn(act, reply(200, read.reply)));
@@ -316,7 +311,11 @@ describe('a connection that is handed on', () => {
           .read(
             operations.getBranches,
             { ids: { BANK_ID: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
-            { operationDeadline: new OperationDeadline({ deadline: performance.now() + 200 }) },
+            {
+              operationDeadline: new OperationDeadline({
+                deadline: performance.now() + (act === hang ? 2_000 : 60_000),
+              }),
+            },
           )
           .catch((error: Error) => error),
         readAs(client, 2),
@@ -336,7 +335,8 @@ describe('a connection that is handed on', () => {
       connections: 2,
       connectionWaitMs: 100,
       timeoutMs: 150,
-      connectTimeoutMs: 1000,
+      // The third call comes while both connections are still being made.
+      connectTimeoutMs: 3_000,
     });
     const codes = [];
     for (let nth = 0; nth < 3; nth++)

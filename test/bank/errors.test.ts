@@ -4,7 +4,7 @@ import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-const limits = { timeoutMs: 400, connectTimeoutMs: 300 };
+const lateMs = 400;
 const change = sampleCalls.putCustomerID;
 
 /** Text in the bank's answers that must not reach a caller. */
@@ -14,7 +14,7 @@ describe('what the bank says', () => {
   const says = async (status: number, body: string, headers: Record<string, string> = {}) => {
     const reports: CallReport[] = [];
     await using bank = await startFaultyBank(reply(status, body, headers));
-    await using client = createTestClient(bank.url, { ...limits, onCall: (call) => reports.push(call) });
+    await using client = createTestClient(bank.url, { onCall: (call) => reports.push(call) });
     const { error } = await failedCall(sampleCalls.getCustomer, client);
     const [report] = reports;
     if (report === undefined || reports.length > 1) throw new Error(`${reports.length} reports of one call`);
@@ -122,7 +122,7 @@ describe('what the bank says', () => {
     await using bank = await startFaultyBank(
       reply(403, '{"message":"no key mobile-app for mobile-app-4711"}'),
     );
-    await using other = createTestClient(bank.url, limits);
+    await using other = createTestClient(bank.url);
     const message = await sampleCalls.getCustomer.run(other, credentials).catch(String);
     expect(message).toContain('no key [redacted] for [redacted]');
     expect(message).not.toMatch(/mobile|app|4711/);
@@ -130,7 +130,7 @@ describe('what the bank says', () => {
 });
 
 describe('a report', () => {
-  const reportOf = async (act: Act, sample: SampleCall) => {
+  const reportOf = async (act: Act, sample: SampleCall, limits = {}) => {
     const reports: CallReport[] = [];
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, { ...limits, onCall: (call) => reports.push(call) });
@@ -170,13 +170,13 @@ describe('a report', () => {
     ['a write', change],
     ['a read', sampleCalls.getBranches],
   ])('is given of %s whose time ran out', async (_, sample) => {
-    const { report } = await reportOf(hang, sample);
+    const { report } = await reportOf(hang, sample, { timeoutMs: lateMs });
     expect(report).toMatchObject({
       status: null,
       reason: 'timeout',
       failure: expect.stringMatching(/^no whole answer within [\d.]+ ms$/),
     });
-    expect(report?.milliseconds).toBeGreaterThan(limits.timeoutMs - 20);
+    expect(report?.milliseconds).toBeGreaterThan(lateMs - 20);
   });
 
   test('names no id and no credential', async () => {

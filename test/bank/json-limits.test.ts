@@ -11,7 +11,7 @@ import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
 
-const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 10_000 };
+const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 60_000 };
 const read = sampleCalls.getBranches;
 const listOf = (count: number, entry: string) => `[${Array(count).fill(entry).join(',')}]`;
 /** Objects of which no two have a name in common. */

@@ -19,7 +19,7 @@ import { inTimeMs } from '../support/in-time.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
-const retrying = { retryShare: 0.1, timeoutMs: 30_000, connectTimeoutMs: 10_000, maxBodyBytes: 64 * 1024 };
+const retrying = { retryShare: 0.1, timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
 /** Longer than a second attempt waits. */
 const longestWaitMs = 120;
 const reads = [
@@ -170,7 +170,7 @@ describe('a second attempt', () => {
   });
 
   test('shares the time of the first', async () => {
-    const timeoutMs = 500;
+    const timeoutMs = 2_000;
     await using bank = await startFaultyBank(inTurn(later(200, reply(503, '{}')), hang));
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs });
     const { error, elapsedMs } = await failedCall(sample, client);
@@ -215,7 +215,11 @@ describe('the budget of second attempts', () => {
     ['resets', reset],
   ])('for a bank that %s is ten at once and a tenth of the calls', async (_, act) => {
     await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, { ...retrying, connectionWaitMs: 5000, timeoutMs: 5000 });
+    await using client = createTestClient(bank.url, {
+      ...retrying,
+      connectionWaitMs: 60_000,
+      timeoutMs: 60_000,
+    });
     await many(client, 10);
     expect(bank.requests.length).toBeGreaterThanOrEqual(18);
     for (let round = 0; round < 10; round++) await many(client, 20, 10 + 20 * round);
@@ -227,7 +231,11 @@ describe('the budget of second attempts', () => {
 
   test('is not saved up while all is well', async () => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url, { ...retrying, connectionWaitMs: 5000, timeoutMs: 5000 });
+    await using client = createTestClient(bank.url, {
+      ...retrying,
+      connectionWaitMs: 60_000,
+      timeoutMs: 60_000,
+    });
     await many(client, 300);
     bank.requests.length = 0;
     bank.behave(reply(503, '{}'));

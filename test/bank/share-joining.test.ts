@@ -32,7 +32,7 @@ const callOf = (authId: string, id: string, operation: typeof getCustomer | type
 function sharing() {
   const made: Made[] = [];
   const shared = new SharedReads(
-    { publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 5000 },
+    { publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 },
     (call, limits, reader) => void made.push({ call, limits, reader }),
   );
   const read = (operationDeadline: OperationDeadline | null = null, authId = 'a', id = 'c') => {

@@ -29,7 +29,7 @@ const pay = (call: Call) =>
   );
 
 /** An answer as its bytes come, and how it ends. */
-async function raw(url: string, limitMs = 15_000) {
+async function raw(url: string, limitMs = 60_000) {
   const started = performance.now();
   const answer = await request(`${url}/v1/api/banks/SNDBCY2N/products/current-plus`, {
     headers: { 'Ocp-Apim-Subscription-Key': 'sandbox-key' },
@@ -175,7 +175,7 @@ describe('before the work or after it', () => {
   });
 
   test('a bank that is late before the work still does it when the caller has left', async () => {
-    const { call, url } = await badBank('putBranchID:latency=1000:before');
+    const { call, url } = await badBank('putBranchID:latency=3000:before');
     const lost = request(`${url}/v1/api/banks/SNDBCY2N/branches/late`, {
       method: 'PUT',
       headers: {

@@ -51,7 +51,9 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
 
 describe('one of several records that the bank answers with', () => {
   test.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
-    await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
+    await using fixture = await startBankqlFixture(
+      reply === 'hang' ? { bankOptions: { timeoutMs: 2_000 } } : {},
+    );
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
     const result = await fixture.ask(ThreeAccounts);
     expect(result.data).toEqual({

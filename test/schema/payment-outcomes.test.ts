@@ -137,7 +137,9 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   });
 
   test.each(unknowns)('that ends in %s is never sent again', async (name, reply, status) => {
-    await using fixture = await startBankqlFixture({ bankOptions: { paymentTimeoutMs: 250 } });
+    await using fixture = await startBankqlFixture(
+      reply === 'hang' ? { bankOptions: { paymentTimeoutMs: 250 } } : {},
+    );
     fixture.bank.otherwise(() => reply);
     const first = await fixture.ask(ask, variables);
     const trackId = fixture.bank.calls[0]?.headers['track-id'];

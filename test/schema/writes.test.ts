@@ -55,7 +55,9 @@ describe('a write', () => {
   test.each(failures)(
     'that ends in %s is null, says why with its Track-ID, and is sent once',
     async (_, reply, code) => {
-      await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
+      await using fixture = await startBankqlFixture(
+        reply === 'hang' ? { bankOptions: { timeoutMs: 250 } } : {},
+      );
       fixture.bank.otherwise(() => reply);
       const result = await fixture.ask(PutOneProduct);
       expect(result.data).toEqual({ putProduct: null });

@@ -100,7 +100,7 @@ describe('where a PUT is answered without the record', () => {
   });
 
   test('the read is one of the calls that an operation may make: the write stands without it', async () => {
-    await using fixture = await startBankqlFixture({ limits: { timeoutMs: 5000, restCalls: 1 } });
+    await using fixture = await startBankqlFixture({ limits: { timeoutMs: 60_000, restCalls: 1 } });
     fixture.bank.otherwise(answering(put, { '/C': { email: 'e' } }));
     const result = await fixture.ask(
       'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { email } } }',

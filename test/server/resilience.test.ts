@@ -48,7 +48,8 @@ const pay = `makeTransaction(input: {
   accountId: "a", to: { accountId: "b" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "k" })`;
 
 describe('an operation’s time', () => {
-  const limits = { timeoutMs: 250, restCalls: 1000 };
+  // What is answered has this long, too, on a busy machine.
+  const limits = { timeoutMs: 2_000, restCalls: 1000 };
 
   test('cuts what is late, and the rest is answered', async () => {
     bank.behave(byLine(bank, { branches }));
@@ -86,7 +87,7 @@ describe('an operation’s time', () => {
     ['a payment', pay, 'make-transaction', '{}'],
   ])('does not cut %s, only what is read after it', async (_, field, path, body) => {
     bank.behave(byLine(bank, { [path]: later(limits.timeoutMs + 100, reply(200, body)), branches }));
-    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 10_000, paymentTimeoutMs: 10_000 } });
+    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
     const rest =
       field === pay
         ? 'trackId from { account { label } }'
@@ -107,7 +108,7 @@ describe('an operation’s calls', () => {
 
   test('are as many as it may make; what is over says so, and the rest stands', async () => {
     bank.behave(byLine(bank, { '/accounts/a/': account, customers: customer }));
-    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 3 } });
+    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 3 } });
     const result = await bankql.ask('{ bank { account(accountId: "a") { owners { email } } } }');
     const good = { email: 'a@b' };
     expect(result.data).toEqual({ bank: { account: { owners: [good, good, null, null] } } });
@@ -126,7 +127,7 @@ describe('an operation’s calls', () => {
 
   test('do not count what is asked for twice', async () => {
     bank.behave(byLine(bank, { customers: customer }));
-    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 1 } });
+    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 1 } });
     const result = await bankql.ask(
       '{ bank { a: customer(customerId: "c") { email } b: customer(customerId: "c") { email } } }',
     );
@@ -143,7 +144,7 @@ describe('an operation’s calls', () => {
         '/accounts/a': reply(200, '{"balance":{}}'),
       }),
     );
-    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 4 } });
+    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 4 } });
     const result = await bankql.ask(`mutation {
       first: putAccount(input: { accountId: "a", account: { balance: {} } }) {
         account { owners { customerId email } }
@@ -243,7 +244,7 @@ describe('a client that leaves', () => {
   ])('does not give up %s', async (_, field, line) => {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
-    await using server = await served({ bankOptions: { timeoutMs: 10_000, paymentTimeoutMs: 10_000 } });
+    await using server = await served({ bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
     const leaving = new AbortController();
     const rest =
       field === pay ? 'from { account { label } }' : 'customer { bank { branches { totalCount } } }';
@@ -312,8 +313,11 @@ describe('while the bank is away', () => {
     ['silence', hang],
     ['refused connections', null],
   ])('(%s) public data of before stands in, and the answer says how old it is', async (_, act) => {
+    const began = performance.now();
     bank.behave(branches);
-    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1000, timeoutMs: 300 } });
+    const bankql = bankqlWith({
+      bankOptions: { publicCacheTtlMs: 1000, ...(act === hang ? { timeoutMs: 1000 } : {}) },
+    });
     expect(await ask(bankql, query)).toEqual({ data });
     letPass(1000);
     if (act === null) await bank.close();
@@ -323,7 +327,9 @@ describe('while the bank is away', () => {
     expect(stale.errors).toBeUndefined();
     expect(stale.extensions?.stale).toEqual([{ operation: 'getBranches', ageSeconds: expect.any(Number) }]);
     expect(stale.extensions?.stale[0]?.ageSeconds).toBeGreaterThanOrEqual(1);
-    expect(stale.extensions?.stale[0]?.ageSeconds).toBeLessThan(10);
+    expect(stale.extensions?.stale[0]?.ageSeconds).toBeLessThanOrEqual(
+      1 + (performance.now() - began) / 1000,
+    );
     if (act === null) await bank.listen();
     bank.behave(branches);
     expect(await ask(bankql, query)).toEqual({ data });

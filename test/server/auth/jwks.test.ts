@@ -53,7 +53,7 @@ const start = (keyTimes: Partial<JwksTimes> = {}): TestBankql =>
       algorithms: ['ES256'],
       providerClaim: 'iss',
       authIdClaim: 'sub',
-      keyTimes: { timeoutMs: 200, ...keyTimes },
+      keyTimes: { timeoutMs: 60_000, ...keyTimes },
     },
   });
 
@@ -199,7 +199,7 @@ describe('keys that cannot be fetched', () => {
     ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
   ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
     const { now, pass } = clock();
-    await using bankql = start({ now });
+    await using bankql = start({ now, timeoutMs: 1_000 });
     issuer.behave = behave;
     const token = await sign(old);
     const began = performance.now();
@@ -225,7 +225,7 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
-    await using bankql = start({ retryMs: 60_000 });
+    await using bankql = start({ retryMs: 60_000, timeoutMs: 200 });
     issuer.behave = () => {};
     const token = await sign(old);
     expect((await ask(bankql, token)).status).toBe(503);
