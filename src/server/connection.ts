@@ -449,7 +449,7 @@ function overloaded(why: ShedReason): RequestError {
 const backlog = 4096;
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
-const slowestRequestMs = 10_000;
+const usualSlowestRequestMs = 10_000;
 /** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
 const keepAliveMs = 65_000;
 /** A client that does not read its answer holds the process no longer than this. */
@@ -462,6 +462,8 @@ export interface ListenOptions {
   readonly ledger?: Ledger;
   /** How long an answer may wait to be taken, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
+  /** How long a request may take to arrive, in milliseconds. */
+  readonly slowestRequestMs?: number;
   /** The clock by which refused connections rest. */
   readonly clock?: Clock;
 }
@@ -490,6 +492,7 @@ export async function listen(
   { ledger = new Ledger(unbounded), clock = realClock, ...options }: ListenOptions = {},
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
+  const { slowestRequestMs = usualSlowestRequestMs } = options;
   const connections = new Map<Socket, Connection>();
   const resting = new Resting(clock);
   let isDraining = false;

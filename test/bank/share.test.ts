@@ -146,16 +146,16 @@ describe('private reads', () => {
 
   test('that join a call have as long as they would have alone', async () => {
     const reports: CallReport[] = [];
-    const client = clientWith({ timeoutMs: 300, onCall: (report) => reports.push(report) });
+    const client = clientWith({ timeoutMs: 2_000, onCall: (report) => reports.push(report) });
     bank.otherwise(() => 'hang');
     const first = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     await arrived(1);
-    await lateBy(150);
+    await lateBy(500);
     const started = performance.now();
     const second = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
-    expect(performance.now() - started).toBeGreaterThan(280);
+    expect(performance.now() - started).toBeGreaterThan(1_980);
     expect(performance.now() - started).toBeLessThan(inTimeMs);
     // It was the bank that was late, nobody left.
     expect(reports[0]).toMatchObject({ reason: 'timeout' });

@@ -7,6 +7,16 @@ import { storeTimeoutVariable } from './process.ts';
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'node_modules/.cache/bankql-tests');
 
+/** Limits that a busy machine would reach, and what processes of the tests have in their place. */
+const usualLimits = [
+  [
+    'src/payments/stores/open-store.ts',
+    'const usualTimeoutMs = 500;',
+    `Number(process.env.${storeTimeoutVariable} ?? 60_000)`,
+  ],
+  ['src/server/connection.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
+] as const;
+
 /**
  * Before the tests: puts bankql and the packages that it loads into a few files. To find and load 1,300 is half of the
  * processor time of a start, and the tests start some three hundred processes. `BANKQL_BUNDLE` tells them where it is.
@@ -19,17 +29,16 @@ export default async function bundle(): Promise<void> {
     // It is 9 MB, and few tests open the page.
     external: /^@graphql-yoga\/render-graphiql/,
     plugins: [
-      {
-        name: 'patience with stores',
+      ...usualLimits.map(([file, limit, patient]) => ({
+        name: `patience in ${file}`,
         transform: {
-          filter: { id: join(root, 'src/payments/stores/open-store.ts') },
-          handler(code) {
-            const usual = 'const usualTimeoutMs = 500;';
-            if (!code.includes(usual)) throw new Error(`${usual} is not found`);
-            return code.replace('500', `Number(process.env.${storeTimeoutVariable} ?? 60_000)`);
+          filter: { id: join(root, file) },
+          handler(code: string) {
+            if (!code.includes(limit)) throw new Error(`${file}: ${limit} is not found`);
+            return code.replace(limit, `${limit.slice(0, limit.indexOf('='))}= ${patient};`);
           },
         },
-      },
+      })),
       {
         // A source finds what it reads, or runs as a thread, where it is itself.
         name: 'addresses of sources',
