@@ -19,7 +19,6 @@ import {
   bufferedBody,
   ClientDisconnected,
   explainOf,
-  fromNodeRequest,
   headerValues,
   inflateBody,
   isGzip,
@@ -133,7 +132,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHand
     let result: EngineResult;
     try {
       // Only the heads of POSTs are remembered.
-      const found = identify(() => fromNodeRequest(request, response.peer), response, isPost ? head : null);
+      const found = identify(request, response, isPost ? head : null);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (head.mediaType === null && stream === null) throw notAcceptable();

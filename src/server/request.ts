@@ -10,23 +10,8 @@ import type { IncrementalStream } from './incremental-response.ts';
 import type { Secrets } from './request-scope.ts';
 import type { MediaType } from './response.ts';
 
-/** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
-export interface IncomingRequest {
-  /** The request line's target: a path and its query. */
-  readonly target: string;
-  /** The peer at the other end of its connection; empty if that is not known. */
-  readonly peer: string;
-  /** The values of a header, one for each occurrence; `name` in lower case. */
-  header(name: string): readonly string[];
-}
-
-/** Reads Node's raw headers, in which a header sent twice differs from one value with a comma. */
-export function fromNodeRequest(
-  { url, rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
-  peer = '',
-): IncomingRequest {
-  return { target: url ?? '/', peer, header: (name) => headerValues(rawHeaders, name) };
-}
+/** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
+export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
 
 /** The values of a header, one for each occurrence; `name` in lower case. */
 export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {

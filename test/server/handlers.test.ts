@@ -4,7 +4,7 @@ import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RequestError, retryLaterError } from '../../src/engine/errors.ts';
 import { badUserInput } from '../../src/errors.ts';
-import type { IncomingRequest } from '../../src/server/request.ts';
+import { headerValues, type IncomingHead } from '../../src/server/request.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import {
@@ -108,8 +108,10 @@ const refusals: Readonly<Record<string, { readonly status: number; readonly of: 
 const refusal = 'X-Refusal';
 const optionsOfRefused = {
   ...options,
-  authenticate: (incoming: IncomingRequest): never => {
-    throw refusals[incoming.header(refusal.toLowerCase())[0] ?? '']?.of() ?? new Error('no such refusal');
+  authenticate: ({ rawHeaders }: IncomingHead): never => {
+    throw (
+      refusals[headerValues(rawHeaders, refusal.toLowerCase())[0] ?? '']?.of() ?? new Error('no such refusal')
+    );
   },
 };
 const refused = Object.entries(refusals).flatMap(([name, { status }]): [string, SentRequest][] => {

@@ -65,8 +65,8 @@ describe('a token that is not accepted is counted by why', () => {
     const identify = authenticateByToken({ ...options(), ...more }, pino({ level: 'silent' }), (why) =>
       told.push(why),
     );
-    const header = (name: string) => (name === 'authorization' && token !== null ? [`Bearer ${token}`] : []);
-    await expect(Promise.resolve(identify({ target: '/graphql', peer: '', header }))).rejects.toThrow(
+    const rawHeaders = token === null ? [] : ['Authorization', `Bearer ${token}`];
+    await expect(Promise.resolve(identify({ url: '/graphql', rawHeaders }, ''))).rejects.toThrow(
       RequestError,
     );
     return told;

@@ -2,12 +2,12 @@ import type { Caller } from '../../bank/credentials.ts';
 import { retryLaterError } from '../../engine/errors.ts';
 import type { ConnectionAwareResponse } from '../connection.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
-import type { IncomingRequest, KnownHead } from '../request.ts';
+import type { IncomingHead, KnownHead } from '../request.ts';
 import { secretSources } from '../request-scope.ts';
 
-/** Identifies the caller. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
+/** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export interface Authenticate {
-  (request: IncomingRequest): Caller | Promise<Caller>;
+  (request: IncomingHead, peer: string): Caller | Promise<Caller>;
   /**
    * Whether another request with the same headers would be this caller's too: a token may have expired, and keys may have
    * changed. By default each request is authenticated.
@@ -29,13 +29,13 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
   }
 
   return (
-    request: () => IncomingRequest,
+    request: IncomingHead,
     response: ConnectionAwareResponse,
     head: KnownHead | null,
   ): Caller | Promise<Caller> => {
     const known = head?.caller ?? null;
     const isKnown = known !== null && authenticate.isCurrent?.(known) === true;
-    const found = isKnown ? known : authenticate(request());
+    const found = isKnown ? known : authenticate(request, response.peer);
     if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, response, head);
     if (!isKnown) remember(found, response, head);
     response.identify(found.identity ?? null);

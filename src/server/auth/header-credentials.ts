@@ -6,7 +6,7 @@ import {
   validateCredential,
 } from '../../bank/credentials.ts';
 import { badUserInput } from '../../errors.ts';
-import { type IncomingRequest, queryOf } from '../request.ts';
+import { headerValues, type IncomingHead, queryOf } from '../request.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 
@@ -22,8 +22,8 @@ const headers = {
 /** Matches a query that may contain the key's name, plain or percent-encoded. */
 const mayBeKey = /subscription|%/;
 
-const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
-  mayBeKey.test(target) ? queryOf(target).getAll(subscriptionKeyParameter) : [];
+const keysInQuery = ({ url = '' }: IncomingHead): readonly string[] =>
+  mayBeKey.test(url) ? queryOf(url).getAll(subscriptionKeyParameter) : [];
 
 /**
  * Takes the caller's credentials from the request: nothing else of it is forwarded to the bank. The operator's key, if
@@ -32,13 +32,15 @@ const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
  */
 export const authenticateByHeaders = (subscriptionKey: string | null, areProven = false): Authenticate =>
   Object.assign(
-    (request: IncomingRequest) => {
+    (request: IncomingHead, peer: string) => {
       const given = readCredentials(request);
-      redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
+      // A connection remembers this function: it must not hold the request.
+      const { rawHeaders } = request;
+      redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
       const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
-      const identity = identityOf(given, request.peer, areProven);
+      const identity = identityOf(given, peer, areProven);
       return identity === null
-        ? { ...own, isAnonymous: true, identity: { name: request.peer, group: request.peer } }
+        ? { ...own, isAnonymous: true, identity: { name: peer, group: peer } }
         : { ...own, identity };
     },
     // The headers hold all credentials.
@@ -64,9 +66,9 @@ function identityOf(
   return { name: `claim ${peer}\n${subscriptionKey ?? ''}\n${caller}`, group: peer };
 }
 
-function readCredentials(request: IncomingRequest): Credentials {
+function readCredentials(request: IncomingHead): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {
-    const given = request.header(headers[name]);
+    const given = headerValues(request.rawHeaders, headers[name]);
     const values = others.length === 0 ? given : [...given, ...others];
     // A header without a value shows nobody, as one that is absent: an operation that needs it says so.
     if (values.length === 1 && values[0] === '') return null;
@@ -89,9 +91,9 @@ function readCredentials(request: IncomingRequest): Credentials {
  * has the key.
  * Errors: BAD_USER_INPUT, which names the credential that the request contains.
  */
-export function rejectCredentials(request: IncomingRequest): void {
+export function rejectCredentials(request: IncomingHead): void {
   const given = Object.values(credentialHeaders).find(
-    (header) => request.header(header.toLowerCase()).length > 0,
+    (header) => headerValues(request.rawHeaders, header.toLowerCase()).length > 0,
   );
   const what = given === undefined ? `query parameter ${subscriptionKeyParameter}` : `header ${given}`;
   if (given !== undefined || keysInQuery(request).length > 0)

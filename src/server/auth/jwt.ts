@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/errors.ts';
 import { BankqlError, badUserInput, requestSentNothing } from '../../errors.ts';
-import type { IncomingRequest } from '../request.ts';
+import { headerValues, type IncomingHead } from '../request.ts';
 import { currentActivity, redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 import { rejectCredentials } from './header-credentials.ts';
@@ -135,8 +135,8 @@ function isToken(text: string): boolean {
 }
 
 /** The request's token; null if it has none. A malformed token is '', which fails verification. */
-export function bearerToken(request: Pick<IncomingRequest, 'header'>): string | null {
-  const values = request.header('authorization');
+export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): string | null {
+  const values = headerValues(rawHeaders, 'authorization');
   if (values.length === 0) return null;
   const [value = ''] = values;
   const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';

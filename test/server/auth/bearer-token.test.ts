@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bearerToken } from '../../../src/server/auth/jwt.ts';
 
 const requestWith = (...values: string[]) => ({
-  header: (name: string) => (name === 'authorization' ? values : []),
+  rawHeaders: values.flatMap((value) => ['Authorization', value]),
 });
 const token = 'aGVhZGVy.Y2xhaW1z.c2lnbmF0dXJl';
 
