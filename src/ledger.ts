@@ -219,10 +219,13 @@ export class Account {
   arriving = 0;
   values = 0;
   unread = 0;
-  /** Its place among the callers whose executions take turns: see executor/scheduler.ts. */
-  nextTurn = 0;
-  lastTurn = 0;
-  isWaiting = false;
+  /** Its turns among the callers whose executions take turns: see executor/scheduler.ts. */
+  readonly beginnings = { turn: 0, queues: 0 };
+  readonly work = { turn: 0, queues: 0 };
+  calls = 0;
+  lastCalls = 0;
+  lastWork: number | null = null;
+  waiting = null;
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
   first: Holder | null = null;
 

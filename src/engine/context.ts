@@ -3,7 +3,7 @@ import { allowed, type Caller } from '../bank/credentials.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
-import type { TurnTaker } from '../executor/scheduler.ts';
+import { type KnownLength, type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 import { uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
@@ -99,11 +99,13 @@ export class RequestContext implements Context, ExecuteOptions {
   readonly effects: MutationEffects | null;
   /** Records its calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
+  readonly #length: KnownLength;
   readonly #services: RequestServices;
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
   #lists: ListWork | null = null;
+  #queue: WorkQueue | null = null;
   #isCallerAsked = false;
 
   constructor(
@@ -111,6 +113,7 @@ export class RequestContext implements Context, ExecuteOptions {
     request: EngineRequest,
     effects: MutationEffects | null,
     recorder: CallRecorder | null,
+    length: KnownLength,
   ) {
     const payments = recorder?.payments(services.payments) ?? services.payments;
     this.recorder = recorder;
@@ -124,6 +127,7 @@ export class RequestContext implements Context, ExecuteOptions {
     );
     this.turnTaker = holder?.account;
     this.effects = effects;
+    this.#length = length;
     this.#services = services;
     this.#asking = request;
   }
@@ -170,8 +174,13 @@ export class RequestContext implements Context, ExecuteOptions {
   }
 
   get lists(): ListWork {
-    this.#lists ??= new ListWork(this.budget, this.turnTaker, () => this.isAbandoned());
+    this.#lists ??= new ListWork(this);
     return this.#lists;
+  }
+
+  get queue(): WorkQueue {
+    this.#queue ??= new WorkQueue({ taker: this.turnTaker, known: this.#length });
+    return this.#queue;
   }
 
   get stale(): readonly StaleAnswer[] {

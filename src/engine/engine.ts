@@ -236,13 +236,14 @@ export function createEngine({
     options: BoundedResultOptions,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    await new Promise<void>(schedule);
+    const { turnTaker } = context;
+    await new Promise<void>((resolve) => schedule(turnTaker, resolve));
     // The client has left.
     if (context.isAbandoned()) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
     if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
     try {
-      const dataJson = await jsonInTurns(answer.data, options.maxBytes);
+      const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
       const result = new BoundedResult(answer, { ...options, dataJson });
       return dataJson === null ? result.failed() : result;
     } catch (error) {
@@ -304,6 +305,7 @@ export function createEngine({
       request,
       operation.kind === 'mutation' ? new MutationEffects(request.holder) : null,
       explained?.recorder ?? null,
+      operation.length,
     );
     const observe = explained?.observe;
     const prepared =

@@ -1,7 +1,13 @@
-import { WorkQueue } from '../executor/scheduler.ts';
+import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 
 /** In bytes. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
+
+export interface JsonInTurnsOptions {
+  /** Whose turns are taken; nobody else's if omitted. */
+  readonly taker?: TurnTaker | undefined;
+  readonly chunkSize?: number | undefined;
+}
 
 /**
  * The JSON of plain data in UTF-8, in chunks, whose writing takes turns with the deferred work of all executions. Null if
@@ -11,9 +17,9 @@ const defaultChunkSize = 256 * 1024;
 export function jsonInTurns(
   value: unknown,
   maxBytes: number,
-  chunkSize = defaultChunkSize,
+  { taker, chunkSize = defaultChunkSize }: JsonInTurnsOptions = {},
 ): Promise<readonly Buffer[] | null> {
-  const queue = new WorkQueue(undefined, { finishes: true });
+  const queue = new WorkQueue({ taker, stage: 'finishing' });
   return new Promise((resolve, reject) => {
     let writer: JsonWriter | undefined;
     const write = () => {

@@ -48,9 +48,13 @@ const maxSearched = 100_000;
  * and is the only error in its answer.
  */
 export class AnswerLimitError extends GraphQLError {
-  constructor(message: string, code: 'LIMIT_EXCEEDED' | 'OVERLOADED' = 'LIMIT_EXCEEDED') {
+  constructor(
+    message: string,
+    code: 'LIMIT_EXCEEDED' | 'OVERLOADED' = 'LIMIT_EXCEEDED',
+    advice = '; ask for less at a time',
+  ) {
     // An error with a path is not located again; otherwise that would happen for each pending field.
-    super(`${message}; ask for less at a time.`, { path: [], extensions: { code } });
+    super(`${message}${advice}.`, { path: [], extensions: { code } });
   }
 
   /** Whether the same operation may succeed when others need less. */
@@ -58,6 +62,9 @@ export class AnswerLimitError extends GraphQLError {
     return this.extensions.code === 'OVERLOADED';
   }
 }
+
+/** Ends work that nobody waits for any more. One for all: hundreds of operations may be abandoned at once. */
+export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
 /** Whether a thrown value is an AnswerLimitError. Never throws, unlike `instanceof` on a revoked proxy. */
 export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {

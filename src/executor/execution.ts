@@ -6,19 +6,19 @@ import {
   getArgumentValues,
   type ResponsePath,
 } from 'graphql';
-import { type AnswerBudget, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
+import { type AnswerBudget, clientHasLeft, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';
 import { ignoreRejections } from './promises.ts';
-import { type TurnTaker, WorkQueue } from './scheduler.ts';
+import { WorkQueue } from './scheduler.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
   /** No limits if left out. Afterwards it tells how large the answer is. */
   readonly budget?: AnswerBudget;
-  /** Whose turn its later values wait for; nobody else's if left out. */
-  readonly turnTaker?: TurnTaker | undefined;
+  /** Where its later values wait for its turn; nobody else's if omitted. */
+  readonly queue?: WorkQueue;
   /** Whether the client has left; a long query checks this from time to time. */
   isAbandoned?(): boolean;
 }
@@ -61,7 +61,7 @@ export class Execution {
 
   /** Runs work in this execution's turn. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    this.#queue ??= new WorkQueue(this.#options.turnTaker);
+    this.#queue ??= this.#options.queue ?? new WorkQueue();
     this.#queue.push(() => {
       this.stopIfAbandoned();
       work();
@@ -83,8 +83,7 @@ export class Execution {
 
   /** Ends a query whose client has left. A mutation that has begun runs to its end. */
   stopIfAbandoned(): void {
-    if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.())
-      this.stop(clientHasLeft());
+    if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.()) this.stop(clientHasLeft);
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
@@ -104,9 +103,6 @@ export class Execution {
     return given;
   }
 }
-
-/** Ends work that nobody waits for any more. */
-export const clientHasLeft = () => new GraphQLError('The client has left.');
 
 /** An object of the answer. */
 export type Data = Record<string, unknown>;

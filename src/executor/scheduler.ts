@@ -3,45 +3,98 @@ import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 /** How long deferred work may run before other events have a pause to themselves, in milliseconds. */
 const workMs = 10;
 /**
- * Iterations of the event loop without deferred work after so much of it. libuv accepts one connection in each, so that of
- * hundreds that wait, the last waits for as many iterations; an iteration with nothing to do takes microseconds.
+ * Iterations of the event loop without deferred work after so much of it, unless they take as long as the work did. libuv accepts
+ * one connection in each, so that of hundreds that wait, the last waits for as many iterations; an iteration with nothing to do
+ * takes microseconds.
  */
 const iterationsBetween = 16;
+/** How many executions may begin in one iteration of the event loop before others wait for their turn. */
+const begunAtOnce = 64;
 
-/** A caller. Executions of different callers begin in turn, however many each of them asks for. */
+/** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
-  /** The turn of its next execution. An execution takes one turn, and one more for each REST call, which is about as much work. */
-  nextTurn: number;
-  /** The turn in which the last one began. */
-  lastTurn: number;
-  /** Whether executions wait for its turn. */
-  isWaiting: boolean;
+  /** Its turns of beginning executions: one for each, and one more for each REST call, which is about as much work. */
+  readonly beginnings: Share;
+  /** Its turns of deferred work. */
+  readonly work: Share;
+  /** The REST calls since its last execution began, which are turns that it has still to take, and those before. */
+  calls: number;
+  lastCalls: number;
+  /** How many turns the deferred work of its last long execution took; null if there was none. */
+  lastWork: number | null;
+  /** Its executions that wait for their turn; null if none does. */
+  waiting: WorkQueue | null;
 }
 
-export const newcomer = (): TurnTaker => ({ nextTurn: 0, lastTurn: 0, isWaiting: false });
+/** A caller's part of the time that callers share. */
+interface Share {
+  /** Its next turn. */
+  turn: number;
+  /** How many of its queues have work. */
+  queues: number;
+}
+
+export const newcomer = (): TurnTaker => ({
+  beginnings: { turn: 0, queues: 0 },
+  work: { turn: 0, queues: 0 },
+  calls: 0,
+  lastCalls: 0,
+  lastWork: null,
+  waiting: null,
+});
+
+/** The turns of all callers that wait (weighted fair queueing). */
+class VirtualTime {
+  /** How many turns each caller that waits would have had by now if all had the same. */
+  turn = 0;
+  /** How many callers wait. */
+  callers = 0;
+  #latest = 0;
+
+  charge(share: Share, turns: number): void {
+    // Those that it let pass are lost.
+    share.turn = Math.max(this.turn, share.turn) + turns;
+    this.#latest = Math.max(this.#latest, share.turn);
+    // All that wait, and this one, share the time that it takes.
+    if (this.callers > 0) this.turn += turns / (this.callers + (share.queues === 0 ? 1 : 0));
+  }
+
+  enter(share: Share): void {
+    if (share.queues++ > 0) return;
+    this.callers++;
+    share.turn = Math.max(this.turn, share.turn);
+  }
+
+  leave(share: Share): void {
+    if (--share.queues === 0) this.callers--;
+    // Those that had many turns while nobody else waited do not wait for those that come later.
+    if (this.callers === 0) this.turn = this.#latest;
+  }
+}
+
+/** How long deferred work runs in a turn, in milliseconds. */
+const turnMs = 0.25;
+
+/** How many turns the deferred work of an execution of a document takes, by earlier ones; null until then. */
+export interface KnownLength {
+  turns: number | null;
+}
 
 /** A caller whose next turn is at most so many turns ahead does not wait: it asks for little. */
 const turnsAhead = 8;
 
-/** The turn in which a caller's next execution would end if it took as many turns as the last one. */
-const endOfNext = ({ nextTurn, lastTurn }: TurnTaker): number => nextTurn + (nextTurn - lastTurn);
-
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
- * of long ones that have begun, then that of the others. After a time slice of beginnings, long ones have the next one.
+ * of long ones. After a time slice of beginnings, long ones have the next one.
  */
-const stages = { finishing: 0, beginning: 1, begun: 2, waiting: 3 } as const;
+const stages = { finishing: 0, beginning: 1, long: 2 } as const;
 
 export interface WorkQueueOptions {
-  /**
-   * Whether its pieces only resume what continues in microtasks, whose time the scheduler cannot see: one of them is then
-   * followed by a pause.
-   */
-  readonly resumes?: boolean;
-  /** Whether its work ends an answer that has been built, such as writing its JSON. */
-  readonly finishes?: boolean;
-  /** Whether its work is the beginnings of its caller's executions: one is run at a time, in the caller's turn. */
-  readonly begins?: boolean;
+  /** Whose work it is; nobody else's if omitted. */
+  readonly taker?: TurnTaker | undefined;
+  readonly stage?: keyof typeof stages;
+  /** Of executions of the same document, if that is known. */
+  readonly known?: KnownLength | null;
   readonly scheduler?: Scheduler;
 }
 
@@ -51,74 +104,89 @@ export interface WorkQueueOptions {
 export class WorkQueue {
   /** Whether its work is running now. */
   isRunning = false;
-  readonly resumes: boolean;
-  stage: (typeof stages)[keyof typeof stages];
-  /** Its place among the queues of its stage. */
-  place: number;
-  /** Whose executions begin in it; null if it is the work of one execution. */
-  readonly taker: TurnTaker | null;
+  readonly taker: TurnTaker;
+  readonly stage: (typeof stages)[keyof typeof stages];
+  readonly share: Share;
+  /** Its place among the queues of its stage: a turn. */
+  place = 0;
+  #hasBegun = false;
+  /** How many turns its work has taken. */
+  #turns = 0;
+  readonly #known: KnownLength | null;
   readonly #scheduler: Scheduler;
   // AsyncLocalStorage.snapshot() takes a hundred times as long.
   readonly #context = new AsyncResource('bankql.WorkQueue', { requireManualDestroy: true });
   readonly #work: (() => void)[] = [];
-  #next = 0;
 
-  constructor(taker: TurnTaker = newcomer(), options: WorkQueueOptions = {}) {
-    const { resumes = false, finishes = false, begins = false, scheduler = processScheduler } = options;
-    this.resumes = resumes;
-    this.stage = finishes ? stages.finishing : begins ? stages.beginning : stages.waiting;
-    this.place = finishes || begins ? 0 : scheduler.placeOf(taker);
-    this.taker = begins ? taker : null;
+  constructor(options: WorkQueueOptions = {}) {
+    const { taker = newcomer(), stage = 'long', known = null, scheduler = processScheduler } = options;
+    this.taker = taker;
+    this.stage = stages[stage];
+    this.share = stage === 'beginning' ? taker.beginnings : taker.work;
+    this.#known = known;
     this.#scheduler = scheduler;
   }
 
   /** Runs work in a later iteration of the event loop, after what was pushed before it. */
   push(work: () => void): void {
     this.#work.push(work);
-    // A queue that is running is enqueued again afterwards.
-    if (this.#work.length === 1) this.#scheduler.enqueue(this);
+    // One that is running is in the list already.
+    if (this.#work.length === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
 
-  /** Begins it: it runs to its end before others begin. */
-  begin(place: number): void {
-    this.stage = stages.begun;
+  /**
+   * Moves it back by the turns that its caller has taken meanwhile; returns whether it was moved. An execution that has begun
+   * keeps its place: only callers that take less come before it then, so that not all answers are half built.
+   */
+  moveBack(): boolean {
+    const { calls, lastCalls, lastWork } = this.taker;
+    // The caller's next execution is expected to be like its last one; those of others with the same document are a second best,
+    // since their variables may differ.
+    const expected =
+      this.stage === stages.beginning ? calls + lastCalls : (lastWork ?? this.#known?.turns ?? 0);
+    const place = this.share.turn + expected;
+    if (this.#hasBegun || place <= this.place) return false;
     this.place = place;
+    return true;
+  }
+
+  /** Notes that its work took so many turns. */
+  note(turns: number): void {
+    this.#turns += turns;
+    if (this.#known === null || this.#work.length > 0) return;
+    this.taker.lastWork = this.#turns;
+    // Less if it was not done to its end.
+    this.#known.turns = Math.max(this.#turns, (this.#known.turns ?? 0) * 0.75);
   }
 
   /** Whether it is served before another. */
-  precedes({ stage, place }: WorkQueue): boolean {
-    return this.stage < stage || (this.stage === stage && this.place < place);
+  precedes(other: WorkQueue): boolean {
+    return this.stage < other.stage || (this.stage === other.stage && this.place < other.place);
   }
 
-  /** Runs its work until the given time, but at least one item. Returns whether there is more. */
-  runUntil(end: number, now: () => number): boolean {
+  /** Runs one piece of its work. Returns whether there is more. */
+  runNext(): boolean {
     this.isRunning = true;
-    this.#context.runInAsyncScope(() => {
-      do this.#runNext();
-      while (!this.resumes && this.taker === null && this.#next < this.#work.length && now() < end);
-    });
-    this.isRunning = false;
-    this.#work.splice(0, this.#next);
-    this.#next = 0;
-    return this.#work.length > 0;
-  }
-
-  #runNext(): void {
+    this.#hasBegun = this.stage !== stages.beginning;
     try {
-      this.#work[this.#next++]?.();
+      this.#context.runInAsyncScope(this.#work.shift() ?? noWork);
     } catch (error) {
       // Thrown outside, as an uncaught exception: the turns of the other queues continue.
       setImmediate(() => {
         throw error;
       });
     }
+    this.isRunning = false;
+    return this.#work.length > 0;
   }
 }
 
+const noWork = () => {};
+
 /**
- * Runs the deferred work of all executions, for a limited time before other events have a pause to themselves. An execution
- * that has begun runs to its end, unless it waits for the bank, before the next begins: answers that are half built do not
- * pile up. The next is that of the caller whose turn it is, and a caller that has not had one for a while comes first.
+ * Runs the deferred work of all executions, for a limited time before other events have a pause to themselves. The first is that
+ * of the caller that has taken the fewest turns, including those that this execution will take as far as that is known. It runs
+ * to its end unless it waits for the bank or a caller that takes less comes: answers that are half built do not pile up.
  */
 export class Scheduler {
   readonly #now: () => number;
@@ -128,29 +196,17 @@ export class Scheduler {
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;
-  /** The turn of the execution that began last, and how many long ones have begun. */
-  #turn = 0;
-  #begun = 0;
-  /** How long deferred work has run since the last pause, in milliseconds. */
+  readonly #beginnings = new VirtualTime();
+  readonly #work = new VirtualTime();
+  /** How long deferred work, with what it resumed, has run since the last pause, in milliseconds. */
   #spentMs = 0;
-  /** How many callers have executions that wait for their turn. */
-  #waiting = 0;
   /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
   #isLongFirst = false;
-  /** Whether an execution has begun in this iteration of the event loop. */
-  #hasBegun = false;
+  /** How many executions have begun without waiting in this iteration of the event loop. */
+  #begun = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-  }
-
-  /** The next turn of a caller. */
-  placeOf(taker: TurnTaker): number {
-    const place = Math.max(this.#turn, taker.nextTurn);
-    // The turns that it let pass are not turns that it took.
-    taker.lastTurn += place - taker.nextTurn;
-    taker.nextTurn = place + 1;
-    return place;
   }
 
   /**
@@ -158,19 +214,21 @@ export class Scheduler {
    * requests at once, those of others do not wait until all of them have begun.
    */
   begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
+    const time = this.#beginnings;
+    const turn = taker.beginnings.turn + taker.calls;
     // If nobody waits, those that had many turns do not wait either.
-    if (!this.#hasBegun && this.#waiting === 0) this.#turn = Math.max(this.#turn, taker.nextTurn);
-    if (taker.nextTurn <= this.#turn + turnsAhead && !taker.isWaiting) {
-      taker.lastTurn = Math.max(this.#turn, taker.nextTurn);
-      taker.nextTurn = taker.lastTurn + 1;
-      if (!this.#hasBegun) setImmediate(this.#endIteration);
-      this.#hasBegun = true;
+    if (this.#begun === 0 && time.callers === 0) time.turn = Math.max(time.turn, turn);
+    if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#begun < begunAtOnce) {
+      if (this.#begun++ === 0) setImmediate(this.#endIteration);
+      this.#takeTurn(taker);
       return execution();
     }
-    const beginnings = this.#beginningsOf(taker);
+    taker.waiting ??= new WorkQueue({ taker, stage: 'beginning', scheduler: this });
+    const { waiting } = taker;
     const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
-      beginnings.push(() => {
+      waiting.push(() => {
+        this.#takeTurn(taker);
         try {
           resolve(context.runInAsyncScope(execution));
         } catch (error) {
@@ -180,24 +238,26 @@ export class Scheduler {
     });
   }
 
-  /** The queue of a caller's executions that wait for its turn. */
-  #beginningsOf(taker: TurnTaker): WorkQueue {
-    const waiting = taker.isWaiting ? this.#queues.find((queue) => queue.taker === taker) : undefined;
-    if (waiting !== undefined) return waiting;
-    taker.isWaiting = true;
-    this.#waiting++;
-    return new WorkQueue(taker, { begins: true, scheduler: this });
-  }
-
-  /** If executions wait, turns are over as these begin. */
   readonly #endIteration = () => {
-    this.#hasBegun = false;
-    if (this.#waiting === 0) this.#turn++;
+    this.#begun = 0;
+    if (this.#beginnings.callers === 0) this.#beginnings.turn++;
   };
 
+  #takeTurn(taker: TurnTaker): void {
+    taker.lastCalls = taker.calls;
+    taker.calls = 0;
+    this.#beginnings.charge(taker.beginnings, taker.lastCalls + 1);
+  }
+
   enqueue(queue: WorkQueue): void {
+    this.#timeOf(queue).enter(queue.share);
+    queue.moveBack();
     this.#insert(queue);
     this.#wake(0);
+  }
+
+  #timeOf({ stage }: WorkQueue): VirtualTime {
+    return stage === stages.beginning ? this.#beginnings : this.#work;
   }
 
   #insert(queue: WorkQueue): void {
@@ -212,83 +272,70 @@ export class Scheduler {
     this.#queues.splice(from, 0, queue);
   }
 
-  /** Runs after this many iterations. */
+  /** Runs after this many iterations, or after as much time as work has. */
   #wake(iterations: number): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
+    const end = iterations > 0 ? this.#now() + workMs : 0;
     const wait = (left: number): void => {
-      setImmediate(() => (left > 0 ? wait(left - 1) : this.#run()));
+      setImmediate(() => (left > 0 && this.#now() < end ? wait(left - 1) : this.#run()));
     };
     // Outside the asynchronous context of the first caller, which would be retained otherwise.
     outside(() => wait(iterations));
   }
 
-  /** The queue that is served next; null if none has work. */
-  #next(): WorkQueue | null {
-    let next = this.#queues[0];
-    if (this.#isLongFirst && next?.taker) next = this.#queues.find(({ taker }) => taker === null) ?? next;
-    // Turns that a caller has taken since it was put there have moved it back.
-    while (next?.taker && next.place < endOfNext(next.taker)) {
-      this.#queues.shift();
-      next.place = endOfNext(next.taker);
+  /** The queue that is served next; undefined if none has work. */
+  #next(): WorkQueue | undefined {
+    for (;;) {
+      const long = this.#isLongFirst ? this.#queues.findIndex(({ stage }) => stage !== stages.beginning) : 0;
+      const at = Math.max(long, 0);
+      const next = this.#queues[at];
+      if (next?.moveBack() !== true) return next;
+      this.#queues.splice(at, 1);
       this.#insert(next);
-      next = this.#queues[0];
     }
-    if (next === undefined) return null;
-    if (next.taker !== null) this.#takeTurn(next.taker);
-    else if (next.stage === stages.waiting) this.#turn = Math.max(this.#turn, next.place);
-    // It keeps its place in the list: all before it are served, and those behind it wait.
-    if (next.stage === stages.waiting) next.begin(this.#begun++);
-    return next;
   }
 
-  /**
-   * An execution of a caller that waited begins (weighted fair queueing): a turn is over when as many turns were taken as callers
-   * wait. The number of turns of the last execution is known now.
-   */
-  #takeTurn(taker: TurnTaker): void {
-    const { nextTurn, lastTurn } = taker;
-    this.#turn += (nextTurn - lastTurn) / this.#waiting;
-    // Every caller that waits is further on.
-    if (this.#turn < nextTurn) this.#turn = Math.max(this.#turn, this.#earliestTurn());
-    taker.lastTurn = nextTurn;
-    taker.nextTurn = nextTurn + 1;
-  }
+  readonly #run = (): void => {
+    const began = this.#now();
+    const queue = this.#next();
+    if (queue?.runNext() === false) this.#remove(queue);
+    // The promises that it settled continue in microtasks, which are over when the next tick begins.
+    queueMicrotask(() => process.nextTick(this.#goOn, queue, began));
+  };
 
-  /** The next turn of the caller that is the furthest behind, of those that wait. */
-  #earliestTurn(): number {
-    let earliest = Infinity;
-    for (const { taker } of this.#queues)
-      if (taker !== null && taker.nextTurn < earliest) earliest = taker.nextTurn;
-    return earliest;
-  }
-
-  #run(): void {
+  readonly #goOn = (queue: WorkQueue | undefined, began: number): void => {
+    const milliseconds = this.#now() - began;
+    if (queue !== undefined && queue.stage !== stages.beginning) {
+      const turns = milliseconds / turnMs;
+      this.#work.charge(queue.share, turns);
+      queue.note(turns);
+    }
+    this.#spentMs += milliseconds;
+    const isDue = this.#spentMs >= workMs;
+    if (isDue) {
+      this.#spentMs = 0;
+      this.#isLongFirst = queue?.stage === stages.beginning;
+    }
+    const hasMore = this.#queues.length > 0;
+    if (hasMore && !isDue) {
+      this.#run();
+      return;
+    }
     this.#isScheduled = false;
-    let isDue = false;
-    let queue = this.#next();
-    while (queue !== null) {
-      const began = this.#now();
-      if (!queue.runUntil(began + workMs - this.#spentMs, this.#now)) {
-        this.#queues.splice(this.#queues.indexOf(queue), 1);
-        if (queue.taker !== null) {
-          queue.taker.isWaiting = false;
-          this.#waiting--;
-        }
-      }
-      this.#spentMs += this.#now() - began;
-      isDue = queue.resumes || this.#spentMs >= workMs;
-      this.#isLongFirst = isDue && queue.taker !== null;
-      // The effects of the end of a queue happen in microtasks, before another one is served, unless that is a beginning.
-      queue = isDue || this.#waiting === 0 ? null : this.#next();
-    }
-    if (isDue) this.#spentMs = 0;
-    if (this.#queues.length > 0) this.#wake(isDue ? iterationsBetween : 0);
+    if (hasMore) this.#wake(iterationsBetween);
+  };
+
+  #remove(queue: WorkQueue): void {
+    this.#queues.splice(this.#queues.indexOf(queue), 1);
+    this.#timeOf(queue).leave(queue.share);
+    if (queue.stage === stages.beginning) queue.taker.waiting = null;
   }
 }
 
 const outside = AsyncLocalStorage.snapshot();
 export const processScheduler = new Scheduler();
 
-/** Runs one long piece of work that ends an answer, such as serializing it, before other executions begin. */
-export const schedule = (work: () => void): void => new WorkQueue(undefined, { finishes: true }).push(work);
+/** Runs one long piece of a caller's work that ends an answer, such as serializing it, before other executions begin. */
+export const schedule = (taker: TurnTaker | undefined, work: () => void): void =>
+  new WorkQueue({ taker, stage: 'finishing' }).push(work);

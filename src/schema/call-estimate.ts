@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import type { Caller } from '../bank/credentials.ts';
 import type { Operation } from '../contract/operation.ts';
+import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
 import type { Defaults } from './context.ts';
@@ -115,7 +116,7 @@ export function estimateCalls({
     defaults,
     credentials,
     // Its loaders never answer: there is no list to work on.
-    lists: new ListWork({ spendSearch() {} }),
+    lists: new ListWork({ budget: { spendSearch() {} }, queue: new WorkQueue(), isAbandoned: () => false }),
     session: {
       get loaders() {
         return loaders;

@@ -1,6 +1,5 @@
-import type { AnswerBudget } from '../executor/answer-budget.ts';
-import { clientHasLeft } from '../executor/execution.ts';
-import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
+import { type AnswerBudget, clientHasLeft } from '../executor/answer-budget.ts';
+import type { WorkQueue } from '../executor/scheduler.ts';
 
 /** Work over a list in steps of at most about a millisecond: it yields between them, and returns its result. */
 export type Steps<Result> = Generator<void, Result>;
@@ -26,27 +25,26 @@ function mayWorkAtOnce(entries: number): boolean {
 /** How many entries a step handles. */
 const entriesPerStep = 250;
 
+/** The operation that the work is done for. */
+interface ListWorkOptions {
+  readonly budget: Pick<AnswerBudget, 'spendSearch'>;
+  /** Where long work waits for its turn. */
+  readonly queue: WorkQueue;
+  /** Whether nobody needs the work any more. */
+  isAbandoned(): boolean;
+}
+
 /**
  * Work over whole lists that makes few values of the answer: filters, sorts, searches. Each is done once in an
  * operation for the same list and name, is charged to the operation's budget by the number of entries, and takes turns
  * with other operations if it is much.
  */
 export class ListWork {
-  readonly #budget: Pick<AnswerBudget, 'spendSearch'>;
+  readonly #operation: ListWorkOptions;
   readonly #results = new WeakMap<object, Map<string, Promise<unknown>>>();
-  readonly #taker: TurnTaker | undefined;
-  readonly #isAbandoned: () => boolean;
-  #queue: WorkQueue | null = null;
 
-  /** `taker` is the caller, whose turns its work waits for; `isAbandoned` tells that nobody needs the work any more. */
-  constructor(
-    budget: Pick<AnswerBudget, 'spendSearch'>,
-    taker?: TurnTaker,
-    isAbandoned: () => boolean = () => false,
-  ) {
-    this.#budget = budget;
-    this.#taker = taker;
-    this.#isAbandoned = isAbandoned;
+  constructor(operation: ListWorkOptions) {
+    this.#operation = operation;
   }
 
   /**
@@ -76,13 +74,12 @@ export class ListWork {
   }
 
   #inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    this.#queue ??= new WorkQueue(this.#taker);
-    const queue = this.#queue;
+    const { queue } = this.#operation;
     return new Promise((resolve, reject) => {
       const step = () => {
         try {
           // Otherwise the work of callers that were refused would pile up, and hold up that of all others.
-          if (this.#isAbandoned()) throw clientHasLeft();
+          if (this.#operation.isAbandoned()) throw clientHasLeft;
           const { done, value } = steps.next();
           if (done) resolve(value);
           else queue.push(step);
@@ -96,7 +93,7 @@ export class ListWork {
 
   /** Errors: AnswerLimitError. */
   charge(entries: number): void {
-    this.#budget.spendSearch(entries);
+    this.#operation.budget.spendSearch(entries);
   }
 }
 

@@ -1,15 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { newcomer, Scheduler, type TurnTaker, WorkQueue } from '../../src/executor/scheduler.ts';
+import {
+  type KnownLength,
+  newcomer,
+  Scheduler,
+  type TurnTaker,
+  WorkQueue,
+} from '../../src/executor/scheduler.ts';
 
 /** Pieces of work, each of which takes so long on a clock of its own. */
 function scheduled(milliseconds: number) {
   let now = 0;
   const done: string[] = [];
   const scheduler = new Scheduler(() => now);
-  const queueOf = (name: string, pieces: number, taker?: TurnTaker, finishes = false) => {
-    const queue = new WorkQueue(taker, { scheduler, finishes });
+  const queueOf = (name: string, pieces: number, taker?: TurnTaker, stage: 'finishing' | 'long' = 'long') => {
+    const queue = new WorkQueue({ taker, scheduler, stage });
     for (let piece = 0; piece < pieces; piece++)
       queue.push(() => {
         now += milliseconds;
@@ -55,7 +61,7 @@ test('what ends an answer comes before what is being built, and that before what
   const begun = queueOf('a', 3);
   queueOf('b', 2);
   expect((await someWork(done)).work).toBe('aa');
-  queueOf('j', 2, undefined, true);
+  queueOf('j', 2, undefined, 'finishing');
   expect(await allWork(done, 5)).toBe('jjabb');
   // What waits for the bank keeps its place.
   queueOf('c', 4);
@@ -64,29 +70,91 @@ test('what ends an answer comes before what is being built, and that before what
   expect(work + (await allWork(done, 5 - work.length))).toBe('ccccd');
 });
 
-test('callers take turns, and one that has not had a turn for a while comes first', async () => {
+test('the caller that has taken the fewest turns comes first', async () => {
   const { queueOf, done } = scheduled(10);
   const [greedy, other, late] = [newcomer(), newcomer(), newcomer()];
-  for (let operation = 0; operation < 5; operation++) queueOf('g', 1, greedy);
-  for (let operation = 0; operation < 2; operation++) queueOf('o', 1, other);
-  expect(await allWork(done, 4)).toBe('gogo');
+  greedy.work.turn = 30;
+  other.work.turn = 25;
+  for (let operation = 0; operation < 3; operation++) queueOf('g', 1, greedy);
+  for (let operation = 0; operation < 3; operation++) queueOf('o', 1, other);
+  // Each takes 40 turns.
+  expect(await allWork(done, 2)).toBe('og');
   queueOf('l', 1, late);
-  expect(await allWork(done, 4)).toBe('lggg');
+  expect(await allWork(done, 5)).toBe('logog');
 });
 
-test('a queue whose pieces only resume others runs one of them at a time, with a pause after it', async () => {
-  const done: string[] = [];
-  const scheduler = new Scheduler();
-  const resuming = new WorkQueue(undefined, { scheduler, resumes: true });
-  const other = new WorkQueue(undefined, { scheduler });
-  for (const name of ['a', 'b']) resuming.push(() => done.push(name));
-  for (const name of ['1', '2']) other.push(() => done.push(name));
-  const seen: string[] = [];
-  while (done.length < 4) {
-    await turn();
-    if (done.join('') !== seen.at(-1)) seen.push(done.join(''));
-  }
-  expect(seen.filter(Boolean)).toEqual(['a', 'ab', 'ab12']);
+test('of callers that took equally many turns, the one whose work took less in earlier executions comes first', async () => {
+  const { scheduler, done, work } = scheduled(10);
+  const [long, short]: KnownLength[] = [{ turns: null }, { turns: null }];
+  const push = (name: string, known: KnownLength | undefined, pieces: number) => {
+    const queue = new WorkQueue({ known, scheduler });
+    for (let piece = 0; piece < pieces; piece++) queue.push(() => work(name));
+  };
+  push('l', long, 3);
+  push('s', short, 1);
+  expect(await allWork(done, 4)).toBe('llls');
+  expect([long, short]).toEqual([{ turns: 120 }, { turns: 40 }]);
+  push('l', long, 3);
+  push('s', short, 1);
+  expect(await allWork(done, 4)).toBe('slll');
+  // One that is ended early does not make it look short.
+  push('l', long, 1);
+  await allWork(done, 1);
+  expect(long).toEqual({ turns: 90 });
+});
+
+test('a caller is expected to ask for as much as it did last, whatever others ask for with the same document', async () => {
+  const { scheduler, done, work } = scheduled(10);
+  const known: KnownLength = { turns: 5000 };
+  const [modest, greedy] = [newcomer(), newcomer()];
+  modest.lastWork = 10;
+  greedy.lastWork = 200;
+  for (const [name, taker] of Object.entries({ g: greedy, n: newcomer(), m: modest }))
+    new WorkQueue({ taker, known, scheduler }).push(() => work(name));
+  expect(await allWork(done, 3)).toBe('mgn');
+});
+
+test('long work that a caller has had does not delay the beginning of its executions', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(10);
+  const [caller, other] = [newcomer(), newcomer()];
+  for (const taker of [caller, other]) queueOf('l', 20, taker);
+  expect(await allWork(done, 20)).toBe('l'.repeat(20));
+  void scheduler.begin(caller, () => work('b'));
+  expect(done()).toBe('b');
+});
+
+test('an execution that has begun goes on before others, unless theirs are shorter', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(10);
+  const caller = newcomer();
+  const push = (name: string, pieces: number, taker?: TurnTaker) => {
+    const queue = new WorkQueue({ taker, known: { turns: 200 }, scheduler });
+    for (let piece = 0; piece < pieces; piece++) queue.push(() => work(name));
+  };
+  push('f', 4, caller);
+  push('s', 2);
+  expect(await allWork(done, 1)).toBe('f');
+  // Its caller takes more turns meanwhile.
+  caller.work.turn += 500;
+  expect(await allWork(done, 1)).toBe('f');
+  queueOf('x', 2);
+  expect(await allWork(done, 6)).toBe('xxffss');
+});
+
+test('the time of what a piece resumes counts as its own', async () => {
+  const { queueOf, done, work } = scheduled(4);
+  const resuming = queueOf('', 0);
+  for (const name of ['a', 'b'])
+    resuming.push(
+      () =>
+        void Promise.resolve().then(async () => {
+          await null;
+          work(name.repeat(2));
+          work(name);
+        }),
+    );
+  queueOf('c', 1);
+  expect(await someWork(done)).toEqual({ work: 'aaabbb', iterations: 1 });
+  expect(await someWork(done)).toEqual({ work: 'c', iterations: 17 });
 });
 
 test('work that is pushed while its queue runs comes after what was there', async () => {
@@ -110,30 +178,29 @@ test('each queue runs in the context in which it was made', async () => {
   const scheduler = new Scheduler();
   const seen: (string | undefined)[] = [];
   for (const name of ['a', 'b'])
-    request.run(name, () =>
-      new WorkQueue(undefined, { scheduler }).push(() => void seen.push(request.getStore())),
-    );
-  new WorkQueue(undefined, { scheduler }).push(() => void seen.push(request.getStore()));
+    request.run(name, () => new WorkQueue({ scheduler }).push(() => void seen.push(request.getStore())));
+  new WorkQueue({ scheduler }).push(() => void seen.push(request.getStore()));
   while (seen.length < 3) await turn();
   expect(seen).toEqual(['a', 'b', undefined]);
 });
 
 test('a caller that asks for little begins at once, and one that asks for more takes turns with others', async () => {
-  const { scheduler, done, work } = scheduled(1);
+  const { scheduler, done, work } = scheduled(0);
   const [noisy, quiet, other]: TurnTaker[] = [newcomer(), newcomer(), newcomer()];
   const begin = (name: string, taker: TurnTaker = newcomer()) =>
     void scheduler.begin(taker, () => work(name));
   for (let n = 0; n < 12; n++) begin('n', noisy);
-  for (let n = 0; n < 11; n++) begin('o', other);
+  for (let n = 0; n < 19; n++) begin('o', other);
   begin('q', quiet);
-  expect(done()).toBe(`${'n'.repeat(9)}${'o'.repeat(9)}q`);
+  // While one waits, another takes every second turn.
+  expect(done()).toBe(`${'n'.repeat(9)}${'o'.repeat(17)}q`);
   // Those that wait are not overtaken by later ones of the same caller.
   begin('l', noisy);
   expect(done()).toBe('');
   // One that has not had a turn does not wait for those that have.
   begin('x');
   expect(done()).toBe('x');
-  expect(await allWork(done, 6)).toBe('nononl');
+  expect(await allWork(done, 6)).toBe('nnnloo');
   for (let iteration = 0; iteration < 3; iteration++) {
     await turn();
     begin('n', noisy);
@@ -149,21 +216,21 @@ test('an execution with many REST calls takes as many turns', async () => {
   let lights = 0;
   const begin = (name: string, taker: TurnTaker, calls: number) =>
     void scheduler.begin(taker, () => {
-      work(name);
-      taker.nextTurn += calls;
+      for (let turns = 0; turns <= calls; turns++) work(name);
+      taker.calls += calls;
     });
   const beginHeavy = () => {
     for (const taker of heavy) begin('h', taker, 20);
   };
   beginHeavy();
-  expect(done()).toBe('h'.repeat(10));
+  expect(done()).toBe('h'.repeat(210));
   for (let n = 0; n < 3; n++) beginHeavy();
   expect(done()).toBe('');
   // Five of them take a hundred turns: a tenth of that is the share of one that takes two.
-  for (let begun = 0; begun < 30; begun += (await someWork(done)).work.length) {
+  for (let begun = 0; begun < 30; begun += (await someWork(done)).work.length / 21) {
     for (; lights < begun / 5; lights++) {
       begin('l', light, 1);
-      expect(done()).toBe('l');
+      expect(done()).toBe('ll');
     }
   }
   expect(lights).toBeGreaterThanOrEqual(4);
@@ -176,7 +243,7 @@ test('executions begin before long ones go on, and what fails at its beginning f
   expect(done()).toBe('longlong');
   const caller: TurnTaker = newcomer();
   expect(scheduler.begin(caller, () => 'at once')).toBe('at once');
-  caller.nextTurn += 10;
+  caller.calls += 10;
   const begun = scheduler.begin(caller, () => work('short'));
   const failed = scheduler.begin(caller, () => {
     throw new Error('no');
@@ -192,10 +259,10 @@ test('queues are served in order, in whatever order they come', async () => {
   expect(done()).toBe('first');
   const takers = Array.from({ length: 50 }, (_, index) => ({
     ...newcomer(),
-    nextTurn: 100 + ((index * 37) % 50),
+    beginnings: { turn: 100 + ((index * 37) % 50), queues: 0 },
   }));
   for (const taker of takers) {
-    const name = String.fromCharCode(taker.nextTurn);
+    const name = String.fromCharCode(taker.beginnings.turn);
     void scheduler.begin(taker, () => work(name));
   }
   const all = await allWork(done, 50);
@@ -206,7 +273,7 @@ test('beginnings that never end do not keep long executions waiting', async () =
   const { scheduler, queueOf, done, work } = scheduled(10);
   const greedy = newcomer();
   const beginMore = () => {
-    while (!greedy.isWaiting) void scheduler.begin(greedy, () => work('b'));
+    while (greedy.waiting === null) void scheduler.begin(greedy, () => work('b'));
     for (let n = 0; n < 3; n++) void scheduler.begin(greedy, () => work('b'));
   };
   beginMore();
@@ -219,17 +286,4 @@ test('beginnings that never end do not keep long executions waiting', async () =
     done();
   }
   expect(all).toBe('blblblbb');
-});
-
-test('a caller whose long execution began late is not behind the others', async () => {
-  const { scheduler, queueOf, done, work } = scheduled(1);
-  const [busy, late] = [newcomer(), newcomer()];
-  // A thousand turns pass.
-  for (let turns = 0; turns < 1000; turns++) {
-    void scheduler.begin(busy, () => work('b'));
-    await turn();
-  }
-  queueOf('l', 1, late);
-  expect(late.nextTurn - late.lastTurn).toBe(1);
-  await allWork(done, 1);
 });

@@ -3,12 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
 import { AnswerBudget, AnswerLimitError, unlimited } from '../../src/executor/answer-budget.ts';
+import { WorkQueue } from '../../src/executor/scheduler.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
 import { filterInSteps, ListWork, sortInSteps } from '../../src/schema/list-work.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
-const newWork = () => new ListWork(new AnswerBudget(unlimited));
+const newWork = (isAbandoned = () => false) =>
+  new ListWork({ budget: new AnswerBudget(unlimited), queue: new WorkQueue(), isAbandoned });
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => (n * 7919) % count);
 
 /** Branches that count how often a search looks at their place and at their city. */
@@ -67,7 +69,7 @@ describe('a search of a list', () => {
     const found = find(
       { city: 'city 3' },
       list,
-      new ListWork(new AnswerBudget(unlimited), undefined, () => hasLeft),
+      newWork(() => hasLeft),
     );
     expect(looks()).toBe(0);
     hasLeft = true;

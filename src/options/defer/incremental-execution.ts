@@ -27,7 +27,7 @@ import {
 import { locateError } from '../../executor/errors.ts';
 import type { ExecuteOptions } from '../../executor/execution.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
-import { type TurnTaker, WorkQueue } from '../../executor/scheduler.ts';
+import { WorkQueue } from '../../executor/scheduler.ts';
 import { isDeferred, type Selection } from '../../executor/selection.ts';
 import { withFields } from '../map-fields.ts';
 
@@ -55,7 +55,7 @@ const executeIn = {
  */
 export function executeIncrementally(
   args: ExecutionArgs,
-  { budget, turnTaker }: Pick<ExecuteOptions, 'turnTaker'> & { readonly budget: AnswerBudget },
+  { budget, queue }: Pick<ExecuteOptions, 'queue'> & { readonly budget: AnswerBudget },
   form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
@@ -71,7 +71,7 @@ export function executeIncrementally(
   try {
     const options = {
       budget,
-      turns: new Turns(budget, turnTaker),
+      turns: new Turns(budget, queue),
       onExceeded: (limit: unknown) => stop.abort(limit),
     };
     const schema = withFields(args.schema, (field) => countedField(field, options));
@@ -186,8 +186,7 @@ const entriesInTurn = 100;
  */
 export class Turns {
   readonly #budget: Pick<AnswerBudget, 'values'>;
-  readonly #taker: TurnTaker | undefined;
-  #queue: WorkQueue | null = null;
+  readonly #queue: WorkQueue;
   /** What waits for a turn, in order. */
   readonly #waiting: (() => void)[] = [];
   #next = 0;
@@ -196,9 +195,9 @@ export class Turns {
   /** The values that had been completed when the last turn began. */
   #before = 0;
 
-  constructor(budget: Pick<AnswerBudget, 'values'>, taker?: TurnTaker) {
+  constructor(budget: Pick<AnswerBudget, 'values'>, queue = new WorkQueue()) {
     this.#budget = budget;
-    this.#taker = taker;
+    this.#queue = queue;
   }
 
   /** Whether so much was completed since the last turn that others are served first. */
@@ -214,7 +213,6 @@ export class Turns {
   }
 
   #schedule(): void {
-    this.#queue ??= new WorkQueue(this.#taker, { resumes: true });
     this.#queue.push(() => this.#run());
   }
 

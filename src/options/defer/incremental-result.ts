@@ -102,7 +102,7 @@ export class IncrementalResult implements Results {
       ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, chunkSize);
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, { chunkSize });
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
     this.#bytes += json.length;

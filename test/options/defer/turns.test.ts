@@ -1,6 +1,18 @@
 import { setImmediate as iteration } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Turns } from '../../../src/options/defer/incremental-execution.ts';
+
+/** What is resumed takes 10 ms, after which others are served. */
+let now: number;
+beforeEach(() => {
+  now = performance.now();
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+});
+afterEach(async () => {
+  // The scheduler's work is over: the clock does not go back while it measures.
+  await iteration();
+  vi.restoreAllMocks();
+});
 
 /** Turns of an execution that has completed so many values. */
 function turnsOf(values = 0) {
@@ -16,6 +28,7 @@ async function resumedInTurns(waiting: number, values: number): Promise<number[]
     void turns.next().then(() => {
       order.push(nth);
       budget.values += values;
+      now += 10;
     });
   expect(order).toEqual([]);
   const resumed: number[] = [];
@@ -58,7 +71,11 @@ test.each([
 test('others are served between two turns', async () => {
   const { turns } = turnsOf();
   const seen: string[] = [];
-  for (let nth = 0; nth < 6; nth++) void turns.next().then(() => seen.push('resumed'));
+  for (let nth = 0; nth < 6; nth++)
+    void turns.next().then(() => {
+      seen.push('resumed');
+      now += 10;
+    });
   while (seen.filter((each) => each === 'resumed').length < 6) {
     await iteration();
     if (seen.at(-1) === 'resumed') seen.push('other');
