@@ -34,8 +34,8 @@ export function openLogOutput(
 ) {
   const longest = isShared ? maxAtomicWrite : maxWrite;
   let failure: Error | null = null;
-  const gathered = sync ? null : new GatheredLines(longest, (lines) => stream.write(lines));
   const stream = pino.destination({ dest, sync, maxLength, maxWrite: longest });
+  const gathered = sync ? null : new GatheredLines(longest, stream.write.bind(stream));
   stream.on('error', (error: Error) => {
     failure = error;
   });

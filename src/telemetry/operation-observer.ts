@@ -101,7 +101,10 @@ export type CallerHash = (credentials: Credentials | null) => string | null;
  * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the other.
  * A store in memory makes a new secret at each start, so the hashes differ from one process to the next.
  */
-export function createCallerHashes(secret: () => string, clock = () => performance.now()): CallerHash {
+export function createCallerHashes(
+  secret: () => string,
+  clock = performance.now.bind(performance),
+): CallerHash {
   const hashes = new LRUCache<string, string>({ max: maxCallers });
   let usedSecret = secret();
   let readAt = clock();
