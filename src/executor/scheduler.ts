@@ -117,6 +117,7 @@ export class WorkQueue {
   // AsyncLocalStorage.snapshot() takes a hundred times as long.
   readonly #context = new AsyncResource('bankql.WorkQueue', { requireManualDestroy: true });
   readonly #work: (() => void)[] = [];
+  #next = 0;
 
   constructor(options: WorkQueueOptions = {}) {
     const { taker = newcomer(), stage = 'long', known = null, scheduler = processScheduler } = options;
@@ -131,7 +132,7 @@ export class WorkQueue {
   push(work: () => void): void {
     this.#work.push(work);
     // One that is running is in the list already.
-    if (this.#work.length === 1 && !this.isRunning) this.#scheduler.enqueue(this);
+    if (this.#work.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
 
   /**
@@ -153,7 +154,7 @@ export class WorkQueue {
   /** Notes that its work took so many turns. */
   note(turns: number): void {
     this.#turns += turns;
-    if (this.#known === null || this.#work.length > 0) return;
+    if (this.#known === null || this.#next < this.#work.length) return;
     this.taker.lastWork = this.#turns;
     // Less if it was not done to its end.
     this.#known.turns = Math.max(this.#turns, (this.#known.turns ?? 0) * 0.75);
@@ -169,7 +170,7 @@ export class WorkQueue {
     this.isRunning = true;
     this.#hasBegun = this.stage !== stages.beginning;
     try {
-      this.#context.runInAsyncScope(this.#work.shift() ?? noWork);
+      this.#context.runInAsyncScope(this.#take());
     } catch (error) {
       // Thrown outside, as an uncaught exception: the turns of the other queues continue.
       setImmediate(() => {
@@ -177,7 +178,17 @@ export class WorkQueue {
       });
     }
     this.isRunning = false;
-    return this.#work.length > 0;
+    return this.#next < this.#work.length;
+  }
+
+  /** The next piece. Array.shift() moves all others if there are tens of thousands. */
+  #take(): () => void {
+    const work = this.#work[this.#next++] ?? noWork;
+    if (this.#next * 2 >= this.#work.length) {
+      this.#work.splice(0, this.#next);
+      this.#next = 0;
+    }
+    return work;
   }
 }
 
