@@ -30,7 +30,11 @@ export interface Interleaved {
   readonly environment?: (contender: Contender) => Readonly<Record<string, string>>;
 }
 
-/** How much of a round the warm-up takes, from the second round on; in the first it takes as long as the round. */
+/**
+ * How long the warm-up before the first round of a shape takes, in seconds: V8 optimizes a server's functions during its first
+ * thousands of requests. Before later rounds it takes this part of a round.
+ */
+const firstWarmUpSeconds = 3;
 const laterWarmUp = 0.25;
 
 /**
@@ -74,7 +78,7 @@ export async function interleave(
     answers.set(shape, (await askOnce(theLimit.port, request)).body);
   }
   for (let turn = 0; turn < options.rounds; turn++) {
-    const warmUpSeconds = options.seconds * (turn === 0 ? 1 : laterWarmUp);
+    const warmUpSeconds = turn === 0 ? firstWarmUpSeconds : options.seconds * laterWarmUp;
     for (const shape of shapes) {
       const inTurn = entries.filter((each) => each.shape === shape);
       // Every second round runs backwards, so that nobody always follows the same contender.
