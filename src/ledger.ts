@@ -220,8 +220,8 @@ export class Account {
   values = 0;
   unread = 0;
   /** Its turns among the callers whose executions take turns: see executor/scheduler.ts. */
-  readonly beginnings = { turn: 0, queues: 0 };
-  readonly work = { turn: 0, queues: 0 };
+  beginnings = 0;
+  work = 0;
   calls = 0;
   lastCalls = 0;
   lastWork: number | null = null;

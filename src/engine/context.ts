@@ -174,7 +174,10 @@ export class RequestContext implements Context, ExecuteOptions {
   }
 
   get lists(): ListWork {
-    this.#lists ??= new ListWork(this);
+    // A mutation that has begun runs to its end.
+    this.#lists ??= new ListWork(
+      this.effects === null ? this : { budget: this.budget, queue: this.queue, isAbandoned: () => false },
+    );
     return this.#lists;
   }
 

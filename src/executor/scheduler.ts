@@ -13,10 +13,10 @@ const begunAtOnce = 64;
 
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
-  /** Its turns of beginning executions: one for each, and one more for each REST call, which is about as much work. */
-  readonly beginnings: Share;
-  /** Its turns of deferred work. */
-  readonly work: Share;
+  /** Its next turn to begin executions. It takes one for each, and one more for each REST call, which is about as much work. */
+  beginnings: number;
+  /** Its next turn of deferred work. */
+  work: number;
   /** The REST calls since its last execution began, which are turns that it has still to take, and those before. */
   calls: number;
   lastCalls: number;
@@ -26,54 +26,55 @@ export interface TurnTaker {
   waiting: WorkQueue | null;
 }
 
-/** A caller's part of the time that callers share. */
-interface Share {
-  /** Its next turn. */
-  turn: number;
-  /** How many of its queues have work. */
-  queues: number;
-}
-
 export const newcomer = (): TurnTaker => ({
-  beginnings: { turn: 0, queues: 0 },
-  work: { turn: 0, queues: 0 },
+  beginnings: 0,
+  work: 0,
   calls: 0,
   lastCalls: 0,
   lastWork: null,
   waiting: null,
 });
 
-/** The turns of all callers that wait (weighted fair queueing). */
-class VirtualTime {
-  /** How many turns each caller that waits would have had by now if all had the same. */
-  turn = 0;
-  /** How many callers wait. */
-  callers = 0;
-  #latest = 0;
-
-  charge(share: Share, turns: number): void {
-    // Those that it let pass are lost.
-    share.turn = Math.max(this.turn, share.turn) + turns;
-    this.#latest = Math.max(this.#latest, share.turn);
-    // All that wait, and this one, share the time that it takes.
-    if (this.callers > 0) this.turn += turns / (this.callers + (share.queues === 0 ? 1 : 0));
-  }
-
-  enter(share: Share): void {
-    if (share.queues++ > 0) return;
-    this.callers++;
-    share.turn = Math.max(this.turn, share.turn);
-  }
-
-  leave(share: Share): void {
-    if (--share.queues === 0) this.callers--;
-    // Those that had many turns while nobody else waited do not wait for those that come later.
-    if (this.callers === 0) this.turn = this.#latest;
-  }
-}
-
 /** How long deferred work runs in a turn, in milliseconds. */
 const turnMs = 0.25;
+/**
+ * How many turns of deferred work a caller that let turns pass may catch up on. One that asks for a long answer now and then gets
+ * it before those that ask all the time. No execution is expected to take more.
+ */
+const workCredit = 128;
+
+/** Whose turn it is (start-time fair queueing). */
+class VirtualTime {
+  /** The turn of the caller that was served last, or a later one: the turns that are taken pass for all that wait. */
+  turn = 0;
+  /** How many queues wait. */
+  queues = 0;
+  #latest = 0;
+  readonly #credit: number;
+
+  /** A caller that let turns pass may catch up on so many; the others are lost. */
+  constructor(credit: number) {
+    this.#credit = credit;
+  }
+
+  /** The turn of a caller that has this one, after so many more. */
+  after(turn: number, turns: number): number {
+    const next = Math.max(this.turn - this.#credit, turn) + turns;
+    this.#latest = Math.max(this.#latest, next);
+    // Otherwise callers that keep coming, each for the first time, would always be before those that wait.
+    if (this.queues > 0) this.turn += turns / (this.queues + 1);
+    return next;
+  }
+
+  serve(turn: number): void {
+    this.turn = Math.max(this.turn, turn);
+  }
+
+  leave(): void {
+    // Turns that callers took before nobody waited do not count: all are equal again.
+    if (--this.queues === 0) this.turn = this.#latest + this.#credit;
+  }
+}
 
 /** How many turns the deferred work of an execution of a document takes, by earlier ones; null until then. */
 export interface KnownLength {
@@ -106,10 +107,10 @@ export class WorkQueue {
   isRunning = false;
   readonly taker: TurnTaker;
   readonly stage: (typeof stages)[keyof typeof stages];
-  readonly share: Share;
   /** Its place among the queues of its stage: a turn. */
   place = 0;
-  #hasBegun = false;
+  /** Whether some of its work was done, and more has waited since. */
+  hasBegun = false;
   /** How many turns its work has taken. */
   #turns = 0;
   readonly #known: KnownLength | null;
@@ -123,7 +124,6 @@ export class WorkQueue {
     const { taker = newcomer(), stage = 'long', known = null, scheduler = processScheduler } = options;
     this.taker = taker;
     this.stage = stages[stage];
-    this.share = stage === 'beginning' ? taker.beginnings : taker.work;
     this.#known = known;
     this.#scheduler = scheduler;
   }
@@ -135,18 +135,25 @@ export class WorkQueue {
     if (this.#work.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
 
+  /** Its caller's next turn in its stage. */
+  get turn(): number {
+    return this.stage === stages.beginning ? this.taker.beginnings : this.taker.work;
+  }
+
   /**
    * Moves it back by the turns that its caller has taken meanwhile; returns whether it was moved. An execution that has begun
-   * keeps its place: only callers that take less come before it then, so that not all answers are half built.
+   * keeps its place until it waits for the bank: only shorter ones come before it, so that not all answers are half built.
    */
   moveBack(): boolean {
     const { calls, lastCalls, lastWork } = this.taker;
     // The caller's next execution is expected to be like its last one; those of others with the same document are a second best,
     // since their variables may differ.
     const expected =
-      this.stage === stages.beginning ? calls + lastCalls : (lastWork ?? this.#known?.turns ?? 0);
-    const place = this.share.turn + expected;
-    if (this.#hasBegun || place <= this.place) return false;
+      this.stage === stages.beginning
+        ? calls + lastCalls
+        : Math.min(lastWork ?? this.#known?.turns ?? 0, workCredit);
+    const place = this.turn + expected;
+    if (this.hasBegun || place <= this.place) return false;
     this.place = place;
     return true;
   }
@@ -168,7 +175,6 @@ export class WorkQueue {
   /** Runs one piece of its work. Returns whether there is more. */
   runNext(): boolean {
     this.isRunning = true;
-    this.#hasBegun = this.stage !== stages.beginning;
     try {
       this.#context.runInAsyncScope(this.#take());
     } catch (error) {
@@ -178,7 +184,9 @@ export class WorkQueue {
       });
     }
     this.isRunning = false;
-    return this.#next < this.#work.length;
+    const hasMore = this.#next < this.#work.length;
+    this.hasBegun = hasMore && this.stage !== stages.beginning;
+    return hasMore;
   }
 
   /** The next piece. Array.shift() moves all others if there are tens of thousands. */
@@ -207,8 +215,8 @@ export class Scheduler {
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;
-  readonly #beginnings = new VirtualTime();
-  readonly #work = new VirtualTime();
+  readonly #beginnings = new VirtualTime(0);
+  readonly #work = new VirtualTime(workCredit);
   /** How long deferred work, with what it resumed, has run since the last pause, in milliseconds. */
   #spentMs = 0;
   /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
@@ -226,9 +234,9 @@ export class Scheduler {
    */
   begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
     const time = this.#beginnings;
-    const turn = taker.beginnings.turn + taker.calls;
+    const turn = taker.beginnings + taker.calls;
     // If nobody waits, those that had many turns do not wait either.
-    if (this.#begun === 0 && time.callers === 0) time.turn = Math.max(time.turn, turn);
+    if (this.#begun === 0 && time.queues === 0) time.serve(turn);
     if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#begun < begunAtOnce) {
       if (this.#begun++ === 0) setImmediate(this.#endIteration);
       this.#takeTurn(taker);
@@ -251,17 +259,18 @@ export class Scheduler {
 
   readonly #endIteration = () => {
     this.#begun = 0;
-    if (this.#beginnings.callers === 0) this.#beginnings.turn++;
+    if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
   #takeTurn(taker: TurnTaker): void {
     taker.lastCalls = taker.calls;
     taker.calls = 0;
-    this.#beginnings.charge(taker.beginnings, taker.lastCalls + 1);
+    taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastCalls + 1);
   }
 
   enqueue(queue: WorkQueue): void {
-    this.#timeOf(queue).enter(queue.share);
+    this.#timeOf(queue).queues++;
+    if (queue.stage !== stages.beginning) queue.taker.work = this.#work.after(queue.taker.work, 0);
     queue.moveBack();
     this.#insert(queue);
     this.#wake(0);
@@ -310,6 +319,8 @@ export class Scheduler {
   readonly #run = (): void => {
     const began = this.#now();
     const queue = this.#next();
+    // Queues that end an answer are served before their caller's turn.
+    if (queue?.hasBegun === false && queue.stage !== stages.finishing) this.#timeOf(queue).serve(queue.turn);
     if (queue?.runNext() === false) this.#remove(queue);
     // The promises that it settled continue in microtasks, which are over when the next tick begins.
     queueMicrotask(() => process.nextTick(this.#goOn, queue, began));
@@ -319,7 +330,7 @@ export class Scheduler {
     const milliseconds = this.#now() - began;
     if (queue !== undefined && queue.stage !== stages.beginning) {
       const turns = milliseconds / turnMs;
-      this.#work.charge(queue.share, turns);
+      queue.taker.work = this.#work.after(queue.taker.work, turns);
       queue.note(turns);
     }
     this.#spentMs += milliseconds;
@@ -339,7 +350,7 @@ export class Scheduler {
 
   #remove(queue: WorkQueue): void {
     this.#queues.splice(this.#queues.indexOf(queue), 1);
-    this.#timeOf(queue).leave(queue.share);
+    this.#timeOf(queue).leave();
     if (queue.stage === stages.beginning) queue.taker.waiting = null;
   }
 }

@@ -1,26 +1,36 @@
 import { getIntrospectionQuery } from 'graphql';
 import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
+import { MutationEffects, RequestContext } from '../../src/engine/context.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { filterInSteps } from '../../src/schema/list-work.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
 function createFixture() {
   const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
   const store = createMemoryStore({ retentionMs: 1000 });
-  const engine = createEngine({
+  const services = {
     bank,
     payments: createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} }),
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 1000, restCalls: 50 },
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
+  };
+  const engine = createEngine({
+    ...services,
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     introspection: true,
     unexpected: () => {},
   });
-  return { engine, bank, credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' } };
+  return {
+    services,
+    engine,
+    bank,
+    credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
+  };
 }
 
 test('a query whose client has left ends in its next turn, though it reads nothing of the bank', async () => {
@@ -38,6 +48,19 @@ test('a query whose client has left ends in its next turn, though it reads nothi
   await bank.close();
 });
 
+test('work on a long list ends if the client has left, but not in a mutation, which runs to its end', async () => {
+  const { services, bank, credentials } = createFixture();
+  const request = { credentials, signal: () => AbortSignal.abort() };
+  const list = Array.from({ length: 5000 }, (_, n) => n);
+  const search = (effects: MutationEffects | null) =>
+    new RequestContext(services, request, effects, null, { turns: null }).lists.once(list, 'even', () =>
+      filterInSteps(list, (n) => n % 2 === 0),
+    );
+  await expect(search(null)).rejects.toThrow('The client has left.');
+  expect(await search(new MutationEffects(undefined))).toHaveLength(2500);
+  await bank.close();
+});
+
 test('each REST call of an operation takes a turn of its caller', async () => {
   const { engine, bank, credentials } = createFixture();
   const holder = createTestHolder();
@@ -50,9 +73,9 @@ test('each REST call of an operation takes a turn of its caller', async () => {
   const customers =
     '{ bank { a: customer(customerId: "A") { email } b: customer(customerId: "B") { email } } }';
   expect(await calls(customers)).toBe(2);
-  const { turn } = holder.account.beginnings;
+  const turn = holder.account.beginnings;
   // They are charged when the next one begins, which takes a turn itself.
   expect(await calls('{ __typename }')).toBe(0);
-  expect(holder.account.beginnings.turn).toBeGreaterThanOrEqual(turn + 3);
+  expect(holder.account.beginnings).toBeGreaterThanOrEqual(turn + 3);
   await bank.close();
 });

@@ -73,8 +73,8 @@ test('what ends an answer comes before what is being built, and that before what
 test('the caller that has taken the fewest turns comes first', async () => {
   const { queueOf, done } = scheduled(10);
   const [greedy, other, late] = [newcomer(), newcomer(), newcomer()];
-  greedy.work.turn = 30;
-  other.work.turn = 25;
+  greedy.work = 30;
+  other.work = 25;
   for (let operation = 0; operation < 3; operation++) queueOf('g', 1, greedy);
   for (let operation = 0; operation < 3; operation++) queueOf('o', 1, other);
   // Each takes 40 turns.
@@ -114,6 +114,39 @@ test('a caller is expected to ask for as much as it did last, whatever others as
   expect(await allWork(done, 3)).toBe('mgn');
 });
 
+test('a caller that asks for long work now and then comes before those that ask for as much all the time', async () => {
+  const { queueOf, done } = scheduled(1);
+  const busy = Array.from({ length: 10 }, newcomer);
+  const seldom = newcomer();
+  const askAll = (pieces: number) => {
+    for (const taker of busy) queueOf('b', pieces, taker);
+  };
+  askAll(40);
+  // 40 of the 400 pieces are a fair share, of 160 turns each.
+  for (let served = 0; served < 200; ) served += (await someWork(done)).work.length;
+  askAll(40);
+  queueOf('s', 4, seldom);
+  // The execution that has begun ends first.
+  expect((await allWork(done, 60)).indexOf('ssss')).toBeLessThan(40);
+});
+
+test('callers that keep coming, each for the first time, do not keep one with longer work waiting', async () => {
+  const { scheduler, done, work } = scheduled(1);
+  const push = (name: string, known: KnownLength) => {
+    const queue = new WorkQueue({ known, scheduler });
+    for (let piece = 0; piece < 10; piece++)
+      queue.push(() => {
+        work(name);
+        if (piece === 9 && name === 'n') push('n', { turns: null });
+      });
+  };
+  for (let caller = 0; caller < 5; caller++) push('n', { turns: null });
+  push('l', { turns: 5000 });
+  let all = '';
+  while (!all.includes('l') && all.length < 2000) all += (await someWork(done)).work;
+  expect(all).toContain('l');
+});
+
 test('long work that a caller has had does not delay the beginning of its executions', async () => {
   const { scheduler, queueOf, done, work } = scheduled(10);
   const [caller, other] = [newcomer(), newcomer()];
@@ -134,7 +167,7 @@ test('an execution that has begun goes on before others, unless theirs are short
   push('s', 2);
   expect(await allWork(done, 1)).toBe('f');
   // Its caller takes more turns meanwhile.
-  caller.work.turn += 500;
+  caller.work += 500;
   expect(await allWork(done, 1)).toBe('f');
   queueOf('x', 2);
   expect(await allWork(done, 6)).toBe('xxffss');
@@ -192,7 +225,7 @@ test('a caller that asks for little begins at once, and one that asks for more t
   for (let n = 0; n < 12; n++) begin('n', noisy);
   for (let n = 0; n < 19; n++) begin('o', other);
   begin('q', quiet);
-  // While one waits, another takes every second turn.
+  // While one waits, half of the turns that another takes pass for both.
   expect(done()).toBe(`${'n'.repeat(9)}${'o'.repeat(17)}q`);
   // Those that wait are not overtaken by later ones of the same caller.
   begin('l', noisy);
@@ -259,10 +292,10 @@ test('queues are served in order, in whatever order they come', async () => {
   expect(done()).toBe('first');
   const takers = Array.from({ length: 50 }, (_, index) => ({
     ...newcomer(),
-    beginnings: { turn: 100 + ((index * 37) % 50), queues: 0 },
+    beginnings: 100 + ((index * 37) % 50),
   }));
   for (const taker of takers) {
-    const name = String.fromCharCode(taker.beginnings.turn);
+    const name = String.fromCharCode(taker.beginnings);
     void scheduler.begin(taker, () => work(name));
   }
   const all = await allWork(done, 50);

@@ -83,6 +83,7 @@ export function createIncremental(): IncrementalOption {
       if (!('initialResult' in result)) return result;
       return new IncrementalResult(result, {
         ...options,
+        taker: context.turnTaker,
         exceeded: () => budget.exceeded,
         cancel: () => context.cancelReads(),
       });

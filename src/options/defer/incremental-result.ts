@@ -4,11 +4,14 @@ import { shownError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
 import { unlessItDid } from '../../engine/result.ts';
 import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
+import type { TurnTaker } from '../../executor/scheduler.ts';
 import type { IncrementalResults } from './incremental-execution.ts';
 
 export interface IncrementalResultOptions {
   /** The most bytes that the JSON of all payloads may have. */
   readonly maxBytes: number;
+  /** Whose turns are taken. */
+  readonly taker?: TurnTaker | undefined;
   readonly mask: (error: unknown) => GraphQLError;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
@@ -89,7 +92,7 @@ export class IncrementalResult implements Results {
 
   /** Errors: AnswerLimitError, if it is too long. */
   async #toPayload(result: AnyResult): Promise<Payload> {
-    const { maxBytes, exceeded, extensions } = this.#options;
+    const { maxBytes, taker, exceeded, extensions } = this.#options;
     const limit = exceeded();
     if (limit !== null) throw limit;
     this.#errors = [];
@@ -102,7 +105,7 @@ export class IncrementalResult implements Results {
       ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, { chunkSize });
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, { taker, chunkSize });
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
     this.#bytes += json.length;
