@@ -301,3 +301,21 @@ test('no request is handled after an answer that says that the connection ends',
   expect(asked).toEqual(['/a']);
   await listening.close();
 });
+
+test.each([
+  ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n'],
+  ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{'],
+])('a client whose %s do not arrive in time is cut off', async (_, begun) => {
+  const listening = await listen('127.0.0.1', 0, () => {}, {
+    slowestRequestMs: 1,
+  });
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    answer += text;
+  });
+  socket.write(begun);
+  await once(socket, 'close');
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  await listening.close();
+});
