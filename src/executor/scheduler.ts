@@ -109,7 +109,7 @@ export class WorkQueue {
   readonly stage: (typeof stages)[keyof typeof stages];
   /** Its place among the queues of its stage: a turn. */
   place = 0;
-  /** Whether some of its work was done, and more has waited since. */
+  /** Whether some of its work was done. */
   hasBegun = false;
   /** How many turns its work has taken. */
   #turns = 0;
@@ -141,8 +141,9 @@ export class WorkQueue {
   }
 
   /**
-   * Moves it back by the turns that its caller has taken meanwhile; returns whether it was moved. An execution that has begun
-   * keeps its place until it waits for the bank: only shorter ones come before it, so that not all answers are half built.
+   * Moves it back by the turns that its caller has taken meanwhile; returns whether it was moved. An execution that has begun is
+   * not moved by its own turns, unless it takes very many: only shorter ones come before it, so that not all answers are half
+   * built.
    */
   moveBack(): boolean {
     const { calls, lastCalls, lastWork } = this.taker;
@@ -152,8 +153,8 @@ export class WorkQueue {
       this.stage === stages.beginning
         ? calls + lastCalls
         : Math.min(lastWork ?? this.#known?.turns ?? 0, workCredit);
-    const place = this.turn + expected;
-    if (this.hasBegun || place <= this.place) return false;
+    const place = this.turn + expected - (this.hasBegun ? 2 * workCredit : 0);
+    if (place <= this.place) return false;
     this.place = place;
     return true;
   }
@@ -184,9 +185,8 @@ export class WorkQueue {
       });
     }
     this.isRunning = false;
-    const hasMore = this.#next < this.#work.length;
-    this.hasBegun = hasMore && this.stage !== stages.beginning;
-    return hasMore;
+    if (this.stage !== stages.beginning) this.hasBegun = true;
+    return this.#next < this.#work.length;
   }
 
   /** The next piece. Array.shift() moves all others if there are tens of thousands. */
