@@ -3,7 +3,7 @@ import { allowed, type Caller } from '../bank/credentials.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
-import { type KnownLength, type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
+import { type ExpectedWork, type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 import { uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
@@ -99,7 +99,7 @@ export class RequestContext implements Context, ExecuteOptions {
   readonly effects: MutationEffects | null;
   /** Records its calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
-  readonly #length: KnownLength;
+  readonly #expectedWork: ExpectedWork;
   readonly #services: RequestServices;
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
@@ -113,7 +113,7 @@ export class RequestContext implements Context, ExecuteOptions {
     request: EngineRequest,
     effects: MutationEffects | null,
     recorder: CallRecorder | null,
-    length: KnownLength,
+    expectedWork: ExpectedWork,
   ) {
     const payments = recorder?.payments(services.payments) ?? services.payments;
     this.recorder = recorder;
@@ -127,7 +127,7 @@ export class RequestContext implements Context, ExecuteOptions {
     );
     this.turnTaker = holder?.account;
     this.effects = effects;
-    this.#length = length;
+    this.#expectedWork = expectedWork;
     this.#services = services;
     this.#asking = request;
   }
@@ -174,15 +174,12 @@ export class RequestContext implements Context, ExecuteOptions {
   }
 
   get lists(): ListWork {
-    // A mutation that has begun runs to its end.
-    this.#lists ??= new ListWork(
-      this.effects === null ? this : { budget: this.budget, queue: this.queue, isAbandoned: () => false },
-    );
+    this.#lists ??= new ListWork(this);
     return this.#lists;
   }
 
   get queue(): WorkQueue {
-    this.#queue ??= new WorkQueue({ taker: this.turnTaker, known: this.#length });
+    this.#queue ??= new WorkQueue({ taker: this.turnTaker, expectedWork: this.#expectedWork });
     return this.#queue;
   }
 
@@ -204,8 +201,9 @@ export class RequestContext implements Context, ExecuteOptions {
     return this.#asking.holder?.reserveRoom(this.budget.bytes) ?? true;
   }
 
+  /** Whether nobody needs the answer any more. A mutation that has begun runs to its end. */
   isAbandoned(): boolean {
-    return this.signal?.aborted === true;
+    return this.effects === null && this.signal?.aborted === true;
   }
 }
 

@@ -239,7 +239,7 @@ export function createEngine({
     const { turnTaker } = context;
     await new Promise<void>((resolve) => schedule(turnTaker, resolve));
     // The client has left.
-    if (context.isAbandoned()) return { data: null };
+    if (context.signal?.aborted) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
     if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
     try {
@@ -305,7 +305,7 @@ export function createEngine({
       request,
       operation.kind === 'mutation' ? new MutationEffects(request.holder) : null,
       explained?.recorder ?? null,
-      operation.length,
+      operation.expectedWork,
     );
     const observe = explained?.observe;
     const prepared =

@@ -44,8 +44,8 @@ const maxFailures = 1000;
 const maxSearched = 100_000;
 
 /**
- * The answer exceeds its limits (LIMIT_EXCEEDED), or there is no room for its values (OVERLOADED). This ends the operation
- * and is the only error in its answer.
+ * The answer exceeds its limits (LIMIT_EXCEEDED), or there is no room for its values or its client has left (OVERLOADED). This
+ * ends the operation and is the only error in its answer.
  */
 export class AnswerLimitError extends GraphQLError {
   constructor(

@@ -19,7 +19,7 @@ export interface ExecuteOptions {
   readonly budget?: AnswerBudget;
   /** Where its later values wait for its turn; nobody else's if omitted. */
   readonly queue?: WorkQueue;
-  /** Whether the client has left; a long query checks this from time to time. */
+  /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;
 }
 
@@ -63,7 +63,7 @@ export class Execution {
   defer(work: () => void): void {
     this.#queue ??= this.#options.queue ?? new WorkQueue();
     this.#queue.push(() => {
-      this.stopIfAbandoned();
+      if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });
   }
@@ -79,11 +79,6 @@ export class Execution {
     if (this.isOver) return;
     this.isOver = true;
     this.root?.propagateError(error);
-  }
-
-  /** Ends a query whose client has left. A mutation that has begun runs to its end. */
-  stopIfAbandoned(): void {
-    if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.()) this.stop(clientHasLeft);
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */

@@ -76,8 +76,8 @@ class VirtualTime {
   }
 }
 
-/** How many turns the deferred work of an execution of a document takes, by earlier ones; null until then. */
-export interface KnownLength {
+/** How many turns the deferred work of an operation's executions takes, by earlier ones; null until then. */
+export interface ExpectedWork {
   turns: number | null;
 }
 
@@ -94,8 +94,8 @@ export interface WorkQueueOptions {
   /** Whose work it is; nobody else's if omitted. */
   readonly taker?: TurnTaker | undefined;
   readonly stage?: keyof typeof stages;
-  /** Of executions of the same document, if that is known. */
-  readonly known?: KnownLength | null;
+  /** That of the operation, if one is executed. */
+  readonly expectedWork?: ExpectedWork | null;
   readonly scheduler?: Scheduler;
 }
 
@@ -113,26 +113,26 @@ export class WorkQueue {
   hasBegun = false;
   /** How many turns its work has taken. */
   #turns = 0;
-  readonly #known: KnownLength | null;
+  readonly #expectedWork: ExpectedWork | null;
   readonly #scheduler: Scheduler;
   // AsyncLocalStorage.snapshot() takes a hundred times as long.
   readonly #context = new AsyncResource('bankql.WorkQueue', { requireManualDestroy: true });
-  readonly #work: (() => void)[] = [];
+  readonly #pieces: (() => void)[] = [];
   #next = 0;
 
   constructor(options: WorkQueueOptions = {}) {
-    const { taker = newcomer(), stage = 'long', known = null, scheduler = processScheduler } = options;
+    const { taker = newcomer(), stage = 'long', expectedWork = null, scheduler = processScheduler } = options;
     this.taker = taker;
     this.stage = stages[stage];
-    this.#known = known;
+    this.#expectedWork = expectedWork;
     this.#scheduler = scheduler;
   }
 
-  /** Runs work in a later iteration of the event loop, after what was pushed before it. */
-  push(work: () => void): void {
-    this.#work.push(work);
+  /** Runs a piece of work in a later iteration of the event loop, after those that were pushed before it. */
+  push(piece: () => void): void {
+    this.#pieces.push(piece);
     // One that is running is in the list already.
-    if (this.#work.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
+    if (this.#pieces.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
 
   /** Its caller's next turn in its stage. */
@@ -142,8 +142,7 @@ export class WorkQueue {
 
   /**
    * Moves it back by the turns that its caller has taken meanwhile; returns whether it was moved. An execution that has begun is
-   * not moved by its own turns, unless it takes very many: only shorter ones come before it, so that not all answers are half
-   * built.
+   * not moved by its own turns, unless it takes very many.
    */
   moveBack(): boolean {
     const { calls, lastCalls, lastWork } = this.taker;
@@ -152,7 +151,7 @@ export class WorkQueue {
     const expected =
       this.stage === stages.beginning
         ? calls + lastCalls
-        : Math.min(lastWork ?? this.#known?.turns ?? 0, workCredit);
+        : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, workCredit);
     const place = this.turn + expected - (this.hasBegun ? 2 * workCredit : 0);
     if (place <= this.place) return false;
     this.place = place;
@@ -162,10 +161,10 @@ export class WorkQueue {
   /** Notes that its work took so many turns. */
   note(turns: number): void {
     this.#turns += turns;
-    if (this.#known === null || this.#next < this.#work.length) return;
+    if (this.#expectedWork === null || this.#next < this.#pieces.length) return;
     this.taker.lastWork = this.#turns;
     // Less if it was not done to its end.
-    this.#known.turns = Math.max(this.#turns, (this.#known.turns ?? 0) * 0.75);
+    this.#expectedWork.turns = Math.max(this.#turns, (this.#expectedWork.turns ?? 0) * 0.75);
   }
 
   /** Whether it is served before another. */
@@ -186,17 +185,17 @@ export class WorkQueue {
     }
     this.isRunning = false;
     if (this.stage !== stages.beginning) this.hasBegun = true;
-    return this.#next < this.#work.length;
+    return this.#next < this.#pieces.length;
   }
 
   /** The next piece. Array.shift() moves all others if there are tens of thousands. */
   #take(): () => void {
-    const work = this.#work[this.#next++] ?? noWork;
-    if (this.#next * 2 >= this.#work.length) {
-      this.#work.splice(0, this.#next);
+    const piece = this.#pieces[this.#next++] ?? noWork;
+    if (this.#next * 2 >= this.#pieces.length) {
+      this.#pieces.splice(0, this.#next);
       this.#next = 0;
     }
-    return work;
+    return piece;
   }
 }
 
@@ -204,8 +203,8 @@ const noWork = () => {};
 
 /**
  * Runs the deferred work of all executions, for a limited time before other events have a pause to themselves. The first is that
- * of the caller that has taken the fewest turns, including those that this execution will take as far as that is known. It runs
- * to its end unless it waits for the bank or a caller that takes less comes: answers that are half built do not pile up.
+ * of the caller that has taken the fewest turns, including those that this execution is expected to take. One that has begun
+ * runs to its end, unless a shorter one comes: answers that are half built do not pile up.
  */
 export class Scheduler {
   readonly #now: () => number;

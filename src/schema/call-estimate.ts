@@ -51,6 +51,13 @@ interface CallPlace {
   readonly round: number;
 }
 
+/** The loaders of an estimate never answer: there is no list to work on. */
+const noLists = new ListWork({
+  budget: { spendSearch() {} },
+  queue: new WorkQueue(),
+  isAbandoned: () => false,
+});
+
 export interface CallEstimateOptions {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
@@ -115,8 +122,7 @@ export function estimateCalls({
   const context: EstimateContext = {
     defaults,
     credentials,
-    // Its loaders never answer: there is no list to work on.
-    lists: new ListWork({ budget: { spendSearch() {} }, queue: new WorkQueue(), isAbandoned: () => false }),
+    lists: noLists,
     session: {
       get loaders() {
         return loaders;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
-  type KnownLength,
+  type ExpectedWork,
   newcomer,
   Scheduler,
   type TurnTaker,
@@ -85,9 +85,9 @@ test('the caller that has taken the fewest turns comes first', async () => {
 
 test('of callers that took equally many turns, the one whose work took less in earlier executions comes first', async () => {
   const { scheduler, done, work } = scheduled(10);
-  const [long, short]: KnownLength[] = [{ turns: null }, { turns: null }];
-  const push = (name: string, known: KnownLength | undefined, pieces: number) => {
-    const queue = new WorkQueue({ known, scheduler });
+  const [long, short]: ExpectedWork[] = [{ turns: null }, { turns: null }];
+  const push = (name: string, expectedWork: ExpectedWork | undefined, pieces: number) => {
+    const queue = new WorkQueue({ expectedWork, scheduler });
     for (let piece = 0; piece < pieces; piece++) queue.push(() => work(name));
   };
   push('l', long, 3);
@@ -105,12 +105,12 @@ test('of callers that took equally many turns, the one whose work took less in e
 
 test('a caller is expected to ask for as much as it did last, whatever others ask for with the same document', async () => {
   const { scheduler, done, work } = scheduled(10);
-  const known: KnownLength = { turns: 5000 };
+  const expectedWork: ExpectedWork = { turns: 5000 };
   const [modest, greedy] = [newcomer(), newcomer()];
   modest.lastWork = 10;
   greedy.lastWork = 200;
   for (const [name, taker] of Object.entries({ g: greedy, n: newcomer(), m: modest }))
-    new WorkQueue({ taker, known, scheduler }).push(() => work(name));
+    new WorkQueue({ taker, expectedWork, scheduler }).push(() => work(name));
   expect(await allWork(done, 3)).toBe('mgn');
 });
 
@@ -132,8 +132,8 @@ test('a caller that asks for long work now and then comes before those that ask 
 
 test('callers that keep coming, each for the first time, do not keep one with longer work waiting', async () => {
   const { scheduler, done, work } = scheduled(1);
-  const push = (name: string, known: KnownLength) => {
-    const queue = new WorkQueue({ known, scheduler });
+  const push = (name: string, expectedWork: ExpectedWork) => {
+    const queue = new WorkQueue({ expectedWork, scheduler });
     for (let piece = 0; piece < 10; piece++)
       queue.push(() => {
         work(name);
@@ -160,7 +160,7 @@ test('an execution that has begun goes on before others, unless theirs are short
   const { scheduler, queueOf, done, work } = scheduled(10);
   const caller = newcomer();
   const push = (name: string, pieces: number, taker?: TurnTaker) => {
-    const queue = new WorkQueue({ taker, known: { turns: 200 }, scheduler });
+    const queue = new WorkQueue({ taker, expectedWork: { turns: 200 }, scheduler });
     for (let piece = 0; piece < pieces; piece++) queue.push(() => work(name));
   };
   push('f', 4, caller);

@@ -21,7 +21,7 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
 
   test.each([1, 2, 3])('200 calls at once with one key send one request (time %i)', async (time) => {
     const key = `at-once-${time}`;
-    // The bank answers once somebody was told that the payment is under way.
+    // The bank answers when one of the callers has got IDEMPOTENCY_IN_PROGRESS.
     const isToldSo = Promise.withResolvers<void>();
     bank.decide = (payment) => (socket) => void isToldSo.promise.then(() => accept(payment)(socket));
     const told = await Promise.all(

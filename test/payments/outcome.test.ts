@@ -8,7 +8,7 @@ import { type BankqlProcess, startProcess } from '../support/process.ts';
 
 /** The deadline of payments whose answer is missing; that of the others is never reached, however slow the machine is. */
 const lateMs = 300;
-/** When the client was told. */
+/** Resolves when the client has its answer. */
 let told = Promise.withResolvers<void>();
 const head = (lines: string) => `HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`;
 const json = 'Content-Type: application/json';

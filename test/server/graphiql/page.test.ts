@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       'Auth-ID': 'bob',
     });
     expect((await run(page)).headers['auth-id']).toBe('bob');
-    // What is typed is kept a moment later, for the tab and as such. Another tab's text speaks of bob too.
+    // GraphiQL stores headers a moment after they are typed: those of the tab, and the last ones. Another tab's text names bob too.
     await expect.poll(() => kept(page, /tabState/)).toMatch(/Auth-ID\W+bob/);
     await expect.poll(() => kept(page, /headers/)).toMatch(/Auth-ID\W+bob/);
     await page.reload();
