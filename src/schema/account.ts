@@ -37,7 +37,7 @@ import {
   versionField,
   versionIn,
 } from './record-mutations.ts';
-import { connectionFromIds, connectionTo } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 import {
   findRequests,
   type RequestFilter,
@@ -171,7 +171,7 @@ implementNode(accountNode, account, (t) => ({
     description:
       'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
     args: {
-      ...t.arg.connectionArgs(),
+      ...pageArguments,
       scope: t.arg({
         type: AccountScope,
         required: true,
@@ -194,7 +194,7 @@ implementNode(accountNode, account, (t) => ({
     description:
       'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
     args: {
-      ...t.arg.connectionArgs(),
+      ...pageArguments,
       filter: t.arg({
         type: OtherAccountFilter,
         description: 'Only counterparties with this IBAN, this id, or both.',
@@ -245,7 +245,7 @@ implementNode(accountNode, account, (t) => ({
   transactionRequests: t.field({
     description: 'Requests for payments from this account. REST: getTransactionsRequest.',
     args: {
-      ...t.arg.connectionArgs(),
+      ...pageArguments,
       status: t.arg.stringList({
         description:
           'Only requests with one of these statuses, as the bank writes them. Case does not matter.',

@@ -18,9 +18,9 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { identify } from './list-item.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
+import { defineNodeType, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
-import { connectionFromIds } from './relay-connection.ts';
+import { connectionFromIds, pageArguments } from './relay-connection.ts';
 
 /** Banks by their code. A bank has no record to read. */
 const bankNode = defineNodeType({
@@ -71,7 +71,7 @@ function productQueryOf(filter: Optional<Filter>, { defaults }: ReadContext): Pr
 
 BankObject.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call. All data of a bank is read through it.',
-  interfaces: [builder.nodeInterfaceRef()],
+  interfaces: [NodeInterface],
   fields: (t) => ({
     id: t.id(bankNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's Swift code (BIC). Costs no REST call.")),
@@ -94,7 +94,7 @@ BankObject.implement({
       description:
         'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
       args: {
-        ...t.arg.connectionArgs(),
+        ...pageArguments,
         ...whichAccount,
         scope: t.arg({
           type: AccountScope,
@@ -109,7 +109,7 @@ BankObject.implement({
       description:
         'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
       args: {
-        ...t.arg.connectionArgs(),
+        ...pageArguments,
         filter: t.arg({
           type: BranchFilter,
           description: 'Only branches with this id, or with this text in their name.',
@@ -160,7 +160,7 @@ BankObject.implement({
     products: t.field({
       description: 'Products of the bank. REST: postProducts.',
       args: {
-        ...t.arg.connectionArgs(),
+        ...pageArguments,
         filter: t.arg({
           type: ProductFilter,
           description: 'Those with this id, or this id and name; all of them if it is left out.',
@@ -178,7 +178,7 @@ BankObject.implement({
     }),
     messages: t.field({
       description: 'Messages of the calling customer. REST: getMessagesOwner.',
-      args: t.arg.connectionArgs(),
+      args: pageArguments,
       ...messagesFrom((bank: BankIds) => bank),
     }),
   }),

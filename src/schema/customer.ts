@@ -9,6 +9,7 @@ import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
@@ -45,7 +46,7 @@ implementNode(customerNode, customer, (t) => ({
   accounts: t.field({
     description:
       "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
-    args: t.arg.connectionArgs(),
+    args: pageArguments,
     ...accountsFrom(
       (customer: CustomerNode, _args: object, context) => viewerAccount(viewerWhoIs(customer, context)),
       undefined,
@@ -55,7 +56,7 @@ implementNode(customerNode, customer, (t) => ({
   messages: t.field({
     description:
       "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
-    args: t.arg.connectionArgs(),
+    args: pageArguments,
     ...messagesFrom(viewerWhoIs, plannedCustomer),
   }),
 }));

@@ -23,7 +23,7 @@ import { badUserInput } from '../errors.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { type NodeRef, type NodeType, recordOf } from './node.ts';
+import { NodeInterface, type NodeRef, type NodeType, recordOf } from './node.ts';
 import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
@@ -45,7 +45,7 @@ export const implementNode = <T extends Fields, Ids extends object, Item extends
 ) =>
   nodeType.object.implement({
     description: resource.description,
-    interfaces: [builder.nodeInterfaceRef()],
+    interfaces: [NodeInterface],
     fields: (t) => ({
       ...fieldsOf(t, resource.fields, recordOf, except),
       id: t.id(nodeType.idField),

@@ -1,5 +1,5 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
-import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions, orError } from './field-extensions.ts';
@@ -8,13 +8,16 @@ import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {
-  type Connection,
+  type ConnectionShape,
   checkPage,
   connectionOf,
+  connectionTo,
   type Edge,
   type PageArguments,
+  pageArguments,
   pageEntry,
 } from './relay-connection.ts';
+import { transactionNode } from './transaction.ts';
 import { loadRequests, startOf, transactionIdsOf } from './transaction-request.ts';
 
 /**
@@ -28,13 +31,8 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
-interface KnownTransactions extends ViewIds {
-  readonly page: Connection<KnownTransaction, string>;
-}
-
-interface KnownTransactionEdge extends ViewIds {
-  readonly edge: Edge<string>;
-}
+/** A page of them, with the account; their ids are checked when they are used. */
+type KnownTransactions = ConnectionShape<TransactionIds> & ViewIds;
 
 /** The largest number of a caller's payments that are searched for those of the account. */
 const maxPayments = 1000;
@@ -73,52 +71,31 @@ function* collect(
   );
 }
 
-const TransactionEdge = builder.objectRef<KnownTransactionEdge>('TransactionEdge').implement({
-  description: 'A transaction and its place in a list.',
-  fields: (t) => ({
-    node: t.field({
+const TransactionConnection = connectionTo(
+  transactionNode.object,
+  'transactions, newest first',
+  'A transaction',
+  {
+    nodes: {
+      description:
+        'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
+      ...nodesFromRecord(
+        'Transaction',
+        ({ nodes }: KnownTransactions) => Array.from(nodes, ({ transactionId }) => transactionId),
+        transactionIn,
+      ),
+    },
+    node: {
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
       ...nodeFromRecord(
         'Transaction',
-        (parent: KnownTransactionEdge) => transactionIn(parent, parent.edge.node),
-        (parent, unknownId) => transactionIn(parent, unknownId()),
+        ({ node }: Edge<TransactionIds>) => transactionIn(node, node.transactionId),
+        ({ node }, unknownId) => transactionIn(node, unknownId()),
       ),
-    }),
-    cursor: t.string({
-      nullable: false,
-      description: 'The place of this transaction, for `after` and `before`.',
-      resolve: ({ edge }) => edge.cursor,
-    }),
-  }),
-});
-
-const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionConnection').implement({
-  description: 'A list of transactions, newest first.',
-  fields: (t) => ({
-    edges: t.field({
-      type: [TransactionEdge],
-      nullable: { list: true, items: true },
-      description: 'The entries of the page with their cursors. Costs no further REST call.',
-      resolve: ({ page, ...account }) => Array.from(page.edges, (edge) => ({ ...account, edge })),
-    }),
-    nodes: t.field({
-      description:
-        'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
-      ...nodesFromRecord('Transaction', ({ page }: KnownTransactions) => [...page.nodes], transactionIn),
-    }),
-    pageInfo: t.field({
-      type: builder.pageInfoRef(),
-      nullable: false,
-      description: 'The position of the page in the whole list. Costs no further REST call.',
-      resolve: ({ page }) => page.pageInfo,
-    }),
-    totalCount: t.int({
-      nullable: false,
-      description: 'The number of entries in the whole list, not only in this page.',
-      resolve: ({ page }) => page.totalCount,
-    }),
-  }),
-});
+    },
+    cursor: { description: 'The place of this transaction, for `after` and `before`.' },
+  },
+);
 
 /** Errors: BAD_USER_INPUT, before anything is read; those of getTransactionsRequest. */
 function readRequests(account: ViewIds, args: PageArguments, context: ReadContext) {
@@ -139,13 +116,16 @@ export const knownTransactions = {
       type: 'DateTime',
       description: 'Only entries that were requested at this time or later.',
     }),
-    ...t.connectionArgs(),
+    ...pageArguments,
   })),
   extensions: orError(
     fieldExtensions({
       answeredByIds: true,
       prefetch: readRequests,
-      estimateUnknown: (account: ViewIds) => ({ parent: { ...accountOf(account), [pageEntry]: {} } }),
+      estimateUnknown: (ids: ViewIds) => {
+        const account = accountOf(ids);
+        return { parent: { ...account, node: account, [pageEntry]: {} } };
+      },
     }),
   ),
   resolve: async (
@@ -159,6 +139,7 @@ export const knownTransactions = {
     const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
       collect(requests, paid, since ?? undefined),
     );
-    return { ...account, page: connectionOf(known, page, ({ id }) => id, context.lists) };
+    const toNode = ({ id }: KnownTransaction) => ({ ...account, transactionId: id });
+    return Object.assign(connectionOf(known, page, toNode, context.lists), account);
   },
 } as const;

@@ -12,7 +12,7 @@ import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, identify, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef } from './node.ts';
-import { connectionFromIds, connectionTo } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
@@ -45,7 +45,7 @@ builder.queryField('metadata', (t) =>
   t.field({
     description: 'Metadata entries with this id. REST: postMetadata.',
     args: {
-      ...t.arg.connectionArgs(),
+      ...pageArguments,
       id: t.arg.id({
         required: true,
         description: 'The name of the set of entries, such as `languages` at the sandbox.',

@@ -46,6 +46,17 @@ import type { TransactionRequestNode } from './transaction-request.ts';
  * fields that need only the ids are prefetched, so that independent calls are made at the same time.
  */
 
+export const NodeInterface = builder.interfaceRef<object>('Node').implement({
+  description: 'Whatever can be read again by its global id.',
+  fields: (t) => ({
+    id: t.id({ nullable: false, description: globalIdDescription, resolve: notImplemented }),
+  }),
+});
+
+function notImplemented(): never {
+  throw new Error('a node type has no field `id`');
+}
+
 /** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
 
@@ -418,7 +429,7 @@ export function estimateNode(id: string, context: EstimateContext): KnownObject 
 
 builder.queryField('node', (t) =>
   t.field({
-    type: builder.nodeInterfaceRef(),
+    type: NodeInterface,
     nullable: true,
     description:
       "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, unless the id contains the values of all selected fields.",
@@ -436,7 +447,7 @@ export const maxNodeIds = 100;
 
 builder.queryField('nodes', (t) =>
   t.field({
-    type: [builder.nodeInterfaceRef()],
+    type: [NodeInterface],
     nullable: { list: false, items: true },
     description:
       'Nodes by their global ids, in the given order. Each is read separately, and is null with an error if that fails. Costs the REST call of each, as `node`.',

@@ -7,7 +7,8 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { orError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
+import { type FoundPayment, findsPayments, PaymentObject, PaymentState } from './payment.ts';
+import { type ConnectionShape, connectionTo, type Edge } from './relay-connection.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
@@ -35,8 +36,6 @@ type PaymentListArguments = InputShapeFromFields<typeof args>;
 
 /** A payment's place: the list is sorted by these two. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
-
-const node = ({ record, idempotencyKey }: OwnPayment) => ({ record, idempotencyKey: idempotencyKey ?? '' });
 
 /** Nobody but the payment's caller can read the place in a cursor. */
 function cursorOf({ record }: OwnPayment, { credentials }: Pick<Context, 'credentials'>): string {
@@ -71,7 +70,7 @@ const isNewer = ({ record }: OwnPayment, place: Place) =>
   record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context) {
+async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<FoundPayment>> {
   const { first, last } = args;
   if (typeof first === 'number' && typeof last === 'number')
     throw badUserInput('first and last exclude each other.', 'last');
@@ -100,14 +99,32 @@ async function pageOf(args: PaymentListArguments, context: Context) {
       : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.record.id !== end.id);
   const page = wanted.slice(0, size);
   const hasMore = wanted.length > size;
+  if (isBackward) page.reverse();
+  const edges = page.map(
+    (payment): Edge<FoundPayment> => ({
+      node: { record: payment.record, idempotencyKey: payment.idempotencyKey ?? '' },
+      get cursor() {
+        return cursorOf(payment, context);
+      },
+    }),
+  );
   return {
-    payments: isBackward ? page.reverse() : page,
-    hasNextPage: isBackward ? before !== undefined : hasMore,
-    hasPreviousPage: isBackward ? hasMore : after !== undefined,
-    /** How many there are in all; null if they are too many to count. */
-    async count() {
-      const all = await searchPayments(filter, maxCount + 1, context);
-      return all.length > maxCount ? null : all.length;
+    edges,
+    nodes: edges.map(({ node }) => node),
+    pageInfo: {
+      hasNextPage: isBackward ? before !== undefined : hasMore,
+      hasPreviousPage: isBackward ? hasMore : after !== undefined,
+      get startCursor() {
+        return edges[0]?.cursor ?? null;
+      },
+      get endCursor() {
+        return edges.at(-1)?.cursor ?? null;
+      },
+    },
+    get totalCount() {
+      return searchPayments(filter, maxCount + 1, context).then(({ length }) =>
+        length > maxCount ? null : length,
+      );
     },
   };
 }
@@ -127,62 +144,17 @@ export const searchPayments = (
     }),
   );
 
-const PaymentEdge = builder.objectRef<OwnPayment>('PaymentEdge').implement({
-  description: 'A payment and its place in a list.',
-  fields: (t) => ({
-    node: t.field({
-      type: PaymentObject,
-      nullable: true,
-      description: 'The payment at this place. Costs no REST call.',
-      resolve: node,
-    }),
-    cursor: t.string({
-      nullable: false,
-      description: 'The place of this payment, for `after` and `before`. It stays valid if others are added.',
-      resolve: (payment, _args, context) => cursorOf(payment, context),
-    }),
-  }),
-});
-
-type PaymentPage = Awaited<ReturnType<typeof pageOf>>;
-
-const PaymentConnection = builder.objectRef<PaymentPage>('PaymentConnection').implement({
-  description: 'A list of payments, newest first.',
-  fields: (t) => ({
-    edges: t.field({
-      type: [PaymentEdge],
-      nullable: { list: true, items: true },
-      description: 'The entries of the page with their cursors. Costs no REST call.',
-      resolve: ({ payments }) => payments,
-    }),
-    nodes: t.field({
-      type: [PaymentObject],
-      nullable: { list: true, items: true },
-      description: 'The entries of the page. Costs no REST call.',
-      resolve: ({ payments }) => payments.map(node),
-    }),
-    pageInfo: t.field({
-      type: builder.pageInfoRef(),
-      nullable: false,
-      description: 'The position of the page in the whole list. Costs no further REST call.',
-      resolve: ({ payments, hasNextPage, hasPreviousPage }, _args, context) => ({
-        hasNextPage,
-        hasPreviousPage,
-        get startCursor() {
-          return payments[0] === undefined ? null : cursorOf(payments[0], context);
-        },
-        get endCursor() {
-          const end = payments.at(-1);
-          return end === undefined ? null : cursorOf(end, context);
-        },
-      }),
-    }),
-    totalCount: t.int({
-      nullable: true,
-      description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
-      resolve: ({ count }) => count(),
-    }),
-  }),
+const PaymentConnection = connectionTo(PaymentObject, 'payments, newest first', 'A payment', {
+  edges: { description: 'The entries of the page with their cursors. Costs no REST call.' },
+  nodes: { description: 'The entries of the page. Costs no REST call.' },
+  totalCount: {
+    nullable: true,
+    description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
+  },
+  node: { description: 'The payment at this place. Costs no REST call.' },
+  cursor: {
+    description: 'The place of this payment, for `after` and `before`. It stays valid if others are added.',
+  },
 });
 
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */

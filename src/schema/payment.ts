@@ -13,7 +13,13 @@ import { type EstimateContext, type FieldExtensions, fieldExtensions } from './f
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import { globalIdTargets, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
+import {
+  globalIdTargets,
+  NodeInterface,
+  nodeFromRecord,
+  type ViewArgument,
+  validateViewIds,
+} from './node.ts';
 
 /** A payment record, with the idempotency key that its caller chose. */
 export interface FoundPayment {
@@ -127,7 +133,7 @@ export const findsPayments = fieldExtensions({ estimateUnknown: () => ({ parent:
 
 PaymentObject.implement({
   description: "What bankql's record says of a payment. Costs no REST call but for the links.",
-  interfaces: [builder.nodeInterfaceRef()],
+  interfaces: [NodeInterface],
   fields: (t) => ({
     id: t.id({
       nullable: false,

@@ -1,4 +1,4 @@
-import type { ObjectRef } from '@pothos/core';
+import type { InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
 import { builder, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
@@ -13,12 +13,19 @@ import {
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
 
-export interface PageArguments {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-  readonly last?: number | null | undefined;
-  readonly before?: string | null | undefined;
-}
+/** The arguments of a connection. */
+export const pageArguments = builder.args((t) => ({
+  first: t.int({
+    description: 'The maximum number of entries after the cursor `after`. All if it is left out.',
+  }),
+  after: t.string({ description: 'Only entries after this cursor.' }),
+  last: t.int({
+    description: 'The maximum number of entries before the cursor `before`. All if it is left out.',
+  }),
+  before: t.string({ description: 'Only entries before this cursor.' }),
+}));
+
+export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
 /** Checked page arguments: counts of zero or more, and cursors. */
 interface Page {
@@ -45,8 +52,14 @@ export const checkPage = ({ first, after, last, before }: PageArguments): Page =
 /** Creates an entry's object from its record and its position in the list. */
 type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
-/** An entry of a page. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
-export class Edge<Node> {
+/** An entry of a page, as its GraphQL type reads it. */
+export interface Edge<Node> {
+  readonly node: Node;
+  readonly cursor: string;
+}
+
+/** An entry of a bank's list. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
+class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
   readonly #list: readonly unknown[];
   readonly #index: number;
@@ -100,10 +113,10 @@ export class Connection<Item, Node> {
     return new LazyList(this.#end - this.#start, (offset) => this.#nodeAt(this.#start + offset));
   }
 
-  get edges(): LazyList<Edge<Node>> {
+  get edges(): LazyList<ListedEdge<Node>> {
     return new LazyList(this.#end - this.#start, (offset) => {
       const index = this.#start + offset;
-      return new Edge(this.#nodeAt(index), this.#list, index);
+      return new ListedEdge(this.#nodeAt(index), this.#list, index);
     });
   }
 
@@ -147,40 +160,104 @@ export function connectionOf<Item, Node>(
 /** The key under which a page of a plan, which is not read, has one entry that represents all: see options/explain/plan.ts. */
 export const pageEntry = Symbol('an entry of the page');
 
-/**
- * The connection type for this class. Pothos' own would compute the nodes
- * from the edges, which are seldom selected.
- */
-export const connectionTo = <Node>(
+type PageInfo = Connection<unknown, unknown>['pageInfo'];
+
+/** A page of a list as its GraphQL type reads it: a Connection, for example. */
+export interface ConnectionShape<Node> {
+  readonly edges: Iterable<Edge<Node>>;
+  readonly nodes: Iterable<Node>;
+  readonly pageInfo: PageInfo;
+  readonly totalCount: number | null | Promise<number | null>;
+}
+
+const PageInfoObject = builder.objectRef<PageInfo>('PageInfo').implement({
+  description: 'Information about a page of a connection.',
+  fields: (t) => ({
+    hasNextPage: t.exposeBoolean('hasNextPage', {
+      nullable: false,
+      description: 'Whether entries follow this page.',
+    }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
+      nullable: false,
+      description: 'Whether entries precede this page.',
+    }),
+    startCursor: t.exposeString('startCursor', {
+      nullable: true,
+      description: "The first edge's cursor; null where the page is empty.",
+    }),
+    endCursor: t.exposeString('endCursor', {
+      nullable: true,
+      description: "The last edge's cursor; null where the page is empty.",
+    }),
+  }),
+});
+
+/** The GraphQL types of a list's pages and of their edges. */
+export function connectionTo<Node>(
   type: ObjectRef<Types, Node>,
   /** The name of its entries, such as `branches`, and of one of them: `A branch`. */
   plural: string,
   entry: string,
-) =>
-  builder.connectionObject(
-    {
-      type,
-      name: `${type.name}Connection`,
-      description: `A list of ${plural}.`,
-      fields: (t) => ({
-        nodes: t.field({
-          type: [type],
-          nullable: { list: true, items: true },
-          description: 'The entries of the page. Costs no further REST call.',
-          // Pothos' types expect edges; the resolved value is the Connection that connectionFromIds creates.
-          resolve: (page: object) => (page as Connection<unknown, Node>).nodes,
-        }),
+  /** How its fields differ from those of the bank's lists, as options of a Pothos field. */
+  own: { readonly [Field in 'edges' | 'nodes' | 'totalCount' | 'node' | 'cursor']?: object } = {},
+) {
+  const EdgeObject = builder.objectRef<Edge<Node>>(`${type.name}Edge`).implement({
+    description: `${entry} and its place in a list.`,
+    fields: (t) => ({
+      node: t.field({
+        type,
+        nullable: true,
+        description: "The entry, or null if the bank's data for it is invalid. Costs no further REST call.",
+        resolve: ({ node }: Edge<Node>) => node,
+        ...own.node,
+      } as never),
+      cursor: t.exposeString('cursor', {
+        nullable: false,
+        description: 'Give it to `after` or `before`.',
+        ...own.cursor,
       }),
-    },
-    { name: `${type.name}Edge`, description: `${entry} and its place in a list.` },
-  );
+    }),
+  });
+  return builder.objectRef<ConnectionShape<Node>>(`${type.name}Connection`).implement({
+    description: `A list of ${plural}.`,
+    fields: (t) => ({
+      edges: t.field({
+        type: [EdgeObject],
+        nullable: { list: true, items: true },
+        description: 'The entries of the page with their cursors. Costs no further REST call.',
+        resolve: ({ edges }) => edges,
+        ...own.edges,
+      }),
+      nodes: t.field({
+        type: [type],
+        nullable: { list: true, items: true },
+        description: 'The entries of the page. Costs no further REST call.',
+        resolve: ({ nodes }: ConnectionShape<Node>) => nodes,
+        ...own.nodes,
+      } as never),
+      pageInfo: t.field({
+        type: PageInfoObject,
+        nullable: false,
+        description: 'The position of the page in the whole list. Costs no further REST call.',
+        resolve: ({ pageInfo }) => pageInfo,
+      }),
+      totalCount: t.field({
+        type: 'Int',
+        nullable: false,
+        description: 'The number of entries in the whole list, not only in this page.',
+        resolve: ({ totalCount }: ConnectionShape<Node>) => totalCount,
+        ...own.totalCount,
+      } as never),
+    }),
+  });
+}
 
 /**
  * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
  * `t.field`: it provides the type, `resolve`, and the extensions that links and plans use.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
-  type: ReturnType<typeof connectionTo<Node>>,
+  type: ObjectRef<Types, ConnectionShape<Node>>,
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
   toNode: (
     parent: Parent,

@@ -41,7 +41,7 @@ import { loadRequests, requestOf, TransactionRequestObject } from './transaction
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
-const transactionNode = defineNodeType({
+export const transactionNode = defineNodeType({
   name: 'Transaction',
   entityKey: ['bankId', 'accountId', 'viewId', 'transactionId'],
   key: z.tuple([...viewKey, z.string()]),

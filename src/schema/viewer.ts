@@ -9,6 +9,7 @@ import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
+import { pageArguments } from './relay-connection.ts';
 import {
   fillViewerTemplate,
   type ViewerTemplate,
@@ -95,13 +96,13 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
     accounts: t.field({
       description:
         'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
-      args: t.arg.connectionArgs(),
+      args: pageArguments,
       ...accountsFrom<Viewer>(viewerAccount),
     }),
     payments: t.field(paymentsField),
     messages: t.field({
       description: "The bank's messages to the caller. REST: getMessagesOwner.",
-      args: t.arg.connectionArgs(),
+      args: pageArguments,
       ...messagesFrom((viewer: Viewer) => viewer),
     }),
   }),
