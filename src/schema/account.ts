@@ -29,14 +29,7 @@ import {
   type OtherAccountFilterInput,
   toOtherAccountNode,
 } from './other-account.ts';
-import {
-  type PutResult,
-  putMutation,
-  updatedViewDescription,
-  updateMutation,
-  versionField,
-  versionIn,
-} from './record-mutations.ts';
+import { type PutResult, updatedViewDescription, WrittenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 import {
   findRequests,
@@ -157,7 +150,7 @@ implementNode(accountNode, account, (t) => ({
     accountId: "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
     viewId: 'The view through which the account is seen, from the path.',
   }),
-  version: t.string(versionField(versionIn(account))),
+  version: t.string(written.version),
   view: t.field({
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
@@ -266,14 +259,14 @@ implementNode(accountNode, account, (t) => ({
   knownTransactions: t.field(knownTransactions),
 }));
 
-const written = {
+const written = new WrittenRecord({
   resource: account,
   operation: putAccountID,
   nodeType: accountNode,
   reads: 'getAccountsScope',
-};
+});
 
-putMutation(written, {
+written.put({
   name: 'putAccount',
   description: 'Writes an account, its balance included.',
   texts: {
@@ -306,7 +299,7 @@ function requireBalance(record: Account, { balance }: ChangesInput<typeof accoun
   );
 }
 
-updateMutation(written, {
+written.update({
   name: 'updateAccount',
   description:
     'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',

@@ -17,7 +17,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef, pathFields, recordOf } from './node.ts';
-import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
@@ -85,7 +85,7 @@ export const BranchFilter = builder.inputType('BranchFilter', {
 
 implementNode(branchNode, branch, (t) => ({
   ...pathFields(t, 'branch'),
-  version: t.string(versionField(versionIn(branch))),
+  version: t.string(written.version),
   distanceKm: t.float({
     nullable: true,
     description:
@@ -105,17 +105,17 @@ implementNode(branchNode, branch, (t) => ({
   }),
 }));
 
-const written = {
+const written = new WrittenRecord({
   resource: branch,
   operation: putBranchID,
   nodeType: branchNode,
   reads: 'getBranches',
-};
+});
 
 const place = {
   ids: { branchId: "The branch's id at the bank." },
   node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, index: 0, query: null }),
 };
 
-putMutation(written, { ...place, name: 'putBranch' });
-updateMutation(written, { ...place, name: 'updateBranch' });
+written.put({ ...place, name: 'putBranch' });
+written.update({ ...place, name: 'updateBranch' });

@@ -8,7 +8,7 @@ import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
-import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { WrittenRecord } from './record-mutations.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
@@ -33,7 +33,7 @@ const plannedCustomer = (customer: CustomerNode, context: ReadContext): Customer
 
 implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
-  version: t.string(versionField(versionIn(customer))),
+  version: t.string(written.version),
   banks: t.field({
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
@@ -61,17 +61,17 @@ implementNode(customerNode, customer, (t) => ({
   }),
 }));
 
-const written = {
+const written = new WrittenRecord({
   resource: customer,
   operation: putCustomerID,
   nodeType: customerNode,
   reads: 'getCustomer',
-};
+});
 
 const place = {
   ids: { customerId: "The customer's id at the bank." },
   node: (ids: CustomerIds) => ids,
 };
 
-putMutation(written, { ...place, name: 'putCustomer' });
-updateMutation(written, { ...place, name: 'updateCustomer' });
+written.put({ ...place, name: 'putCustomer' });
+written.update({ ...place, name: 'updateCustomer' });

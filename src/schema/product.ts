@@ -16,7 +16,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode, listOf } from './fields.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef, pathFields } from './node.ts';
-import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
+import { versionIn, WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
@@ -69,18 +69,18 @@ const productVersion = (record: Product): string =>
 
 implementNode(productNode, product, (t) => ({
   ...pathFields(t, 'product'),
-  version: t.string(versionField(productVersion)),
+  version: t.string(written.version),
 }));
 
-const written = {
+const written = new WrittenRecord({
   resource: product,
   operation: putProduct,
   nodeType: productNode,
   reads: 'getProduct',
   versionOf: productVersion,
-};
+});
 
-putMutation(written, {
+written.put({
   name: 'putProduct',
   texts: {
     body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; other fields that are omitted are not sent, and lost.',
@@ -108,7 +108,7 @@ function bankOf(record: Product, bankId: string): string {
   );
 }
 
-updateMutation(written, {
+written.update({
   name: 'updateProduct',
   ids: { productId: "The product's id at the bank." },
   node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),

@@ -33,12 +33,7 @@ import { type NodeRef, type NodeType, recordOf } from './node.ts';
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 
 /** A kind of record that mutations write. */
-interface WrittenRecord<
-  T extends Fields,
-  Put extends WriteOperation,
-  Ids extends object,
-  Item extends object,
-> {
+interface WrittenRecordOptions<T extends Fields, Put, Ids extends object, Item> {
   readonly resource: Resource<T>;
   readonly operation: Put;
   readonly nodeType: NodeType<Ids, Item>;
@@ -139,13 +134,8 @@ export interface PutResult<Node> {
   readonly trackId: string;
 }
 
-interface PutOptions<
-  Name extends string,
-  More,
-  Put extends WriteOperation,
-  Ids extends object,
-  Item extends object,
-> extends MutationOptions<Name, More, Shape<More>> {
+interface PutOptions<Name extends string, More, Put extends WriteOperation, Ids, Item>
+  extends MutationOptions<Name, More, Shape<More>> {
   /** The mutation that changes a part, if its name does not begin with `update`. */
   readonly update?: string;
   /** Descriptions of the input, of the record in it, and of the payload, if they differ from those of other records. */
@@ -160,79 +150,224 @@ interface PutOptions<
   readonly written?: () => object;
 }
 
-/** Defines a mutation that writes a whole record. */
-export function putMutation<
+/** A kind of record with the mutations that write it. */
+export class WrittenRecord<
   T extends Fields,
   Put extends WriteOperation,
   Ids extends object,
   Item extends object,
-  Name extends string,
-  More,
->(
-  { resource, operation, nodeType, reads }: WrittenRecord<T, Put, Ids, Item>,
-  options: PutOptions<Name, More, Put, Ids, Item>,
-): void {
-  const noun = nounOf(resource);
-  const { name, texts = {}, canRead, update = `update${resource.name}` } = options;
-  const { description = `Writes ${withArticle(noun)}.` } = options;
-  const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
-    description: texts.input ?? `The ${noun} to put, and where.`,
-    fields: (t) => ({
-      ...whereFields(t, options),
-      [noun]: t.field({
-        type: inputType(
-          resource,
-          texts.body ??
-            `A whole ${noun}, as ${operation.id} sends it. Fields that are left out are not sent, and the bank clears them.`,
-        ),
-        required: true,
-        description: 'The record as it is to be; members that it leaves out are lost.',
-      }),
-    }),
-  });
-  type Payload = PutResult<NodeRef<Ids, Item>>;
-  const written = writtenNode(nodeType, ({ node }: Payload) => node, canRead);
-  const Payload = builder.objectRef<Payload>(typeName(name, 'Payload')).implement({
-    description: texts.payload ?? `The bank's answer to ${operation.id}.`,
-    fields: (t) => ({
-      // Pothos cannot infer the field's types through type parameters.
-      [noun]: t.field({
-        description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
-        ...written,
-        ...(canRead ? {} : { extensions: orError(written.extensions) }),
-        ...options.written?.(),
-      } as never),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-  builder.mutationField(name, (t) =>
-    t.field({
-      type: Payload,
-      nullable: true,
-      description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${update}\`. REST: ${operation.id}.`,
-      args: {
-        input: t.arg({
-          type: Input,
+> {
+  readonly #options: WrittenRecordOptions<T, Put, Ids, Item>;
+  readonly #versionOf: (record: Item) => string;
+
+  constructor(options: WrittenRecordOptions<T, Put, Ids, Item>) {
+    this.#options = options;
+    this.#versionOf = options.versionOf ?? versionIn(options.resource);
+  }
+
+  /** The options of the type's field `version`. */
+  get version() {
+    return {
+      nullable: true as const,
+      description:
+        "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
+      resolve: (node: NodeRef<Ids, Item>) => this.#versionOf(recordOf(node)),
+    };
+  }
+
+  /** Defines a mutation that writes a whole record. */
+  put<Name extends string, More>(options: PutOptions<Name, More, Put, Ids, Item>): void {
+    const { resource, operation, nodeType, reads } = this.#options;
+    const noun = nounOf(resource);
+    const { name, texts = {}, canRead, update = `update${resource.name}` } = options;
+    const { description = `Writes ${withArticle(noun)}.` } = options;
+    const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
+      description: texts.input ?? `The ${noun} to put, and where.`,
+      fields: (t) => ({
+        ...whereFields(t, options),
+        [noun]: t.field({
+          type: inputType(
+            resource,
+            texts.body ??
+              `A whole ${noun}, as ${operation.id} sends it. Fields that are left out are not sent, and the bank clears them.`,
+          ),
           required: true,
-          description: 'The record to write, and the ids that say which one it is.',
+          description: 'The record as it is to be; members that it leaves out are lost.',
         }),
-      },
-      ...writeField(
-        operation,
-        ({ input }: { input: object }, defaults) => {
-          const where = whereIn(options.ids, input, defaults);
-          const ids = pathOf(operation, where, options.morePath?.(input as Shape<More>));
-          const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
-          // The body has the operation's shape, as the table of the contract says.
-          return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
+      }),
+    });
+    type Payload = PutResult<NodeRef<Ids, Item>>;
+    const written = writtenNode(nodeType, ({ node }: Payload) => node, canRead);
+    const Payload = builder.objectRef<Payload>(typeName(name, 'Payload')).implement({
+      description: texts.payload ?? `The bank's answer to ${operation.id}.`,
+      fields: (t) => ({
+        // Pothos cannot infer the field's types through type parameters.
+        [noun]: t.field({
+          description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
+          ...written,
+          ...(canRead ? {} : { extensions: orError(written.extensions) }),
+          ...options.written?.(),
+        } as never),
+        trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type: Payload,
+        nullable: true,
+        description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${update}\`. REST: ${operation.id}.`,
+        args: {
+          input: t.arg({
+            type: Input,
+            required: true,
+            description: 'The record to write, and the ids that say which one it is.',
+          }),
         },
-        ({ where, body }, answer) => {
-          const record = answer as Item | undefined;
-          return { node: { ...options.node(where, body, record), record }, trackId: '' };
-        },
-      ),
-    }),
-  );
+        ...writeField(
+          operation,
+          ({ input }: { input: object }, defaults) => {
+            const where = whereIn(options.ids, input, defaults);
+            const ids = pathOf(operation, where, options.morePath?.(input as Shape<More>));
+            const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
+            // The body has the operation's shape, as the table of the contract says.
+            return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
+          },
+          ({ where, body }, answer) => {
+            const record = answer as Item | undefined;
+            return { node: { ...options.node(where, body, record), record }, trackId: '' };
+          },
+        ),
+      }),
+    );
+  }
+
+  /** Defines a mutation that changes a record: one read and one write. */
+  update<Name extends string, More, C extends Fields = T>(
+    options: UpdateOptions<Name, More, Put, Ids, Item, C>,
+  ): void {
+    const { resource, operation, nodeType, reads } = this.#options;
+    const noun = nounOf(resource);
+    const { name, verb = 'update' } = options;
+    const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
+    const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
+    const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
+    const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
+      description: `The ${noun} to ${verb}, and how.`,
+      fields: (t) => ({
+        ...whereFields(t, options),
+        changes: t.field({
+          type: changesType(
+            changed,
+            changed.options.changes?.description ??
+              `Changes of ${withArticle(noun)}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
+          ),
+          required: true,
+          description: 'What to change: a field that is left out keeps its value, null clears it.',
+        }),
+        ifVersion: t.string({
+          description:
+            'Writes only if the record still has this `version`. If it is left out, writes in any case.',
+        }),
+      }),
+    });
+    const payload = typeName(name, 'Payload');
+    type Node = NodeRef<Ids, Item>;
+
+    /** Errors: BAD_USER_INPUT. */
+    const callOf = (input: UpdateInput<C, More>, defaults: Defaults) => {
+      if (Object.keys(input.changes).length === 0)
+        throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
+      const where = whereIn(options.ids, input, defaults);
+      const named = toChanges(changed, input.changes);
+      return {
+        node: options.node(where),
+        ids: pathOf(operation, where, options.morePath?.(input)),
+        // Updates of the same record wait for each other, through whichever view it is read.
+        key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
+        changesOf: (record: Item) =>
+          options.changes?.(named, record, input, where) ?? (named as Changes<z.infer<Put['body']>>),
+      };
+    };
+
+    const bodyOfChanged = (record: Item, changes: Changes<z.infer<Put['body']>>) => {
+      const { body, missing } = updatedBody(operation.body, record, changes);
+      const [first] = missing;
+      if (first === undefined) return body;
+      throw badUserInput(
+        `The bank's ${operation.id} requires \`${first}\`, which neither \`changes\` nor the record has; nothing was written.`,
+      );
+    };
+
+    const resolve = async (
+      _root: object,
+      { input }: { input: object },
+      { session, defaults, credentials, lists }: Context,
+      info: Selection,
+    ): Promise<UpdateResult<Node>> => {
+      const given = input as UpdateInput<C, More>;
+      const { node, ids, key, changesOf } = callOf(given, defaults);
+      let conflict: UpdateResult<Node>['conflict'] = null;
+      const written = await session.update(key, operation, ids, async (fresh) => {
+        const record = await nodeType.read(node, { session: fresh, defaults, credentials, lists });
+        const version = versionOfWhole(operation, record, this.#versionOf);
+        if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
+          conflict = { node: { ...node, record }, error: conflictError(operation, version) };
+          return null;
+        }
+        // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
+        return bodyOfChanged(record, changesOf(record)) as never;
+      });
+      if (written === null) {
+        checkConflictShown(conflict, payload, info);
+        return { written, conflict };
+      }
+      const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
+      return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
+    };
+
+    const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
+      const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
+      context.invalidate();
+      startPrefetch(() => nodeType.read(node, context));
+      // Two updates of one record are two writes, even with equal bodies.
+      context.send(operation, { ids, body: undefined });
+      return { parent: { written: { node, trackId: '' }, conflict: null } };
+    };
+
+    type Result = UpdateResult<Node>;
+    const Payload = builder.objectRef<Result>(payload).implement({
+      description:
+        'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
+      fields: (t) => ({
+        // Pothos cannot infer the field's types through type parameters.
+        [noun]: t.field({
+          description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
+          ...writtenNode(nodeType, ({ written }: Result) => written?.node ?? null),
+        } as never),
+        conflict: t.field({
+          type: nodeType.object,
+          nullable: true,
+          description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
+          resolve: ({ conflict }: Result) => conflict?.node as never,
+        }),
+        trackId: t.id({
+          nullable: true,
+          description: "The write's Track-ID; null if nothing was written.",
+          resolve: ({ written }: Result) => written?.trackId,
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type: Payload,
+        nullable: true,
+        description: `${description} REST: ${reads}, then ${operation.id}.`,
+        args: { input: t.arg({ type: Input, required: true, description: 'What to change, and how.' }) },
+        resolve,
+        extensions: fieldExtensions({ estimate }),
+      }),
+    );
+  }
 }
 
 /**
@@ -279,26 +414,12 @@ function requireWhole(value: unknown): void {
     for (const member of Object.values(value)) requireWhole(member);
 }
 
-/** The field `version` of a type that mutations write. Spread it into a Pothos field of strings. */
-export const versionField = <Item extends object>(versionOf: (record: Item) => string) => ({
-  nullable: true as const,
-  description:
-    "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
-  resolve: (node: { readonly record?: Item | undefined }) => versionOf(recordOf(node)),
-});
-
 /** The view of an update. */
 export const updatedViewDescription =
   'The view through which the record is read; the configured default view if it is left out. It must show the whole record, because hidden fields are lost.';
 
-interface UpdateOptions<
-  C extends Fields,
-  Name extends string,
-  More,
-  Put extends WriteOperation,
-  Ids extends object,
-  Item extends object,
-> extends MutationOptions<Name, More, UpdateInput<C, More>> {
+interface UpdateOptions<Name extends string, More, Put extends WriteOperation, Ids, Item, C extends Fields>
+  extends MutationOptions<Name, More, UpdateInput<C, More>> {
   /** What clients do by it: to update, unless it is another word. */
   readonly verb?: string;
   /** The part of the record that can be changed; the whole record if left out. */
@@ -322,140 +443,6 @@ type UpdateInput<C extends Fields, More> = Shape<More> & {
 interface UpdateResult<Node> {
   readonly written: PutResult<Node> | null;
   readonly conflict: { readonly node: Node; readonly error: BankqlError } | null;
-}
-
-/** Defines a mutation that changes a record: one read and one write. */
-export function updateMutation<
-  T extends Fields,
-  Put extends WriteOperation,
-  Ids extends object,
-  Item extends object,
-  Name extends string,
-  More,
-  C extends Fields = T,
->(written: WrittenRecord<T, Put, Ids, Item>, options: UpdateOptions<C, Name, More, Put, Ids, Item>): void {
-  const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = written;
-  const noun = nounOf(resource);
-  const { name, verb = 'update' } = options;
-  const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
-  const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
-  const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
-  const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
-    description: `The ${noun} to ${verb}, and how.`,
-    fields: (t) => ({
-      ...whereFields(t, options),
-      changes: t.field({
-        type: changesType(
-          changed,
-          changed.options.changes?.description ??
-            `Changes of ${withArticle(noun)}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
-        ),
-        required: true,
-        description: 'What to change: a field that is left out keeps its value, null clears it.',
-      }),
-      ifVersion: t.string({
-        description:
-          'Writes only if the record still has this `version`. If it is left out, writes in any case.',
-      }),
-    }),
-  });
-  const payload = typeName(name, 'Payload');
-  type Node = NodeRef<Ids, Item>;
-
-  /** Errors: BAD_USER_INPUT. */
-  const callOf = (input: UpdateInput<C, More>, defaults: Defaults) => {
-    if (Object.keys(input.changes).length === 0)
-      throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
-    const where = whereIn(options.ids, input, defaults);
-    const named = toChanges(changed, input.changes);
-    return {
-      node: options.node(where),
-      ids: pathOf(operation, where, options.morePath?.(input)),
-      // Updates of the same record wait for each other, through whichever view it is read.
-      key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
-      changesOf: (record: Item) =>
-        options.changes?.(named, record, input, where) ?? (named as Changes<z.infer<Put['body']>>),
-    };
-  };
-
-  const bodyOfChanged = (record: Item, changes: Changes<z.infer<Put['body']>>) => {
-    const { body, missing } = updatedBody(operation.body, record, changes);
-    const [first] = missing;
-    if (first === undefined) return body;
-    throw badUserInput(
-      `The bank's ${operation.id} requires \`${first}\`, which neither \`changes\` nor the record has; nothing was written.`,
-    );
-  };
-
-  const resolve = async (
-    _root: object,
-    { input }: { input: object },
-    { session, defaults, credentials, lists }: Context,
-    info: Selection,
-  ): Promise<UpdateResult<Node>> => {
-    const given = input as UpdateInput<C, More>;
-    const { node, ids, key, changesOf } = callOf(given, defaults);
-    let conflict: UpdateResult<Node>['conflict'] = null;
-    const written = await session.update(key, operation, ids, async (fresh) => {
-      const record = await nodeType.read(node, { session: fresh, defaults, credentials, lists });
-      const version = versionOfWhole(operation, record, versionOf);
-      if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
-        conflict = { node: { ...node, record }, error: conflictError(operation, version) };
-        return null;
-      }
-      // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
-      return bodyOfChanged(record, changesOf(record)) as never;
-    });
-    if (written === null) {
-      checkConflictShown(conflict, payload, info);
-      return { written, conflict };
-    }
-    const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
-    return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
-  };
-
-  const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
-    const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
-    context.invalidate();
-    startPrefetch(() => nodeType.read(node, context));
-    // Two updates of one record are two writes, even with equal bodies.
-    context.send(operation, { ids, body: undefined });
-    return { parent: { written: { node, trackId: '' }, conflict: null } };
-  };
-
-  type Result = UpdateResult<Node>;
-  const Payload = builder.objectRef<Result>(payload).implement({
-    description:
-      'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
-    fields: (t) => ({
-      // Pothos cannot infer the field's types through type parameters.
-      [noun]: t.field({
-        description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
-        ...writtenNode(nodeType, ({ written }: Result) => written?.node ?? null),
-      } as never),
-      conflict: t.field({
-        type: nodeType.object,
-        nullable: true,
-        description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
-        resolve: ({ conflict }: Result) => conflict?.node as never,
-      }),
-      trackId: t.id({
-        nullable: true,
-        description: "The write's Track-ID; null if nothing was written.",
-        resolve: ({ written }: Result) => written?.trackId,
-      }),
-    }),
-  });
-  builder.mutationField(name, (t) =>
-    t.field({
-      type: Payload,
-      nullable: true,
-      description: `${description} REST: ${reads}, then ${operation.id}.`,
-      args: { input: t.arg({ type: Input, required: true, description: 'What to change, and how.' }) },
-      resolve,
-      extensions: fieldExtensions({ estimate }),
-    }),
-  );
 }
 
 /** The ids of a record, without the view through which it is read. */

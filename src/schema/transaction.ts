@@ -29,13 +29,7 @@ import {
   validateViewIds,
   viewKey,
 } from './node.ts';
-import {
-  putMutation,
-  updatedViewDescription,
-  updateMutation,
-  versionField,
-  versionIn,
-} from './record-mutations.ts';
+import { updatedViewDescription, WrittenRecord } from './record-mutations.ts';
 import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
@@ -64,7 +58,7 @@ implementNode(transactionNode, transaction, (t) => ({
     description: 'The account through which it was read. REST: getAccountsScope.',
     ...nodeFromIds('Account', accountOf),
   }),
-  version: t.string(versionField(versionIn(transaction))),
+  version: t.string(written.version),
   request: t.field({
     type: TransactionRequestObject,
     nullable: true,
@@ -108,14 +102,14 @@ implementNode(transactionNode, transaction, (t) => ({
 const metadataTypes =
   "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
 
-const written = {
+const written = new WrittenRecord({
   resource: transaction,
   operation: putTransactions,
   nodeType: transactionNode,
   reads: 'getTransaction',
-};
+});
 
-putMutation(written, {
+written.put({
   name: 'putTransactionMetadata',
   description: 'Writes a transaction with its metadata.',
   update: 'annotateTransaction',
@@ -156,7 +150,7 @@ function metadataTypeOf(given: string | null | undefined, changes: MetadataChang
   );
 }
 
-updateMutation(written, {
+written.update({
   name: 'annotateTransaction',
   verb: 'annotate',
   description: "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else.",
