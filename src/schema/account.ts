@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
@@ -14,13 +13,12 @@ import { findListItem, originOf } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
+  identifiedBy,
   type NodeRef,
   nodeFromIds,
   nodesFromRecord,
   pathFields,
   recordOf,
-  validateViewIds,
-  viewKey,
 } from './node.ts';
 import {
   loadOtherAccounts,
@@ -54,10 +52,7 @@ export type AccountNode = NodeRef<ViewIds, Account>;
 /** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
 const accountNode = defineNodeType({
   name: 'Account',
-  entityKey: ['bankId', 'accountId', 'viewId'],
-  key: z.tuple(viewKey),
-  toKey: ({ bankId, accountId, viewId }: AccountNode) => [bankId, accountId, viewId] as const,
-  toIds: (key) => validateViewIds(...key),
+  ...identifiedBy('bankId', 'accountId', 'viewId'),
   read: readAccount,
 });
 

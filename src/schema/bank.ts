@@ -1,5 +1,3 @@
-import { z } from 'zod';
-import { validateId } from '../bank/ids.ts';
 import { type ProductQuery, postProducts } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
@@ -18,17 +16,14 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { identify } from './list-item.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
 import { connectionFromIds, pageArguments } from './relay-connection.ts';
 
 /** Banks by their code. A bank has no record to read. */
 const bankNode = defineNodeType({
   name: 'Bank',
-  entityKey: ['bankId'],
-  key: z.tuple([z.string()]),
-  toKey: ({ bankId }: BankIds) => [bankId] as const,
-  toIds: ([bankId]): BankIds => ({ bankId: validateId('bankId', bankId) }),
+  ...identifiedBy('bankId'),
   read: async () => ({}),
 });
 

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-import { validateId } from '../bank/ids.ts';
 import {
   type Branch,
   type BranchQuery,
@@ -10,20 +8,16 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
-import type { BankIds } from '../loaders/loaders.ts';
 import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { findListItem, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, type NodeRef, pathFields, recordOf } from './node.ts';
+import { findListItem } from './list-item.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
 
-interface BranchIds extends BankIds, ListPosition<BranchQuery> {
-  /** Null if the bank gave none: then it is the entry at `index` of the list. */
-  readonly branchId: string | null;
-}
+type BranchIds = ListedIds<'bankId', 'branchId', BranchQuery>;
 
 export type BranchNode = NodeRef<BranchIds, Branch>;
 
@@ -42,20 +36,7 @@ export const loadBranches = (
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 const branchNode = defineNodeType({
   name: 'Branch',
-  entityKey: ['bankId', 'branchId'],
-  isListed: true,
-  key: z.union([
-    z.tuple([z.string(), z.string()]),
-    z.tuple([z.string(), z.null(), listIndex, branchQuery.nullable()]),
-  ]),
-  toKey: ({ bankId, branchId, index, query }: BranchNode) =>
-    branchId === null ? ([bankId, branchId, index, query] as const) : ([bankId, branchId] as const),
-  toIds: ([bankId, branchId, index = 0, query = null]): BranchIds => ({
-    bankId: validateId('bankId', bankId),
-    branchId,
-    index,
-    query,
-  }),
+  ...listedBy(['bankId'], 'branchId', branchQuery),
   read: readBranch,
 });
 

@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer, getCustomer, putCustomerID } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
@@ -7,7 +6,7 @@ import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
+import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { WrittenRecord } from './record-mutations.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
@@ -17,14 +16,8 @@ export type CustomerNode = NodeRef<CustomerIds, Customer>;
 /** Customers by bank and customer id. Read through getCustomer. */
 const customerNode = defineNodeType({
   name: 'Customer',
-  entityKey: ['bankId', 'customerId'],
-  key: z.tuple([z.string(), z.string()]),
-  toKey: ({ bankId, customerId }: CustomerNode) => [bankId, customerId] as const,
-  toIds: ([bankId, customerId]): CustomerIds => ({
-    bankId: validateId('bankId', bankId),
-    customerId: validateId('customerId', customerId),
-  }),
-  read: (ids, { session }) => session.loaders.load(getCustomer, ids),
+  ...identifiedBy('bankId', 'customerId'),
+  read: (ids: CustomerIds, { session }) => session.loaders.load(getCustomer, ids),
 });
 
 /** A customer whom a record will name may be the viewer. */

@@ -30,7 +30,7 @@ import {
   unknownRecord,
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { mapListItems } from './list-item.ts';
+import { type ListPosition, listIndex, mapListItems } from './list-item.ts';
 import type { MetadataNode } from './metadata.ts';
 import type { OtherAccountNode } from './other-account.ts';
 import type { ProductNode } from './product.ts';
@@ -111,6 +111,60 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
   /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
+}
+
+type Named<Name extends string, Id = string> = { readonly [N in Name]: Id };
+
+/** How the bank's ids identify nodes: their names, in the order of the key. They are segments of paths. */
+export const identifiedBy = <Name extends string>(...names: readonly Name[]) => ({
+  entityKey: names,
+  key: z.array(z.string()).length(names.length),
+  toKey(linked: Named<Name>): readonly string[] {
+    const key: string[] = [];
+    for (const name of names) key.push(linked[name]);
+    return key;
+  },
+  toIds: (key: readonly string[]) =>
+    Object.fromEntries(names.map((name, at) => [name, validateId(name, key[at] ?? '')])) as Named<Name>,
+});
+
+/** The ids of an entry of a list: its own is null if the bank gave none, or gave it to several. */
+export type ListedIds<Parent extends string, Own extends string, Query> = Named<Parent> &
+  Named<Own, string | null> &
+  ListPosition<Query>;
+
+/**
+ * How entries of a list are identified: by the ids of what it belongs to, and their own; without one of their own by their
+ * position in the list that `query` returns. `checkOwn` checks an id of their own that somebody wrote.
+ */
+export function listedBy<Parent extends string, Own extends string, Query>(
+  parents: readonly Parent[],
+  own: Own,
+  query: z.ZodType<Query>,
+  checkOwn: (id: string) => string = (id) => id,
+) {
+  type Ids = ListedIds<Parent, Own, Query>;
+  const parent = identifiedBy(...parents);
+  const [, ...others] = parents.map(() => z.string());
+  return {
+    entityKey: [...parents, own],
+    isListed: true as const,
+    key: z.union([
+      z.tuple([z.string(), ...others, z.string()]),
+      z.tuple([z.string(), ...others, z.null(), listIndex, query.nullable()]),
+    ]),
+    toKey(linked: Ids): readonly unknown[] {
+      const id = linked[own];
+      const key = parent.toKey(linked);
+      return id === null ? [...key, id, linked.index, linked.query] : [...key, id];
+    },
+    toIds(key: readonly unknown[]) {
+      const [id, index = 0, asked = null] = key.slice(parents.length);
+      const ids = parent.toIds(key.slice(0, parents.length).map(String));
+      // The schema of the key gives its parts these types.
+      return { ...ids, [own]: typeof id === 'string' ? checkOwn(id) : null, index, query: asked } as Ids;
+    },
+  };
 }
 
 /** The target of the global ids of a type. */

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import {
@@ -15,19 +14,13 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import {
-  findListItem,
-  identify,
-  itemId,
-  itemNotFound,
-  type ListPosition,
-  listIndex,
-  rememberPositions,
-} from './list-item.ts';
+import { findListItem, identify, itemId, itemNotFound, rememberPositions } from './list-item.ts';
 import { filterInSteps } from './list-work.ts';
 import {
   accountOf,
   defineNodeType,
+  type ListedIds,
+  listedBy,
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
@@ -35,14 +28,10 @@ import {
   recordOf,
   type ViewArgument,
   validateViewIds,
-  viewKey,
 } from './node.ts';
 import { connectionTo } from './relay-connection.ts';
 
-interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
-  /** Null if the bank gave none: then it is the entry at `index` of the list. */
-  readonly otherAccountId: string | null;
-}
+type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
 
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
@@ -126,22 +115,7 @@ export const toOtherAccountNode = (
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
-  entityKey: ['bankId', 'accountId', 'viewId', 'otherAccountId'],
-  isListed: true,
-  key: z.union([
-    z.tuple([...viewKey, z.string()]),
-    z.tuple([...viewKey, z.null(), listIndex, otherAccountQuery.nullable()]),
-  ]),
-  toKey: ({ bankId, accountId, viewId, otherAccountId, index, query }: OtherAccountNode) =>
-    otherAccountId === null
-      ? ([bankId, accountId, viewId, otherAccountId, index, query] as const)
-      : ([bankId, accountId, viewId, otherAccountId] as const),
-  toIds: ([bankId, accountId, viewId, otherAccountId, index = 0, query = null]): OtherAccountIds => ({
-    ...validateViewIds(bankId, accountId, viewId),
-    otherAccountId,
-    index,
-    query,
-  }),
+  ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', otherAccountQuery),
   read: async (ids, { session }) => {
     const list = await load(ids, ids.otherAccountId === null ? ids.query : null, session);
     if (ids.otherAccountId === null) return findListItem(list, ids, getOtherAccounts);

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
 import {
   getProduct,
@@ -10,39 +9,22 @@ import {
   putProduct,
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
-import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf } from './fields.ts';
-import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, type NodeRef, pathFields } from './node.ts';
+import { findListItem, itemId, itemNotFound } from './list-item.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields } from './node.ts';
 import { versionIn, WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
 
-interface ProductIds extends BankIds, ListPosition<ProductQuery> {
-  /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
-  readonly productId: string | null;
-}
+type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
 
 export type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
 const productNode = defineNodeType({
   name: 'Product',
-  entityKey: ['bankId', 'productId'],
-  isListed: true,
-  key: z.union([
-    z.tuple([z.string(), z.string()]),
-    z.tuple([z.string(), z.null(), listIndex, productQuery.nullable()]),
-  ]),
-  toKey: ({ bankId, productId, index, query }: ProductNode) =>
-    productId === null ? ([bankId, productId, index, query] as const) : ([bankId, productId] as const),
-  toIds: ([bankId, productId, index = 0, query = null]): ProductIds => ({
-    bankId: validateId('bankId', bankId),
-    productId: productId === null ? null : validateId('productId', productId),
-    index,
-    query,
-  }),
+  ...listedBy(['bankId'], 'productId', productQuery, (id) => validateId('productId', id)),
   read: readProduct,
 });
 

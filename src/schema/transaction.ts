@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
@@ -21,13 +20,12 @@ import { restId } from './global-id.ts';
 import {
   accountOf,
   defineNodeType,
+  identifiedBy,
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
   pathFields,
   recordOf,
-  validateViewIds,
-  viewKey,
 } from './node.ts';
 import { updatedViewDescription, WrittenRecord } from './record-mutations.ts';
 import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
@@ -37,15 +35,8 @@ export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 /** Transactions by account, view and transaction id. Read through getTransaction. */
 export const transactionNode = defineNodeType({
   name: 'Transaction',
-  entityKey: ['bankId', 'accountId', 'viewId', 'transactionId'],
-  key: z.tuple([...viewKey, z.string()]),
-  toKey: ({ bankId, accountId, viewId, transactionId }: TransactionNode) =>
-    [bankId, accountId, viewId, transactionId] as const,
-  toIds: ([bankId, accountId, viewId, transactionId]): TransactionIds => ({
-    ...validateViewIds(bankId, accountId, viewId),
-    transactionId: validateId('transactionId', transactionId),
-  }),
-  read: (ids, { session }) => session.loaders.load(getTransaction, ids),
+  ...identifiedBy('bankId', 'accountId', 'viewId', 'transactionId'),
+  read: (ids: TransactionIds, { session }) => session.loaders.load(getTransaction, ids),
 });
 
 implementNode(transactionNode, transaction, (t) => ({
