@@ -137,7 +137,7 @@ export function readText(file: string, name = file): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new StartError(`${name} cannot be read: ${reasonOf(cause)}.`, { cause });
+    throw new StartError(`${name} cannot be read: ${codeOf(cause)}.`, { cause });
   }
 }
 
@@ -159,12 +159,12 @@ function takeSecret(
     sources.set(name, file);
     return [];
   } catch (error) {
-    return refuse(`the file cannot be read: ${reasonOf(error)}.`);
+    return refuse(`the file cannot be read: ${codeOf(error)}.`);
   }
 }
 
-/** Without the path, which the message names already. */
-const reasonOf = (error: unknown): string =>
+/** The code of an error; its message would repeat the path. */
+const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 /** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */

@@ -62,13 +62,13 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
-  /** The values of the header Idempotency-Key, one for each occurrence; none if left out. */
+  /** The values of the header Idempotency-Key, one for each occurrence (default: none). */
   readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
-  /** Counts the resources that the request holds of the process; nothing is bounded if it is left out. */
+  /** Counts the resources that the request holds of the process (default: nothing is bounded). */
   readonly holder?: RequestHolder | undefined;
-  /** Notes what is done for the operation; nothing is noted if it is left out. */
+  /** Notes what is done for the operation (default: nothing is noted). */
   readonly observation?: OperationObservation | null | undefined;
 }
 

@@ -116,11 +116,11 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly answerLimits: AnswerLimits;
-  /** Null or left out: requests send their documents. */
+  /** Null (the default): requests send their documents. */
   readonly documentSource?: DocumentSource | null | undefined;
-  /** Null or left out: requests that ask for an explanation are refused. */
+  /** Null (the default): requests that ask for an explanation are refused. */
   readonly explain?: ExplainOption | null | undefined;
-  /** Null or left out: @defer and @stream are ignored. */
+  /** Null (the default): @defer and @stream are ignored. */
   readonly incremental?: IncrementalOption | null | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;

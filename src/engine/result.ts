@@ -8,7 +8,7 @@ export interface BoundedResultOptions {
   readonly maxBytes: number;
   /** The JSON of its data in chunks, if that was long and has been serialized already. */
   readonly dataJson?: readonly Buffer[] | null;
-  /** Whether nothing of it belongs to the caller, and whether the bank was read for it; it belongs to the caller if left out. */
+  /** Whether nothing of it belongs to the caller, and whether the bank was read for it (default: it belongs to the caller). */
   readonly audience?: { readonly isPublic: boolean; readonly hasRead: boolean };
   /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;

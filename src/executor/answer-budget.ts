@@ -6,9 +6,9 @@ export interface AnswerLimits {
   readonly values: number;
   /** The length of its JSON, in bytes. */
   readonly bytes: number;
-  /** What one of its values counts among those of the process; 1 if left out. */
+  /** What one of its values counts among those of the process (default: 1). */
   readonly cost?: number;
-  /** The part of the usual number of failed fields and searched entries that it may have; 1 if left out. */
+  /** The part of the usual number of failed fields and searched entries that it may have (default: 1). */
   readonly part?: number;
 }
 
@@ -191,7 +191,7 @@ export class AnswerBudget {
   }
 }
 
-/** The errors of an answer; where some are left out, a last one gives their number. */
+/** The errors of an answer; a last one gives the number of those that it omits. */
 export function boundErrors(shown: readonly GraphQLError[], omitted: number): readonly GraphQLError[] {
   if (omitted === 0) return shown;
   const message = `${omitted} more fields failed; an answer shows the first ${maxErrors} errors.`;

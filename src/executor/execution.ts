@@ -15,7 +15,7 @@ import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
-  /** No limits if left out. Afterwards it tells how large the answer is. */
+  /** Afterwards it tells how large the answer is (default: no limits). */
   readonly budget?: AnswerBudget;
   /** Where its later values wait for its turn; nobody else's if omitted. */
   readonly queue?: WorkQueue;

@@ -20,7 +20,7 @@ export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
     Partial<PreparedSelection> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
-  /** Whether fragments with @defer are left out: their fields are executed later, on their own. */
+  /** Whether fragments with @defer do not count: their fields are executed later, on their own. */
   readonly omitsDeferred?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface PreparedSelection {
   subselection(field: SelectedField): Selection;
 }
 
-/** The selection with its deferred fragments, where those were left out. */
+/** The selection with its deferred fragments. */
 export const withDeferred = (selection: Selection): Selection =>
   selection.omitsDeferred === true ? { ...selection, omitsDeferred: false } : selection;
 

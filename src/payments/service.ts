@@ -89,7 +89,7 @@ export interface PaymentServiceOptions {
   readonly leaseMs: number;
   /**
    * How long the sending of a payment may take: it begins only while that fits into the lease, so that no client learns
-   * of an unknown outcome before it is over. 0 if left out.
+   * of an unknown outcome before it is over (default: 0).
    */
   readonly sendTimeoutMs?: number;
   readonly now?: () => number;

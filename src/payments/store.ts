@@ -5,7 +5,7 @@ export type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from '
 
 /** A search for records. All given conditions have to hold. */
 export interface PaymentQuery {
-  /** Any state if left out. */
+  /** One of these states (default: any). */
   readonly states?: readonly PaymentState[] | undefined;
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
@@ -19,11 +19,11 @@ export interface PaymentQuery {
   /** When it began, in milliseconds since 1970: from `since` on, and before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Newest first; oldest first if left out. */
+  /** Newest first (default: oldest first). */
   readonly newestFirst?: boolean | undefined;
   /** The record that the result follows in that order. */
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
-  /** How many at most; all if left out. */
+  /** How many at most (default: all). */
   readonly limit?: number | undefined;
 }
 

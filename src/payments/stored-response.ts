@@ -5,7 +5,7 @@ import { isObject } from '../is-object.ts';
 
 /**
  * The maximum length of a text in a stored answer, in characters, and of the whole answer; longer texts are cut,
- * further records are left out.
+ * further records omitted.
  */
 const maxText = 4000;
 const maxAnswer = 32_000;

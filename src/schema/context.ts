@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly credentials: Caller;
 }
 
-/** Defaults for arguments that are left out. The ids in it have been checked. */
+/** Defaults of arguments. The ids in it have been checked. */
 export interface Defaults {
   /** The configured bank; null if no bank is configured. */
   readonly bankId: string | null;

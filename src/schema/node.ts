@@ -384,7 +384,7 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
     args: Args,
     context: ReadContext,
   ) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
-  /** The ids as far as they are known without the record; left out if `ids` needs only the record. */
+  /** The ids as far as they are known without the record (default: those of `ids` for an unknown record). */
   unknownIds: (
     parent: Parent,
     unknownId: () => string,

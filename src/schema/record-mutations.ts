@@ -422,7 +422,7 @@ interface UpdateOptions<Name extends string, More, Put extends WriteOperation, I
   extends MutationOptions<Name, More, UpdateInput<C, More>> {
   /** What clients do by it: to update, unless it is another word. */
   readonly verb?: string;
-  /** The part of the record that can be changed; the whole record if left out. */
+  /** The part of the record that can be changed (default: the whole record). */
   readonly changed?: Resource<C>;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
   /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */

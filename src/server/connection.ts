@@ -458,7 +458,7 @@ const maxDrainMs = 30_000;
 const writeDeadlineMs = 30_000;
 
 export interface ListenOptions {
-  /** Where what callers hold is counted; nothing is bounded if it is left out. */
+  /** Counts what callers hold (default: nothing is bounded). */
   readonly ledger?: Ledger;
   /** How long an answer may wait to be taken, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
@@ -469,7 +469,7 @@ export interface ListenOptions {
 }
 
 export interface CloseOptions {
-  /** How long a connection on which nothing is under way may be used once more, in milliseconds; 0 where left out. */
+  /** How long a connection on which nothing is under way may be used once more, in milliseconds (default: 0). */
   readonly idleMs?: number;
 }
 

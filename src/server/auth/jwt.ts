@@ -30,7 +30,7 @@ export function authenticateByToken(
     proxyUrl: options.jwksProxyUrl ?? null,
     times: options.keyTimes,
     onFailure: (error) =>
-      logger.warn({ reason: reasonOf(error) }, 'the keys that verify tokens cannot be fetched'),
+      logger.warn({ reason: joseReason(error) }, 'the keys that verify tokens cannot be fetched'),
   });
   const expected = {
     issuer,
@@ -96,7 +96,7 @@ export function authenticateByToken(
           503,
           error.retryAfter,
         );
-      logger.debug({ reason: reasonOf(error) }, 'a token is not accepted');
+      logger.debug({ reason: joseReason(error) }, 'a token is not accepted');
       const reason = refusalMessage(error);
       throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
     }
@@ -179,8 +179,8 @@ const unauthenticated = (message: string, challenge: string) =>
     http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
   });
 
-/** The reason, for the log: jose's own message, which contains nothing of a token, or why a fetch failed. */
-function reasonOf(error: unknown): string {
+/** Why a token is not accepted, or keys cannot be fetched, for the log: jose's own message contains nothing of a token. */
+function joseReason(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed) return `${error.code} ${error.claim}`;
   if (error instanceof errors.JOSEError) return error.code;
   if (!(error instanceof Error)) return 'failed';

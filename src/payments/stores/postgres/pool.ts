@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { messageOf } from '../../../errors.ts';
+import { reasonOf } from '../../../errors.ts';
 import { WriteUncertain } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
@@ -240,5 +240,3 @@ function startError(address: PostgresAddress, error: unknown): Error {
         `The payment store ${shown} cannot be reached: ${reasonOf(error)}. STATE_URL has to name a PostgreSQL that runs.`,
       );
 }
-
-const reasonOf = (error: unknown): string => messageOf(error).slice(0, 300);
