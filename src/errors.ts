@@ -89,23 +89,30 @@ export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 
     : { retryable: false };
 
 /**
+ * An error that is expected. Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field
+ * that fails; one operation may have a thousand such fields.
+ */
+export class ExpectedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/**
  * A failure that is reported to the caller, with a stable code. Its message is public: it holds no secret, and nothing of
  * the bank's 5xx answers. Any other thrown value is answered as INTERNAL, without its message.
- *
- * Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field that fails; one
- * operation may have a thousand such fields.
  */
-export class BankqlError extends Error {
+export class BankqlError extends ExpectedError {
   override readonly name = 'BankqlError';
   readonly code: ErrorCode;
   /** What GraphQL answers under `extensions`. */
   readonly extensions: { readonly code: ErrorCode; readonly retryable: boolean } & ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
     super(message, options);
-    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.extensions = { code, ...details, ...retryAdvice(code, details) };
   }

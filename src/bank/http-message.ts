@@ -1,3 +1,5 @@
+import { ExpectedError } from '../errors.ts';
+
 /** A request as it goes over the wire. */
 export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST';
@@ -43,7 +45,7 @@ export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErro
  *
  * `sent` is false only if it is certain that nothing of the request was written to a socket.
  */
-export class TransportFailure extends Error {
+export class TransportFailure extends ExpectedError {
   override readonly name = 'TransportFailure';
   readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
   readonly sent: boolean;
