@@ -1,6 +1,9 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 
-/** How long deferred work may run before other events have a pause to themselves, in milliseconds. */
+/**
+ * How long deferred work may run before other events have a pause to themselves, and how long executions begin without waiting
+ * for their turn in one iteration of the event loop, in milliseconds.
+ */
 const workMs = 10;
 /**
  * Iterations of the event loop without deferred work after so much of it, unless they take as long as the work did. libuv accepts
@@ -8,9 +11,6 @@ const workMs = 10;
  * takes microseconds.
  */
 const iterationsBetween = 16;
-/** How many executions may begin in one iteration of the event loop before others wait for their turn. */
-const begunAtOnce = 64;
-
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
   /** Its next turn to begin executions. It takes one for each, and one more for each REST call, which is about as much work. */
@@ -220,10 +220,10 @@ export class Scheduler {
   #spentMs = 0;
   /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
   #isLongFirst = false;
-  /** How many executions have begun without waiting in this iteration of the event loop. */
-  #begun = 0;
+  /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
+  #beginsUntil: number | null = null;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
   }
 
@@ -235,9 +235,8 @@ export class Scheduler {
     const time = this.#beginnings;
     const turn = taker.beginnings + taker.calls;
     // If nobody waits, those that had many turns do not wait either.
-    if (this.#begun === 0 && time.queues === 0) time.serve(turn);
-    if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#begun < begunAtOnce) {
-      if (this.#begun++ === 0) setImmediate(this.#endIteration);
+    if (this.#beginsUntil === null && time.queues === 0) time.serve(turn);
+    if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#mayBegin()) {
       this.#takeTurn(taker);
       return execution();
     }
@@ -256,8 +255,16 @@ export class Scheduler {
     });
   }
 
+  #mayBegin(): boolean {
+    const now = this.#now();
+    if (this.#beginsUntil !== null) return now < this.#beginsUntil;
+    this.#beginsUntil = now + workMs;
+    setImmediate(this.#endIteration);
+    return true;
+  }
+
   readonly #endIteration = () => {
-    this.#begun = 0;
+    this.#beginsUntil = null;
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
