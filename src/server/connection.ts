@@ -123,6 +123,8 @@ export class Connection {
 
   /** A request has arrived. */
   receive(response: ConnectionAwareResponse): void {
+    // Node goes on with the requests of a packet when their connection is closed already.
+    if (this.socket.destroyed) return;
     response.belongTo(this);
     if (this.#response === null && !this.#pipelined?.length) {
       this.#begin(response);
@@ -535,7 +537,14 @@ export async function listen(
     }
     const connection = connectionOf(socket);
     ledger.sockets = connections.size;
+    // Node makes an error for each request that the client had sent: their stacks take milliseconds if these are many.
+    let { stackTraceLimit } = Error;
+    socket.prependOnceListener('close', () => {
+      ({ stackTraceLimit } = Error);
+      Error.stackTraceLimit = 0;
+    });
     socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit;
       connections.delete(socket);
       ledger.sockets = connections.size;
       connection.close();

@@ -267,15 +267,29 @@ test('requests of one connection are handled one at a time, in their order', asy
   await listening.close();
 });
 
-test('a connection with more waiting requests than the process has room for is closed', async () => {
-  const ledger = new Ledger(ledgerLimits({ arriving: 8 * overheadBytes }));
-  const listening = await listen('127.0.0.1', 0, () => {}, { ledger });
+test('a connection with more waiting requests than the process has room for is closed, and the others are not looked at', async () => {
+  let refused = 0;
+  const ledger = new Ledger(ledgerLimits({ arriving: 8 * overheadBytes }), () => {
+    refused++;
+  });
+  const { stackTraceLimit } = Error;
+  const stacks: (string | undefined)[] = [];
+  const listening = await listen(
+    '127.0.0.1',
+    0,
+    (request) => void request.on('error', ({ stack }) => stacks.push(stack)),
+    { ledger },
+  );
   const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
   const closed = once(socket, 'close');
   socket.on('error', () => {});
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
   await closed;
-  await until(() => ledger.arriving === 0);
+  await until(() => ledger.arriving === 0 && ledger.sockets === 0);
+  expect(refused).toBe(1);
+  // Node makes an error for each of the 50, without a stack. Those that are made later have one again.
+  expect(stacks).toEqual(['Error: aborted']);
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
   ledger.close();
   await listening.close();
 });
