@@ -168,8 +168,8 @@ export class ExecutableOperation {
   readonly checkCalls:
     | ((variables: GraphQLResolveInfo['variableValues'], credentials: Caller) => void)
     | null;
-  readonly #text: string;
-  #documentHash: string | null = null;
+  /** SHA-256 of the document's text, in hexadecimal. */
+  readonly documentHash: string;
 
   constructor(
     { text, document, isPersisted }: CheckedDocument,
@@ -177,7 +177,7 @@ export class ExecutableOperation {
     { schema = ownSchema, introspection, defaults, limits }: PrepareOptions,
   ) {
     const fragments = fragmentsOf(document);
-    this.#text = text;
+    this.documentHash = hash('sha256', text);
     this.kind = node.operation;
     this.name = node.name?.value ?? null;
     this.isPersisted = isPersisted;
@@ -190,12 +190,6 @@ export class ExecutableOperation {
     this.constantVariables = (node.variableDefinitions ?? []).length === 0 ? noVariables : null;
     this.checkNodeIds = createNodeIdCheck({ schema, operation: node, fragments });
     this.checkCalls = createCallLimit({ schema, operation: node, fragments, defaults, limits });
-  }
-
-  /** SHA-256 of the document's text, in hexadecimal. */
-  get documentHash(): string {
-    this.#documentHash ??= hash('sha256', this.#text);
-    return this.#documentHash;
   }
 
   /** The same operation with a schema that differs in its resolvers. */

@@ -11,7 +11,7 @@ import {
   typeFromAST,
 } from 'graphql';
 import { allowed, type Caller } from '../bank/credentials.ts';
-import { argumentsOf, collectFields, type Selection } from '../executor/selection.ts';
+import { argumentsOf, collectFields, rootFieldsOf, type Selection } from '../executor/selection.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { estimateCalls } from '../schema/call-estimate.ts';
 import type { Defaults } from '../schema/context.ts';
@@ -111,11 +111,11 @@ export function createNodeIdCheck({
 }: NodeIdCheckOptions): ((variables: Selection['variableValues'], caller: Caller) => void) | null {
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
-  const names = rootFieldNames(operation, fragments);
   const fields = type.getFields();
-  const takeIds = [...names].some(
-    (name) => fields[name] && fieldExtensionsOf(fields[name]).idCount !== undefined,
-  );
+  const takeIds = rootFieldsOf(operation, fragments).some(({ name: { value: name } }) => {
+    const field = fields[name];
+    return field !== undefined && fieldExtensionsOf(field).idCount !== undefined;
+  });
   if (!takeIds) return null;
   return (variableValues, caller) => {
     const most = allowed(caller, maxNodeIds);
@@ -135,23 +135,4 @@ export function createNodeIdCheck({
         `The operation asks for ${ids} nodes by their ids, and may ask for ${most}; ask for less at a time.`,
       );
   };
-}
-
-/** The names of the fields at an operation's root, regardless of @skip and @include. */
-function rootFieldNames(operation: OperationDefinitionNode, fragments: Selection['fragments']): Set<string> {
-  const names = new Set<string>();
-  const seen = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode) => {
-    for (const node of selections) {
-      if (node.kind === 'Field') names.add(node.name.value);
-      else if (node.kind === 'InlineFragment') collect(node.selectionSet);
-      else if (!seen.has(node.name.value)) {
-        seen.add(node.name.value);
-        const fragment = fragments[node.name.value];
-        if (fragment !== undefined) collect(fragment.selectionSet);
-      }
-    }
-  };
-  collect(operation.selectionSet);
-  return names;
 }

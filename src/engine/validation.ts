@@ -14,6 +14,7 @@ import {
   validate,
 } from 'graphql';
 import { type ErrorCode, isErrorCode } from '../errors.ts';
+import { fragmentsOf, rootFieldsOf } from '../executor/selection.ts';
 import { isPayment } from '../schema/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
@@ -136,22 +137,10 @@ export function OnePaymentRule(context: ValidationContext): ASTVisitor {
     OperationDefinition(operation) {
       if (operation.operation !== 'mutation') return;
       const payments = new Set<string>();
-      const seen = new Set<string>();
-      const collect = ({ selections }: SelectionSetNode) => {
-        for (const node of selections) {
-          if (node.kind === 'Field') {
-            const field = fields[node.name.value];
-            if (field !== undefined && isPayment(field)) payments.add(node.alias?.value ?? node.name.value);
-          } else if (node.kind === 'InlineFragment') {
-            collect(node.selectionSet);
-          } else if (!seen.has(node.name.value)) {
-            seen.add(node.name.value);
-            const fragment = context.getFragment(node.name.value);
-            if (fragment) collect(fragment.selectionSet);
-          }
-        }
-      };
-      collect(operation.selectionSet);
+      for (const { name, alias } of rootFieldsOf(operation, fragmentsOf(context.getDocument()))) {
+        const field = fields[name.value];
+        if (field !== undefined && isPayment(field)) payments.add(alias?.value ?? name.value);
+      }
       if (payments.size < 2) return;
       context.reportError(
         new GraphQLError(

@@ -215,7 +215,7 @@ function constantObject({
 }
 
 /** What is known before execution about the value of a field, or about the entries of its list. */
-export interface ValuePlan {
+export class ValuePlan {
   /** The field's response name (its alias, if it has one). */
   readonly name: string;
   readonly field: SelectedField['field'];
@@ -233,49 +233,38 @@ export interface ValuePlan {
   /** Whether strings need no coercion. */
   readonly isText: boolean;
   /** That of `object`, once it has been compiled. */
-  objectPlan: ObjectPlan | null;
+  objectPlan: ObjectPlan | null = null;
   /** The fields that are selected on an object of this type; compiled when the first one is completed. Errors: GraphQLError. */
   readonly objectPlanOf: (type: GraphQLObjectType) => ObjectPlan;
-}
 
-/** The part of a value's plan that its type determines. */
-function typePlanOf(
-  type: GraphQLOutputType,
-  field: Omit<ValuePlan, keyof TypePlan | 'objectPlan'>,
-): TypePlan {
-  const nullable = getNullableType(type);
-  const isList = isListType(nullable);
-  const named = isList ? null : nullable;
-  return {
-    isNonNull: isNonNullType(type),
-    leaf: isLeafType(named) ? named : null,
+  constructor(
+    { name, field, nodes }: SelectedField,
+    parentType: GraphQLObjectType,
+    objectPlanOf: ValuePlan['objectPlanOf'],
+    /** That of a list's entries, if it is not the field's. */
+    entryType?: GraphQLOutputType,
+  ) {
+    const type = entryType ?? field.type;
+    const nullable = getNullableType(type);
+    const named = isListType(nullable) ? null : nullable;
+    this.name = name;
+    this.field = field;
+    this.nodes = nodes;
+    this.parentType = parentType;
+    this.typename = entryType === undefined ? parentType.name : undefined;
+    this.isNonNull = isNonNullType(type);
+    this.leaf = isLeafType(named) ? named : null;
+    this.object = named === null || isLeafType(named) || isAbstractType(named) ? null : named;
+    this.abstract = isAbstractType(named) ? named : null;
+    this.entry = isListType(nullable) ? new ValuePlan(this, parentType, objectPlanOf, nullable.ofType) : null;
     // The most frequent values, which coercion would return unchanged.
-    isText: named === GraphQLString || named === GraphQLID,
-    object: named === null || isLeafType(named) || isAbstractType(named) ? null : named,
-    abstract: isAbstractType(named) ? named : null,
-    entry: isList
-      ? { ...field, typename: undefined, objectPlan: null, ...typePlanOf(nullable.ofType, field) }
-      : null,
-  };
+    this.isText = named === GraphQLString || named === GraphQLID;
+    this.objectPlanOf = objectPlanOf;
+  }
 }
-
-type TypePlan = Pick<ValuePlan, 'isNonNull' | 'leaf' | 'object' | 'abstract' | 'entry' | 'isText'>;
 
 /** A field of an object. */
-export class FieldPlan implements ValuePlan, SelectedField {
-  readonly name: string;
-  readonly field: SelectedField['field'];
-  readonly nodes: readonly FieldNode[];
-  readonly parentType: GraphQLObjectType;
-  readonly typename: string;
-  readonly isNonNull: boolean;
-  readonly leaf: GraphQLLeafType | null;
-  readonly object: GraphQLObjectType | null;
-  readonly abstract: GraphQLAbstractType | null;
-  readonly entry: ValuePlan | null;
-  readonly isText: boolean;
-  objectPlan: ObjectPlan | null = null;
-  readonly objectPlanOf: (type: GraphQLObjectType) => ObjectPlan;
+export class FieldPlan extends ValuePlan {
   /** The field's value if it is the same for every object, as that of __typename. */
   readonly constant: string | undefined;
   /** Null if the field has no resolver: it reads the property of its object. */
@@ -285,29 +274,13 @@ export class FieldPlan implements ValuePlan, SelectedField {
   /** The index of its arguments among those of an execution. */
   readonly index: number;
 
-  constructor(
-    plan: OperationPlan,
-    { name, field, nodes }: SelectedField,
-    parentType: GraphQLObjectType,
-    index: number,
-  ) {
-    const objectPlanOf = memoised((type: GraphQLObjectType) =>
-      attempt(() => plan.compileObject(nodes, type)),
+  constructor(plan: OperationPlan, selected: SelectedField, parentType: GraphQLObjectType, index: number) {
+    const { field, nodes } = selected;
+    super(
+      selected,
+      parentType,
+      memoised((type: GraphQLObjectType) => attempt(() => plan.compileObject(nodes, type))),
     );
-    const typename = parentType.name;
-    const value = typePlanOf(field.type, { name, field, nodes, parentType, typename, objectPlanOf });
-    this.name = name;
-    this.field = field;
-    this.nodes = nodes;
-    this.parentType = parentType;
-    this.typename = typename;
-    this.isNonNull = value.isNonNull;
-    this.leaf = value.leaf;
-    this.object = value.object;
-    this.abstract = value.abstract;
-    this.entry = value.entry;
-    this.isText = value.isText;
-    this.objectPlanOf = objectPlanOf;
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     this.resolve = field.resolve ?? null;
     this.arguments = argumentsWithoutVariables(field, nodes, plan.operation);

@@ -10,7 +10,9 @@ import {
   GraphQLSkipDirective,
   getArgumentValues,
   isAbstractType,
+  type OperationDefinitionNode,
   type SelectionNode,
+  type SelectionSetNode,
   typeFromAST,
   type ValueNode,
 } from 'graphql';
@@ -72,41 +74,67 @@ export function collectFields(
   type: GraphQLObjectType,
   isStrict = false,
 ): SelectedField[] {
+  const { schema, fragments, fieldNodes, omitsDeferred = false } = selection;
   const nodes = new Map<string, FieldNode[]>();
-  const seen = new Set<string>();
-
-  const applies = (condition: Parameters<typeof typeFromAST>[1] | undefined) => {
-    if (condition === undefined) return true;
-    const named = typeFromAST(selection.schema, condition);
-    return named === type || (isAbstractType(named) && selection.schema.isSubType(named, type));
-  };
-  const collect = (selections: readonly SelectionNode[]) => {
-    for (const node of selections) {
-      if (!isIncluded(node, selection, isStrict)) continue;
-      if (selection.omitsDeferred === true && isDeferred(node, selection)) continue;
-      if (node.kind === 'Field') {
-        const name = node.alias?.value ?? node.name.value;
-        const same = nodes.get(name);
-        if (same === undefined) nodes.set(name, [node]);
-        else same.push(node);
-      } else if (node.kind === 'InlineFragment') {
-        if (applies(node.typeCondition)) collect(node.selectionSet.selections);
-      } else if (!seen.has(node.name.value)) {
-        seen.add(node.name.value);
-        const fragment = selection.fragments[node.name.value];
-        if (fragment !== undefined && applies(fragment.typeCondition))
-          collect(fragment.selectionSet.selections);
-      }
+  eachSelection(fieldNodes, fragments, (node) => {
+    if (!isIncluded(node, selection, isStrict) || (omitsDeferred && isDeferred(node, selection)))
+      return false;
+    if (node.kind === 'Field') {
+      const name = node.alias?.value ?? node.name.value;
+      const same = nodes.get(name);
+      if (same === undefined) nodes.set(name, [node]);
+      else same.push(node);
+      return false;
     }
-  };
-  for (const node of selection.fieldNodes) if (node.selectionSet) collect(node.selectionSet.selections);
+    const fragment = node.kind === 'InlineFragment' ? node : fragments[node.name.value];
+    if (fragment?.typeCondition === undefined) return true;
+    const named = typeFromAST(schema, fragment.typeCondition);
+    return named === type || (isAbstractType(named) && schema.isSubType(named, type));
+  });
 
   const selected: SelectedField[] = [];
   for (const [name, same] of nodes) {
-    const field = selection.schema.getField(type, same[0]?.name.value ?? '');
+    const field = schema.getField(type, same[0]?.name.value ?? '');
     if (field !== undefined) selected.push({ name, field, nodes: same });
   }
   return selected;
+}
+
+/**
+ * Visits what is selected on an object, without what is below its fields: `visit` tells whether a fragment is entered, which
+ * a named one is only once.
+ */
+export function eachSelection(
+  nodes: readonly Pick<FieldNode, 'selectionSet'>[],
+  fragments: Selection['fragments'],
+  visit: (node: SelectionNode) => boolean,
+): void {
+  const entered = new Set<string>();
+  const enter = (selectionSet: SelectionSetNode | undefined) => {
+    for (const node of selectionSet?.selections ?? []) {
+      if (!visit(node) || node.kind === 'Field') continue;
+      if (node.kind === 'InlineFragment') {
+        enter(node.selectionSet);
+      } else if (!entered.has(node.name.value)) {
+        entered.add(node.name.value);
+        enter(fragments[node.name.value]?.selectionSet);
+      }
+    }
+  };
+  for (const { selectionSet } of nodes) enter(selectionSet);
+}
+
+/** The fields at an operation's root, whatever @skip and @include say. */
+export function rootFieldsOf(
+  operation: OperationDefinitionNode,
+  fragments: Selection['fragments'],
+): readonly FieldNode[] {
+  const fields: FieldNode[] = [];
+  eachSelection([operation], fragments, (node) => {
+    if (node.kind === 'Field') fields.push(node);
+    return true;
+  });
+  return fields;
 }
 
 /** The arguments of a selected field as its resolver gets them. Errors: GraphQLError, as from the executor. */

@@ -7,6 +7,7 @@ import type { ReadContext } from './context.ts';
 import { fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { bodyOf, fieldsOf, inputType } from './fields.ts';
 import { restId } from './global-id.ts';
+import { byOwnId } from './list-item.ts';
 import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
 import { findCounterparty, loadOtherAccounts } from './other-account.ts';
 
@@ -58,7 +59,7 @@ AccountRefObject.implement({
           const { viewId } = context.defaults;
           const account = payer ?? { bankId: unknownId(), accountId: unknownId(), viewId };
           startPrefetch(() => loadOtherAccounts(account, {}, context));
-          return { parent: { ...account, otherAccountId: unknownId(), index: 0, query: null } };
+          return { parent: { ...account, otherAccountId: unknownId(), ...byOwnId } };
         },
       }),
       resolve: ({ named, bankId, payer }, _args, context) => {

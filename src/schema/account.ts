@@ -9,7 +9,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
-import { findListItem, originOf } from './list-item.ts';
+import { byOwnId, findListItem, originOf } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -207,28 +207,20 @@ implementNode(accountNode, account, (t) => ({
     },
     ...nodeFromIds(
       'OtherAccount',
-      ({ bankId, accountId, viewId }: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
-        bankId,
-        accountId,
-        viewId,
+      (account: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
+        ...accountOf(account),
         otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-        index: 0,
-        query: null,
+        ...byOwnId,
       }),
     ),
   }),
   transaction: t.field({
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ...nodeFromIds(
-      'Transaction',
-      ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
-        bankId,
-        accountId,
-        viewId,
-        transactionId: restId('transactionId', transactionId),
-      }),
-    ),
+    ...nodeFromIds('Transaction', (account: AccountNode, { transactionId }: { transactionId: string }) => ({
+      ...accountOf(account),
+      transactionId: restId('transactionId', transactionId),
+    })),
   }),
   transactionRequests: t.field({
     description: 'Requests for payments from this account. REST: getTransactionsRequest.',

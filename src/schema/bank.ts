@@ -14,7 +14,7 @@ import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { identify } from './list-item.ts';
+import { byOwnId, identify } from './list-item.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode } from './product.ts';
@@ -138,8 +138,7 @@ BankObject.implement({
       ...nodeFromIds('Branch', ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
         bankId,
         branchId: notGlobalId('branchId', branchId),
-        index: 0,
-        query: null,
+        ...byOwnId,
       })),
     }),
     product: t.field({
@@ -148,8 +147,7 @@ BankObject.implement({
       ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,
         productId: restId('productId', productId),
-        index: 0,
-        query: null,
+        ...byOwnId,
       })),
     }),
     products: t.field({

@@ -12,7 +12,7 @@ import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from '.
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { findListItem } from './list-item.ts';
+import { byOwnId, findListItem } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
@@ -95,7 +95,7 @@ const written = new WrittenRecord({
 
 const place = {
   ids: { branchId: "The branch's id at the bank." },
-  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, index: 0, query: null }),
+  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, ...byOwnId }),
 };
 
 written.put({ ...place, name: 'putBranch' });

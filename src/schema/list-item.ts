@@ -13,6 +13,9 @@ export interface ListPosition<Query> {
   readonly query: Query | null;
 }
 
+/** The position of an entry that its own id identifies: it plays no part. */
+export const byOwnId = { index: 0, query: null } as const;
+
 /** The schema of a position in a node's key. */
 export const listIndex = z.int().min(0);
 

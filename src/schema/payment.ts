@@ -118,6 +118,13 @@ function namedAccount(
   return { ...link, resolve, extensions: fieldExtensions({ ...link.extensions.bankql, ...more }) };
 }
 
+/** The options of a field with a member of the payment's record. */
+const recorded = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
+  ({ nullable: false, description, resolve: ({ record }: FoundPayment) => record[name] }) as const;
+
+const recordedOrNull = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
+  ({ ...recorded(name, description), nullable: true }) as const;
+
 const payingAccount = ({ record }: FoundPayment, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
 
@@ -154,21 +161,9 @@ PaymentObject.implement({
       description: 'Whether it is under way, done, refused or unknown.',
       resolve: ({ record }) => record.state,
     }),
-    operation: t.string({
-      nullable: false,
-      description: "The REST operation's id.",
-      resolve: ({ record }) => record.operation,
-    }),
-    bankId: t.id({
-      nullable: false,
-      description: 'The code of the bank of the account that pays.',
-      resolve: ({ record }) => record.bankId,
-    }),
-    accountId: t.id({
-      nullable: false,
-      description: 'The id of the account that pays.',
-      resolve: ({ record }) => record.accountId,
-    }),
+    operation: t.string(recorded('operation', "The REST operation's id.")),
+    bankId: t.id(recorded('bankId', 'The code of the bank of the account that pays.')),
+    accountId: t.id(recorded('accountId', 'The id of the account that pays.')),
     account: t.field({
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
@@ -214,17 +209,13 @@ PaymentObject.implement({
       resolve: ({ record: { amount, currency } }) =>
         amount === null && currency === null ? null : { amount, currency },
     }),
-    description: t.string({
-      nullable: true,
-      description:
+    description: t.string(
+      recordedOrNull(
+        'description',
         'What it is for, as it was asked for; null for none, and for payments from before bankql kept it.',
-      resolve: ({ record }) => record.description,
-    }),
-    trackId: t.id({
-      nullable: false,
-      description: "The Track-ID of the one REST call: the bank's operator can find it.",
-      resolve: ({ record }) => record.trackId,
-    }),
+      ),
+    ),
+    trackId: t.id(recorded('trackId', "The Track-ID of the one REST call: the bank's operator can find it.")),
     createdAt: t.string({
       nullable: false,
       description: 'When it was asked for, in UTC (ISO 8601).',
@@ -257,12 +248,12 @@ PaymentObject.implement({
       description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
       resolve: ({ record: { code } }) => (isErrorCode(code) ? code : null),
     }),
-    failureMessage: t.string({
-      nullable: true,
-      description:
+    failureMessage: t.string(
+      recordedOrNull(
+        'message',
         "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
-      resolve: ({ record }) => record.message,
-    }),
+      ),
+    ),
   }),
 });
 

@@ -12,7 +12,7 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf } from './fields.ts';
-import { findListItem, itemId, itemNotFound } from './list-item.ts';
+import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields } from './node.ts';
 import { versionIn, WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
@@ -72,8 +72,7 @@ written.put({
   node: ({ bankId }, body, record) => ({
     bankId,
     productId: itemId(record ?? {}) ?? body.id ?? null,
-    index: 0,
-    query: null,
+    ...byOwnId,
   }),
   canRead: ({ productId }) => productId !== null,
 });
@@ -93,7 +92,7 @@ function bankOf(record: Product, bankId: string): string {
 written.update({
   name: 'updateProduct',
   ids: { productId: "The product's id at the bank." },
-  node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
+  node: ({ bankId, productId }) => ({ bankId, productId, ...byOwnId }),
   changes: (named, record, _input, { bankId, productId }) => ({
     ...named,
     // The path names only the bank: the body has to identify the product.

@@ -17,6 +17,7 @@ import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
+import { byOwnId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -82,10 +83,9 @@ implementNode(transactionNode, transaction, (t) => ({
     ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
       const otherAccountId = unwrap(recordOf(node).other_account);
       if (!otherAccountId) return null;
-      const { bankId, accountId, viewId } = node;
       // Some banks write the whole counterparty instead of its id.
       const { data: record } = otherAccount.answer.safeParse(namedObject(recordOf(node), 'other_account'));
-      return { bankId, accountId, viewId, otherAccountId, index: 0, query: null, record };
+      return { ...accountOf(node), otherAccountId, ...byOwnId, record };
     }),
   }),
 }));

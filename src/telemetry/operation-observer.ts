@@ -41,7 +41,7 @@ export function createOperationObserver({
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
       tracing?.end(activity);
-      if (logger.isLevelEnabled('info') && (isNews(activity) || Math.random() < sample))
+      if (logger.isLevelEnabled('info') && (Math.random() < sample || isNews(activity)))
         logOperation(logger, activity, callerHash(activity.credentials));
     },
   };

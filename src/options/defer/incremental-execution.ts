@@ -1,4 +1,3 @@
-import type { SelectionNode } from 'graphql';
 import {
   defaultFieldResolver,
   type ExecutionArgs,
@@ -28,7 +27,7 @@ import { locateError } from '../../executor/errors.ts';
 import type { ExecuteOptions } from '../../executor/execution.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
 import { WorkQueue } from '../../executor/scheduler.ts';
-import { isDeferred, type Selection } from '../../executor/selection.ts';
+import { eachSelection, isDeferred, type Selection } from '../../executor/selection.ts';
 import { withFields } from '../map-fields.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -155,23 +154,11 @@ function countedField(field: Field, { budget, turns, onExceeded }: CountOptions)
 
 /** How many parts with @defer the operation makes of each object there, whatever its type, without those of fields below it. */
 function deferredParts(selection: Selection): number {
-  const seen = new Set<string>();
-  const partsIn = (selections: readonly SelectionNode[]): number => {
-    let parts = 0;
-    for (const node of selections) {
-      if (node.kind === 'Field') continue;
-      if (isDeferred(node, selection)) parts++;
-      if (node.kind === 'InlineFragment') {
-        parts += partsIn(node.selectionSet.selections);
-      } else if (!seen.has(node.name.value)) {
-        seen.add(node.name.value);
-        parts += partsIn(selection.fragments[node.name.value]?.selectionSet.selections ?? []);
-      }
-    }
-    return parts;
-  };
   let parts = 0;
-  for (const { selectionSet } of selection.fieldNodes) parts += partsIn(selectionSet?.selections ?? []);
+  eachSelection(selection.fieldNodes, selection.fragments, (node) => {
+    if (isDeferred(node, selection)) parts++;
+    return true;
+  });
   return parts;
 }
 
