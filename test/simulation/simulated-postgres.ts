@@ -145,7 +145,7 @@ export class SimulatedPostgres implements Database {
 
   async #answer({ text, values }: Statement, pid: string): Promise<readonly Columns[]> {
     const served = this.#served;
-    const [id = '', version = null, third = null] = values;
+    const [first = '', second = null, third = null] = values;
     const settings = { synchronousCommit: 'on', standbyNames: '' };
     const serverTime = String(Math.floor(epoch + this.#world.now));
     const counted = ({
@@ -157,31 +157,46 @@ export class SimulatedPostgres implements Database {
       newestAt: newestAt === null ? null : String(newestAt),
     });
     if (text.includes('INSERT INTO bankql.payment')) {
-      const { existing } = await served.insertIfAbsent(rowOf(values));
-      const found =
-        existing === null ? { id: null, version: null, created_at: null, json: null } : stored(existing);
-      return [
-        { inserted: existing === null, ...found, ...counted(await served.readMetadata()), ...settings },
-      ];
+      const rows: Columns[] = [];
+      for (const row of rowsOf(values)) {
+        if (row === null) throw new Error('a beginning has all columns');
+        const { existing } = await served.insertIfAbsent(row);
+        rows.push({
+          ...{ given: row.version, inserted: existing === null },
+          existing: existing === null ? null : stored(existing),
+        });
+      }
+      const counts = counted(await served.readMetadata());
+      return rows.map((row) => ({ ...row, ...counts, ...settings }));
     }
-    if (text.includes('SET version = version')) {
-      const row = await served.find(id ?? '');
-      return row?.version === version ? [settings] : [];
+    if (text.includes('SET version = payment.version')) {
+      const versions = textsOf(second);
+      const rows = await Promise.all(textsOf(first).map((id) => served.find(id)));
+      return rows.flatMap((row, n) =>
+        row !== null && row.version === versions[n] ? [{ version: row.version, ...settings }] : [],
+      );
     }
-    if (text.startsWith('UPDATE bankql.payment'))
-      return (await served.compareAndSet(id ?? '', values.at(-1) ?? '', rowOf(values))) ? [settings] : [];
-    if (text.includes('DELETE FROM bankql.payment WHERE'))
-      return (await served.compareAndSet(id ?? '', version ?? '', null)) ? [settings] : [];
+    if (text.includes('SELECT version FROM replaced')) {
+      const changed: Columns[] = [];
+      const ids = textsOf(first);
+      const expected = textsOf(values.at(-1));
+      for (const [n, row] of rowsOf(values).entries()) {
+        const version = expected[n] ?? '';
+        if (await served.compareAndSet(ids[n] ?? '', version, row))
+          changed.push({ version: row?.version ?? version, ...settings });
+      }
+      return changed;
+    }
     if (text.includes('DELETE FROM bankql.payment USING'))
-      return Array.from({ length: await served.purge(Number(id)) }, () => ({ id: '' }));
-    if (text.startsWith('SELECT id, version') && text.includes('WHERE id = $1')) {
-      const row = await served.find(id ?? '');
-      return row === null ? [] : [stored(row)];
+      return Array.from({ length: await served.purge(Number(first)) }, () => ({ id: '' }));
+    if (text.includes('WHERE id = ANY($1::text[])')) {
+      const rows = await Promise.all(textsOf(first).map((id) => served.find(id)));
+      return rows.flatMap((row) => (row === null ? [] : [stored(row)]));
     }
-    if (text.includes('AS kept')) return [{ ...(await served.count(Number(id))) }];
+    if (text.includes('AS kept')) return [{ ...(await served.count(Number(first))) }];
     if (text.includes('known.track_id')) {
-      const trackIds = textsOf(version);
-      const attempts = textsOf(id).map((known, n) => ({ id: known, trackId: trackIds[n] ?? '' }));
+      const trackIds = textsOf(second);
+      const attempts = textsOf(first).map((known, n) => ({ id: known, trackId: trackIds[n] ?? '' }));
       return (await served.findMissing(attempts)).map((attempt) => ({ ...attempt }));
     }
     if (text.startsWith('SELECT store.metadata')) {
@@ -189,10 +204,10 @@ export class SimulatedPostgres implements Database {
       return [{ ...counted(snapshot), text: snapshot.text }];
     }
     if (text.startsWith('UPDATE bankql.store SET metadata_version'))
-      return (await served.writeMetadata(id, { version: version ?? '', text: third ?? '' }))
+      return (await served.writeMetadata(first, { version: second ?? '', text: third ?? '' }))
         ? [{ version: 1 }]
         : [];
-    if (text.includes('pg_terminate_backend')) return this.#end(textsOf(id));
+    if (text.includes('pg_terminate_backend')) return this.#end(textsOf(first));
     if (text.includes('pg_backend_pid()')) return [{ pid: Number(pid), started_at: 'then' }];
     const rest = Object.entries(constants).find(([part]) => text.includes(part))?.[1];
     if (rest === undefined) throw new Error(`The simulated PostgreSQL does not know "${text}".`);
@@ -216,14 +231,14 @@ const constants: Readonly<Record<string, Columns>> = {
 
 const isWrite = (text: string) => /INSERT INTO|UPDATE bankql|DELETE FROM/.test(text);
 
-const at = (column: (typeof rowColumns)[number]) => rowColumns.indexOf(column);
-
-function rowOf(values: readonly (string | null)[]): Row {
-  return rowIn({
-    id: values[at('id')] ?? '',
-    version: values[at('version')] ?? '',
-    created_at: Number(values[at('created_at')]),
-    json: values[at('json')] ?? '',
+/** The rows in an array of each column; null for one that is to be deleted. */
+function rowsOf(values: readonly (string | null)[]): (Row | null)[] {
+  const column = (name: (typeof rowColumns)[number]) => textsOf(values[rowColumns.indexOf(name)]);
+  const [versions, times, json] = [column('version'), column('created_at'), column('json')];
+  return column('id').map((id, n) => {
+    const version = versions[n] ?? 'NULL';
+    if (version === 'NULL') return null;
+    return rowIn({ id, version, created_at: Number(times[n]), json: json[n] ?? '' });
   });
 }
 
@@ -233,12 +248,11 @@ function stored(row: Awaited<ReturnType<StoreDriver['find']>>): Columns {
   return { id, version, created_at: String(created_at), json };
 }
 
-/** The elements of an array of texts, as pg writes it: `{"a","b"}`. */
+/** The elements of an array, as pg writes it: `{"a","b",NULL}`. */
 const textsOf = (array: string | null | undefined): string[] =>
-  (array ?? '')
-    .slice(1, -1)
-    .split(',')
-    .map((text) => text.replaceAll('"', ''));
+  [...(array ?? '').slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|[^,]+/gs)].map(
+    ([text, quoted]) => quoted?.replaceAll(/\\(.)/gs, '$1') ?? text,
+  );
 
 const textsIn = (body: Buffer): string[] => body.toString('utf8').split('\0');
 
@@ -269,8 +283,8 @@ const message = (letter: string, ...parts: readonly Buffer[]): Buffer => {
 
 const ready = message('Z', Buffer.from('I'));
 
-/** PostgreSQL's types by those of the values: text, int4 and bool. */
-const typeOf = (value: unknown) => ({ number: 23, boolean: 16 })[typeof value as 'number'] ?? 25;
+/** PostgreSQL's types by those of the values: text, int4, bool and json. */
+const typeOf = (value: unknown) => ({ number: 23, boolean: 16, object: 114 })[typeof value as 'number'] ?? 25;
 
 function rowsToMessages(rows: readonly Columns[]): readonly Buffer[] {
   const [first = {}] = rows;
@@ -283,7 +297,15 @@ function rowsToMessages(rows: readonly Columns[]): readonly Buffer[] {
   const data = rows.map((row) => {
     const values = Object.values(row).map((value) => {
       if (value === null || value === undefined) return int(-1, 4);
-      const text = Buffer.from(value === true ? 't' : value === false ? 'f' : String(value));
+      const text = Buffer.from(
+        value === true
+          ? 't'
+          : value === false
+            ? 'f'
+            : typeof value === 'object'
+              ? JSON.stringify(value)
+              : String(value),
+      );
       return Buffer.concat([int(text.length, 4), text]);
     });
     return message('D', int(values.length, 2), ...values);

@@ -176,4 +176,9 @@ export const isPassing = (error: unknown): boolean =>
   !(error instanceof ServerRefused) && !(error instanceof DatabaseError && !passing.test(error.code ?? ''));
 
 /** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
-const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
+const storable = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(storable)
+    : typeof value === 'string'
+      ? value.replaceAll('\0', '\u2400')
+      : value;

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import {
+  type Columns,
+  columnDefinitions,
   columnsOf,
   finished,
+  type InsertResult,
   type Row,
   rowColumns,
   type StoreDriver,
@@ -14,9 +17,9 @@ import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../
 import type { PaymentStore } from '../../store.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
-import { openPool } from './pool.ts';
+import { openLine } from './line.ts';
 import { tallySlots } from './schema.ts';
-import { commitSettings, createSessionOpener, unconfirmed } from './session.ts';
+import { commitSettings, createSessionOpener, type SessionSettings, unconfirmed } from './session.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
   /** The server, or the hosts of a cluster, and a database of bankql's own. */
@@ -27,16 +30,19 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly waitReplicas?: number;
   /** How long the start may try to reach a server; five seconds by default. */
   readonly startTimeoutMs?: number;
-  /** How many connections there are at most; eight by default. */
-  readonly poolSize?: number;
   /** Whose clock counts: the server's, or, in tests, `now` of each call. */
   readonly clock?: 'server' | 'caller';
 }
 
-/** How many of the connections searches may have. */
-const maxSearches = 3;
 /** How long a page of a search may take, in milliseconds: nobody pays meanwhile. */
 const pageLimitMs = 10_000;
+/** Statements that name their rows are planned once, maybe when the tables are empty: they find them by an index all the same. */
+const plannedOnce = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
 /** How many rows a step of a purge deletes. */
 const purgeBatch = 500;
 /** More expired rows than this are not counted one by one. */
@@ -44,7 +50,7 @@ const maxCounted = 100_000;
 
 /**
  * A payment store in PostgreSQL, which the processes of several machines may share. Each operation is one statement, so that it
- * is atomic and leaves no transaction open; a payment takes two.
+ * is atomic and leaves no transaction open; a payment takes two, which it shares with those that come at the same time.
  *
  * A connection that dies under a call leaves open whether its statement was committed: that is looked up over another connection.
  * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's.
@@ -63,9 +69,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
 
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
   const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
-  const { create = options.readOnly !== true, startTimeoutMs = 5_000, poolSize: size = 8 } = options;
-  const searches: Promise<unknown>[] = [];
-  let searched = 0;
+  const { create = options.readOnly !== true, startTimeoutMs = 5_000 } = options;
 
   /** Errors: an Error if a failover may lose what was written. */
   function assertConfirmed(
@@ -80,14 +84,6 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     if (reason !== null || warning !== null) throw new Error(reason ?? `the server warned: ${warning}`);
   }
 
-  /** Searches wait for each other, so that payments have most of the connections. */
-  function inTurn<T>(search: () => Promise<T>): Promise<T> {
-    const turn = searched++ % maxSearches;
-    const found = (searches[turn] ?? Promise.resolve()).then(search);
-    searches[turn] = found.catch(() => {});
-    return found;
-  }
-
   const countsOf = ({ began, newestAt, metadataVersion, serverTime }: z.infer<typeof storeCounts>) => ({
     began,
     newestAt,
@@ -95,49 +91,70 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     serverTime: clock === 'server' ? serverTime : null,
   });
 
-  async function insert(connection: PostgresConnection, row: Row) {
-    for (;;) {
-      const { rows, warning } = await connection.query(statements.insert(valuesOf(row)));
-      const [first] = rows;
-      if (first === undefined) {
-        connection.drop('it has lost its records');
-        throw new Error('it has lost its records');
-      }
-      const { inserted, ...answer } = insertAnswer.parse(first);
-      const found = existingRow.parse(first).id === null ? null : readRow(first);
-      if (inserted) assertConfirmed(connection, answer, warning);
-      // A connection that was lost has stored it.
-      else if (found?.version === row.version) await confirm(connection, row);
-      if (inserted || found?.version === row.version) return { existing: null, ...countsOf(answer) };
-      // Another process has just stored it, or deleted it since.
-      const existing = found ?? (await findRow(connection, row.id));
-      if (existing !== null) return { existing, ...countsOf(answer) };
-    }
-  }
-
-  /** Writes a row that a lost connection has stored once more, so that its commit is confirmed as well. */
-  async function confirm(connection: PostgresConnection, { id, version }: Pick<Row, 'id' | 'version'>) {
-    const { rows, warning } = await connection.query(statements.confirm([id, version]));
-    if (rows.length > 0) assertConfirmed(connection, commitSettings.parse(rows[0]), warning);
-    return rows.length > 0;
-  }
-
-  async function replace(
-    connection: PostgresConnection,
-    id: string,
-    version: string,
-    row: Row | null,
-  ): Promise<boolean> {
-    const { rows, warning } = await connection.query(
-      row === null ? statements.remove([id, version]) : statements.replace([...valuesOf(row), version]),
+  async function insert(connection: PostgresConnection, given: readonly Row[]) {
+    const { rows, warning } = await connection.query(statements.insert(valuesOf(given.map(columnsOf))));
+    const answers = new Map(
+      z
+        .array(insertAnswer)
+        .parse(rows)
+        .map((answer) => [answer.given, answer] as const),
     );
-    if (rows.length > 0) {
-      assertConfirmed(connection, commitSettings.parse(rows[0]), warning);
-      return true;
+    if (answers.size < given.length) {
+      connection.drop('it has lost its records');
+      throw new Error('it has lost its records');
     }
-    // A connection that was lost may have done it.
-    if (row !== null) return confirm(connection, row);
-    return (await connection.query(statements.find([id]))).rows.length === 0;
+    for (const answer of answers.values()) if (answer.inserted) assertConfirmed(connection, answer, warning);
+    const isStored = ({ version }: Row) => answers.get(version)?.existing?.version === version;
+    await confirm(connection, given.filter(isStored));
+    return (row: Row): InsertResult | null => {
+      const answer = answers.get(row.version);
+      if (answer === undefined) return null;
+      const { inserted, existing, ...counts } = answer;
+      if (inserted || isStored(row)) return { existing: null, ...countsOf(counts) };
+      return existing === null ? null : { existing, ...countsOf(counts) };
+    };
+  }
+
+  /** Writes rows that a lost connection has stored once more, so that its commit is confirmed as well. Shape: their versions. */
+  async function confirm(
+    connection: PostgresConnection,
+    given: readonly Row[],
+  ): Promise<ReadonlySet<string>> {
+    if (given.length === 0) return new Set();
+    const values = [given.map(({ id }) => id), given.map(({ version }) => version)];
+    return changedBy(connection, statements.confirm(values));
+  }
+
+  /** Executes a statement that changes rows. Shape: their versions; of those that it deletes, the ones that they had. */
+  async function changedBy(
+    connection: PostgresConnection,
+    statement: Statement,
+  ): Promise<ReadonlySet<string>> {
+    const { rows, warning } = await connection.query(statement);
+    const changes = z.array(changeAnswer).parse(rows);
+    for (const change of changes) assertConfirmed(connection, change, warning);
+    return new Set(changes.map(({ version }) => version));
+  }
+
+  async function replace(connection: PostgresConnection, given: readonly Change[]) {
+    const columns = given.map(({ id, row }) => (row === null ? { id } : columnsOf(row)));
+    const expected = given.map(({ version }) => version);
+    const done = await changedBy(connection, statements.change([...valuesOf(columns), expected]));
+    // A connection that was lost may have done the others.
+    const others = given.flatMap(({ row }) => (row === null || done.has(row.version) ? [] : [row]));
+    const earlier = await confirm(connection, others);
+    const deleted = given.filter(({ row, version }) => row === null && !done.has(version));
+    const left =
+      deleted.length === 0
+        ? null
+        : await find(
+            connection,
+            deleted.map(({ id }) => id),
+          );
+    return ({ id, version, row }: Change): boolean =>
+      row === null
+        ? done.has(version) || left?.(id) === null
+        : done.has(row.version) || earlier.has(row.version);
   }
 
   /** The store by way of one connection, or of whichever the pool gives. */
@@ -171,32 +188,57 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     onConnect: (connection) =>
       hooks.onConnect(storeOf(async (statement) => (await connection.query(statement)).rows)),
   });
-  const { onReady } = hooks;
-  const pool = await openPool({ address, size, timeoutMs, startTimeoutMs, ...session, onReady });
-  const rowsOf = (statement: Statement) =>
-    pool.call(async (connection) => (await connection.query(statement)).rows);
+  const lines: Awaited<ReturnType<typeof openLine>>[] = [];
+  const close = async () => void (await Promise.all(lines.map((line) => line.close())));
+
+  function onReady(): void {
+    for (const line of lines) line.hurry();
+    hooks.onReady();
+  }
+
+  async function open(settings: SessionSettings = plannedOnce) {
+    const line = await openLine({
+      ...{ address, timeoutMs, startTimeoutMs, onReady },
+      open: (closing) => session.open(closing, settings),
+    }).catch((error) => close().then(() => Promise.reject(error)));
+    lines.push(line);
+    return line;
+  }
+  // None waits for the others.
+  const [begins, ends, lookups, searches] = [
+    await open(),
+    await open(),
+    await open(),
+    await open({ statement_timeout: String(pageLimitMs) }),
+  ];
+  const insertAll = begins.together(insert);
+  const changeAll = ends.together(replace);
 
   return {
-    ...storeOf(rowsOf),
-    insertIfAbsent: (row) => pool.write((connection) => insert(connection, row)),
-    compareAndSet: (id, version, row) => pool.write((connection) => replace(connection, id, version, row)),
-    find: (id) => pool.call((connection) => findRow(connection, id)),
+    ...storeOf((statement) => lookups.ask(async (connection) => (await connection.query(statement)).rows)),
+    async insertIfAbsent(row) {
+      for (;;) {
+        const result = await insertAll(row);
+        // Otherwise another one has just been stored, or deleted since.
+        if (result !== null) return result;
+      }
+    },
+    compareAndSet: (id, version, row) => changeAll({ id, version, row }),
+    find: lookups.together(find),
     search: (query) =>
-      inTurn(() =>
-        pool.call(async (connection) => {
-          const statement = searchSql(query, '$', 'bankql.payment');
-          await limitStatements(connection, pageLimitMs);
-          try {
-            return (await connection.query(statement, pageLimitMs + timeoutMs)).rows.map(readRow);
-          } finally {
-            await limitStatements(connection, timeoutMs * 0.8);
-          }
-        }),
-      ),
-    purge: async (before) => (await rowsOf(statements.purge([before]))).length,
-    count: async (before) => rowCounts.parse((await rowsOf(statements.count([before])))[0]),
-    settleWrites: () => pool.call(session.endLeftBehind),
-    close: () => pool.close(),
+      searches.ask(async (connection) => {
+        const statement = searchSql(query, '$', 'bankql.payment');
+        return (await connection.query(statement, pageLimitMs + timeoutMs)).rows.map(readRow);
+      }),
+    purge: (before) =>
+      searches.ask(async (connection) => (await connection.query(statements.purge([before]))).rows.length),
+    count: (before) =>
+      searches.ask(async (connection) => {
+        const { rows } = await connection.query(statements.count([before]));
+        return rowCounts.parse(rows[0]);
+      }),
+    settleWrites: () => lookups.ask(session.endLeftBehind),
+    close,
   };
 }
 
@@ -208,8 +250,13 @@ const storeCounts = z.object({
   serverTime: time,
 });
 const storedRow = z.object({ id: z.string(), version: z.string(), created_at: time, json: z.string() });
-const insertAnswer = commitSettings.extend({ ...storeCounts.shape, inserted: z.boolean() });
-const existingRow = z.object({ id: z.string().nullable() });
+const insertAnswer = commitSettings.extend({
+  ...storeCounts.shape,
+  given: z.string(),
+  inserted: z.boolean(),
+  existing: storedRow.nullable(),
+});
+const changeAnswer = commitSettings.extend({ version: z.string() });
 const metadataRow = z.object({ ...storeCounts.shape, text: z.string().nullable() });
 const serverRow = z.object({ server: z.string() });
 const attemptRow = z.object({ id: z.string(), trackId: z.string() });
@@ -221,26 +268,35 @@ const rowCounts = z.object({
   newestAt: time.nullable(),
 });
 
-async function findRow(connection: PostgresConnection, id: string): Promise<StoredText | null> {
-  const [row] = (await connection.query(statements.find([id]))).rows;
-  return row === undefined ? null : readRow(row);
+async function find(connection: PostgresConnection, ids: readonly string[]) {
+  const { rows } = await connection.query(statements.find([ids]));
+  const found = new Map(rows.map((row) => [readRow(row).id, readRow(row)] as const));
+  return (id: string): StoredText | null => found.get(id) ?? null;
 }
 
 const readRow = (found: unknown): StoredText => storedRow.parse(found);
-const valuesOf = (row: Row) => {
-  const columns = columnsOf(row);
-  return rowColumns.map((name) => columns[name]);
-};
+
+/** What compareAndSet does to a row: see StoreDriver. */
+interface Change {
+  readonly id: string;
+  readonly version: string;
+  readonly row: Row | null;
+}
+
+/** An array for each column. */
+const valuesOf = (rows: readonly Partial<Columns>[]): unknown[] =>
+  rowColumns.map((name) => rows.map((row) => row[name] ?? null));
 
 /** Each backend has its own row of the tally, most of the time. */
 const slot = `slot = pg_backend_pid() % ${tallySlots}`;
 const settings = `current_setting('synchronous_commit') AS "synchronousCommit",
   current_setting('synchronous_standby_names') AS "standbyNames"`;
 const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "serverTime"';
-const marks = rowColumns.map((_, n) => `$${n + 1}`).join(', ');
-const changes = rowColumns.map((name, n) => `${name} = $${n + 1}`).join(', ');
-const createdAt = `$${rowColumns.indexOf('created_at') + 1}::bigint`;
+const columns = rowColumns.join(', ');
+const given = `unnest(${columnDefinitions.map((type, n) => `$${n + 1}::${type.includes('INTEGER') ? 'bigint' : 'text'}[]`).join(', ')}`;
+const changes = rowColumns.map((name) => `${name} = given.${name}`).join(', ');
 const isExpired = `${finished} AND updated_at < $1::bigint`;
+/** Of `removed`. */
 const countGone = `UPDATE bankql.tally SET gone = gone + removed.count
   FROM (SELECT count(*) AS count FROM removed) AS removed WHERE removed.count > 0 AND ${slot}`;
 const tally = '(SELECT sum(began) AS began, max(newest_at) AS newest_at FROM bankql.tally) AS tally';
@@ -252,35 +308,43 @@ const named = (name: string, text: string) => (values: readonly unknown[]) => ({
 });
 
 const statements = {
+  // In the order of their ids, so that two processes never wait for each other's rows.
   insert: named(
     'insert',
-    `WITH inserted AS (
-        INSERT INTO bankql.payment (${rowColumns.join(', ')}) VALUES (${marks}) ON CONFLICT (id) DO NOTHING RETURNING id),
+    `WITH given AS (SELECT * FROM ${given}) AS given (${columns})),
+      inserted AS (
+        INSERT INTO bankql.payment (${columns}) SELECT ${columns} FROM given ORDER BY id
+        ON CONFLICT (id) DO NOTHING RETURNING version, created_at),
+      new AS (SELECT count(*) AS count, max(created_at) AS newest_at FROM inserted),
       counted AS (
-        UPDATE bankql.tally SET began = began + 1, newest_at = greatest(newest_at, ${createdAt})
-        WHERE ${slot} AND EXISTS (SELECT FROM inserted))
-      SELECT EXISTS (SELECT FROM inserted) AS inserted, existing.id, existing.version, existing.created_at, existing.json,
-        store.metadata_version AS "metadataVersion",
-        tally.began + (SELECT count(*) FROM inserted) AS began,
-        CASE WHEN EXISTS (SELECT FROM inserted) THEN greatest(tally.newest_at, ${createdAt}) ELSE tally.newest_at END AS "newestAt",
-        ${settings}, ${serverTime}
-      FROM bankql.store CROSS JOIN ${tally} LEFT JOIN (
-        SELECT ${storedColumns} FROM bankql.payment WHERE id = $1) AS existing ON true`,
+        UPDATE bankql.tally SET began = began + new.count, newest_at = greatest(tally.newest_at, new.newest_at)
+        FROM new WHERE new.count > 0 AND ${slot})
+      SELECT given.version AS given, inserted.version IS NOT NULL AS inserted,
+        CASE WHEN existing.id IS NOT NULL THEN json_build_object('id', existing.id, 'version', existing.version,
+          'created_at', existing.created_at, 'json', existing.json) END AS existing,
+        store.metadata_version AS "metadataVersion", tally.began + new.count AS began,
+        greatest(tally.newest_at, new.newest_at) AS "newestAt", ${settings}, ${serverTime}
+      FROM given LEFT JOIN inserted ON inserted.version = given.version
+        LEFT JOIN bankql.payment AS existing ON existing.id = given.id CROSS JOIN new CROSS JOIN bankql.store CROSS JOIN ${tally}`,
   ),
   confirm: named(
     'confirm',
-    `UPDATE bankql.payment SET version = version WHERE id = $1 AND version = $2 RETURNING ${settings}`,
+    `UPDATE bankql.payment SET version = payment.version FROM unnest($1::text[], $2::text[]) AS given (id, version)
+      WHERE payment.id = given.id AND payment.version = given.version RETURNING payment.version, ${settings}`,
   ),
-  replace: named(
-    'replace',
-    `UPDATE bankql.payment SET ${changes} WHERE id = $1 AND version = $${rowColumns.length + 1} RETURNING ${settings}`,
+  change: named(
+    'change',
+    `WITH given AS (SELECT * FROM ${given}, $${rowColumns.length + 1}::text[]) AS given (${columns}, expected)),
+      replaced AS (
+        UPDATE bankql.payment SET ${changes} FROM given
+        WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NOT NULL RETURNING payment.version),
+      removed AS (
+        DELETE FROM bankql.payment USING given
+        WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NULL RETURNING payment.version),
+      counted AS (${countGone})
+      SELECT version, ${settings} FROM (SELECT version FROM replaced UNION ALL SELECT version FROM removed) AS changed`,
   ),
-  remove: named(
-    'remove',
-    `WITH removed AS (DELETE FROM bankql.payment WHERE id = $1 AND version = $2 RETURNING id), counted AS (${countGone})
-      SELECT ${settings} FROM removed`,
-  ),
-  find: named('find', `SELECT ${storedColumns} FROM bankql.payment WHERE id = $1`),
+  find: named('find', `SELECT ${storedColumns} FROM bankql.payment WHERE id = ANY($1::text[])`),
   findMissing: named(
     'findMissing',
     `SELECT known.id, known.track_id AS "trackId" FROM unnest($1::text[], $2::text[]) AS known (id, track_id)
@@ -321,9 +385,3 @@ const serverIdentity = {
   text: `SELECT 'system ' || system_identifier || ', timeline ' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int
     AS server FROM pg_control_system()`,
 };
-
-const limitStatements = (connection: PostgresConnection, limitMs: number) =>
-  connection.query({
-    text: "SELECT set_config('statement_timeout', $1, false)",
-    values: [String(limitMs)],
-  });

@@ -78,8 +78,8 @@ export function createSessionOpener(options: SessionOptions) {
     });
   }
 
-  async function check(connection: PostgresConnection): Promise<void> {
-    await setUpSession(connection, timeoutMs);
+  async function check(connection: PostgresConnection, settings: SessionSettings): Promise<void> {
+    await setUpSession(connection, timeoutMs, settings);
     await noteBackend(connection);
     await endLeftBehind(connection);
     await checkServer(connection, { ...options, failsOver });
@@ -89,14 +89,14 @@ export function createSessionOpener(options: SessionOptions) {
 
   return {
     endLeftBehind,
-    async open(closing: AbortSignal): Promise<PostgresConnection> {
+    async open(closing: AbortSignal, settings: SessionSettings): Promise<PostgresConnection> {
       const { connection, timeline } = await findPrimary(address, latestTimeline, {
         timeoutMs,
         connectTimeoutMs: Math.max(minConnectTimeoutMs, timeoutMs),
         closing,
       });
       try {
-        await check(connection);
+        await check(connection, settings);
       } catch (error) {
         const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
         connection.drop(reason);
@@ -190,6 +190,9 @@ async function askHost(
   }
 }
 
+/** Settings of a session by their names, for one kind of statements. */
+export type SessionSettings = Readonly<Record<string, string>>;
+
 export interface ServerDemands {
   /** Whether a server may forget payments. */
   readonly allowVolatile: boolean;
@@ -220,7 +223,11 @@ const read = `SELECT current_setting('server_version_num')::int AS version, curr
  * nothing is stored; warnings have to arrive, because a commit that no standby confirmed is one; and what the role or the database
  * has set must not change what statements mean.
  */
-export async function setUpSession(connection: PostgresConnection, timeoutMs: number): Promise<void> {
+export async function setUpSession(
+  connection: PostgresConnection,
+  timeoutMs: number,
+  settings: SessionSettings = {},
+): Promise<void> {
   const limit = String(Math.ceil(timeoutMs * 0.8));
   const values = {
     statement_timeout: limit,
@@ -229,6 +236,7 @@ export async function setUpSession(connection: PostgresConnection, timeoutMs: nu
     default_transaction_isolation: 'read committed',
     client_min_messages: 'warning',
     jit: 'off',
+    ...settings,
   };
   const names = Object.keys(values);
   const calls = names.map((name, n) => `set_config('${name}', $${n + 1}, false)`);

@@ -27,8 +27,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       retentionMs,
       timeoutMs: 60_000,
       clock: 'caller',
-      // Further ones would find out by themselves what the tests do in between.
-      poolSize: 1,
       ...change,
     });
     opened.push(store);
@@ -149,7 +147,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       (payer: number, n: number) => ({ id: `p-${payer}`, trackId: `t-${n}` }),
     ],
   ])('what is taken back while a new connection looks for it is no loss%s', async (_, attemptOf) => {
-    const store = await open({ poolSize: 8 });
+    const store = await open();
     let over = false;
     const payers = Array.from({ length: 12 }, async (_, payer) => {
       for (let n = 0; !over; n++) {
