@@ -37,9 +37,6 @@ import { createReload, readLogLevel } from './reload.ts';
 import { openSandbox } from './sandbox.ts';
 import { servedSchema } from './schema.ts';
 
-/** How much longer than its deadline a payment's record is believed to be under way. */
-const leaseMarginMs = 10_000;
-
 export interface ServeOptions {
   /** It is one of several that share a port: the primary announces them, and serves their metrics. */
   readonly isWorker?: boolean;
@@ -136,7 +133,6 @@ export async function serveBankql(
     bank,
     store,
     sendTimeoutMs: config.bankLimits.paymentTimeoutMs,
-    leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit(entry) {
       telemetry.onPayment(entry);
       auditOutput.check();

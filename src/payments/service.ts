@@ -85,8 +85,8 @@ export interface OwnPayment {
 export interface PaymentServiceOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
-  /** How long a PENDING payment is assumed to be in progress; longer than a payment's deadline. */
-  readonly leaseMs: number;
+  /** How long a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
+  readonly leaseMs?: number;
   /**
    * How long the sending of a payment may take: it begins only while that fits into the lease, so that no client learns
    * of an unknown outcome before it is over (default: 0).
@@ -149,6 +149,9 @@ export interface PaymentService {
   idle(): Promise<void>;
 }
 
+/** How much longer than its sending may take a payment's record is believed to be under way. */
+const leaseMarginMs = 10_000;
+
 /** How long the process's exit waits for an unavailable store. */
 const drainMs = 2000;
 
@@ -156,13 +159,14 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const {
     bank,
     store,
-    leaseMs,
+    sendTimeoutMs = 0,
+    leaseMs = sendTimeoutMs + leaseMarginMs,
     now = Date.now,
     audit,
     requestId = () => undefined,
     replica = null,
   } = options;
-  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords, sendTimeoutMs = 0 } = options;
+  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords } = options;
   const underWay = new Set<Promise<unknown>>();
 
   const track = <T>(work: Promise<T>): Promise<T> => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
 import { noRoom } from '../engine/result.ts';
-import { type MediaRange, mediaRanges } from './accept.ts';
+import { type MediaRange, mediaRanges } from './accept-header.ts';
 import { currentActivity } from './request-scope.ts';
 import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './response.ts';
 

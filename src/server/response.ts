@@ -9,7 +9,7 @@ import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { preferredType } from './accept.ts';
+import { preferredType } from './accept-header.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
 

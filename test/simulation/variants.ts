@@ -7,7 +7,9 @@ import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../s
 import { deadlineMs } from './limits.ts';
 
 /** What a payment service is made of. */
-export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'leaseMs' | 'sendTimeoutMs'>;
+export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'sendTimeoutMs'> & {
+  readonly leaseMs: number;
+};
 
 /** bankql as it is, or broken: other parts are put into a replica, or another database behind its store. */
 export interface Variant {

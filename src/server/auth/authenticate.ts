@@ -1,7 +1,6 @@
 import type { Caller } from '../../bank/credentials.ts';
-import { retryLaterError } from '../../engine/errors.ts';
 import type { ConnectionAwareResponse } from '../connection.ts';
-import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
+import { noCallLeft, type RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingHead, KnownHead } from '../request.ts';
 import { secretSources } from '../request-scope.ts';
 
@@ -51,8 +50,7 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
     const caller = await finding;
     remember(caller, response, head);
     const seconds = (await rateLimiter?.secondsUntilNext(caller)) ?? 0;
-    if (seconds > 0)
-      throw retryLaterError('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
+    if (seconds > 0) throw noCallLeft(seconds);
     response.identify(caller.identity ?? null);
     return caller;
   }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { type Credentials, callerId, subscriptionKeyId } from '../../bank/credentials.ts';
+import { retryLaterError } from '../../engine/errors.ts';
 import { BankqlError } from '../../errors.ts';
 
 /** A number of REST calls per number of seconds, counted from the first call. */
@@ -74,11 +75,10 @@ export function createRateLimiter(
           if (!(refused instanceof RateLimiterRes)) throw refused;
           onRefusal?.({ refused: 'call', budget: each.name });
           for (const { count, owner } of taken) await count('reward', owner(credentials));
-          throw new BankqlError(
-            'RATE_LIMITED',
-            'Your REST calls are used up for now; this call was not made.',
-            { operation, retryAfter: secondsOf(refused) },
-          );
+          throw new BankqlError('RATE_LIMITED', `${usedUp}; this call was not made.`, {
+            operation,
+            retryAfter: secondsOf(refused),
+          });
         }
       }
     },
@@ -96,6 +96,12 @@ export function createRateLimiter(
     },
   };
 }
+
+const usedUp = 'Your REST calls are used up for now';
+
+/** The refusal of a whole request. */
+export const noCallLeft = (retryAfter: number) =>
+  retryLaterError('RATE_LIMITED', `${usedUp}.`, 429, retryAfter);
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));
 

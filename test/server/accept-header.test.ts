@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mediaRanges, preferredType } from '../../src/server/accept.ts';
+import { mediaRanges, preferredType } from '../../src/server/accept-header.ts';
 import { inTimeMs } from '../support/in-time.ts';
 
 const offered = ['application/json', 'application/graphql-response+json', 'text/event-stream'] as const;
