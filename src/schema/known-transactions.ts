@@ -8,9 +8,9 @@ import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {
+  Connection,
   type ConnectionShape,
   checkPage,
-  connectionOf,
   connectionTo,
   type Edge,
   type PageArguments,
@@ -140,6 +140,6 @@ export const knownTransactions = {
       collect(requests, paid, since ?? undefined),
     );
     const toNode = ({ id }: KnownTransaction) => ({ ...account, transactionId: id });
-    return Object.assign(connectionOf(known, page, toNode, context.lists), account);
+    return Object.assign(new Connection(known, page, toNode, context.lists), account);
   },
 } as const;

@@ -180,29 +180,7 @@ interface GlobalIdTarget<Ids> {
 /** The targets of global ids, by the names of their types. */
 export const globalIdTargets = new Map<string, GlobalIdTarget<object>>();
 
-export interface NodeType<Ids extends object, Item>
-  extends GlobalIdTarget<Ids>,
-    Pick<NodeTypeOptions<Ids, Item, never>, 'name' | 'entityKey' | 'isListed' | 'read'> {
-  /** The GraphQL type, for its file to implement. */
-  readonly object: ReturnType<typeof builder.objectRef<NodeRef<Ids, Item>>>;
-  /**
-   * The options of the field `id`: the global id of a linked object, without
-   * the promise that Pothos' own field creates.
-   */
-  readonly idField: {
-    readonly nullable: false;
-    readonly description: string;
-    readonly extensions: typeof answeredByIds;
-    readonly resolve: (linked: NodeRef<Ids, Item>) => string;
-  };
-  /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
-  load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
-  /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
-  withRecord(
-    linked: NodeRef<Ids, Item>,
-    context: ReadContext,
-  ): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
-}
+export type NodeType<Ids extends object, Item> = ReturnType<typeof defineNodeType<Ids, Item, never>>;
 
 type AnyNodeType = NodeType<object, unknown>;
 
@@ -221,32 +199,37 @@ export function nodeTypeOf<Name extends NodeName>(
 
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
-): NodeType<Ids, Item> {
+) {
+  type Linked = NodeRef<Ids, Item>;
   const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   globalIdTypes.add(name);
-  const withReadRecord = (ids: Ids, record: Item): NodeRef<Ids, Item> => ({
+  const withReadRecord = (ids: Ids, record: Item): Linked => ({
     ...(idsOfRecord?.(ids, record) ?? ids),
     record,
   });
-  const nodeType: NodeType<Ids, Item> = {
+  const nodeType = {
     name,
     entityKey,
-    ...(isListed && { isListed }),
-    object: builder.objectRef<NodeRef<Ids, Item>>(name),
+    isListed,
+    read,
+    /** The GraphQL type, for its file to implement. */
+    object: builder.objectRef<Linked>(name),
+    /** The options of the field `id`. */
     idField: {
-      nullable: false,
+      nullable: false as const,
       description: globalIdDescription,
       extensions: answeredByIds,
-      resolve: (linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
+      resolve: (linked: Linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
     },
-    idsOf(value) {
+    idsOf(value: unknown): Ids {
       const parsed = key.safeParse(value);
       // The same key with another order of members, or with extra members, would be a second id of the same node.
       if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
       return toIds(parsed.data);
     },
-    load(ids, context, info) {
+    /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
+    load(ids: Ids, context: Context, info: Selection): Linked | Promise<Linked> {
       // Ids that only the record tells are the same for every field: deferred ones must not change them.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
       const { needsRecord, prefetches } = stepsOf(selection);
@@ -263,12 +246,16 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
         idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record),
       );
     },
-    read,
-    withRecord: (linked, context) =>
+    /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
+    withRecord: (linked: Linked, context: ReadContext): Linked | Promise<Linked> =>
       linked.record === undefined
         ? read(linked, context).then((record) => withReadRecord(linked, record))
         : linked,
-    estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
+    estimate: (ids: Ids, context: EstimateContext): KnownObject => ({
+      type: name,
+      parent: ids,
+      read: () => read(ids, context),
+    }),
   };
   nodeTypes.set(name, nodeType as unknown as AnyNodeType);
   globalIdTargets.set(name, nodeType);

@@ -91,8 +91,10 @@ class LazyList<Made> implements Iterable<Made> {
 }
 
 /**
- * A page of a list: the entries from `start` up to, not including, `end`. Its parts are created on demand, entry by
- * entry, so that a page over the operation's budget costs nothing.
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
+ * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
+ * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
+ * costs nothing; one that broke the contract remains an error.
  */
 export class Connection<Item, Node> {
   readonly totalCount: number;
@@ -101,11 +103,18 @@ export class Connection<Item, Node> {
   readonly #end: number;
   readonly #toNode: ToNode<Item, Node>;
 
-  constructor(list: readonly Item[], start: number, end: number, toNode: ToNode<Item, Node>) {
+  constructor(
+    list: readonly Item[],
+    { first, after, last, before }: Page,
+    toNode: ToNode<Item, Node>,
+    lists: Pick<ListWork, 'charge'>,
+  ) {
+    const start = after === null ? 0 : placeOf(after, list, lists).next;
+    const end = Math.max(before === null ? list.length : placeOf(before, list, lists).index, start);
     this.totalCount = list.length;
     this.#list = list;
-    this.#start = start;
-    this.#end = end;
+    this.#end = first === null ? end : Math.min(end, start + first);
+    this.#start = last === null ? start : Math.max(start, this.#end - last);
     this.#toNode = toNode;
   }
 
@@ -135,26 +144,6 @@ export class Connection<Item, Node> {
       endCursor: start < end ? cursorAt(this.#list, end - 1) : null,
     };
   }
-}
-
-/**
- * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
- * (The bank has no pagination, and Pothos' own would silently stop at 20 or 100 entries.) A cursor names its entry, so
- * that a page follows the one before it although the bank's list has changed in between. `toNode` creates an entry's object from the record and its position; an entry that broke the contract
- * remains an error.
- */
-export function connectionOf<Item, Node>(
-  list: readonly Item[],
-  { first, after, last, before }: Page,
-  toNode: ToNode<Item, Node>,
-  lists: Pick<ListWork, 'charge'>,
-): Connection<Item, Node> {
-  let start = after === null ? 0 : placeOf(after, list, lists).next;
-  let end = Math.max(before === null ? list.length : placeOf(before, list, lists).index, start);
-  if (first !== null) end = Math.min(end, start + first);
-  if (last !== null) start = Math.max(start, end - last);
-
-  return new Connection(list, start, end, toNode);
 }
 
 /** The key under which a page of a plan, which is not read, has one entry that represents all: see options/explain/plan.ts. */
@@ -272,13 +261,14 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
-    return load(parent, args, context).then((list) =>
-      connectionOf(
-        list,
-        page,
-        (record, index) => toNode(parent, record, index, args, context, list),
-        context.lists,
-      ),
+    return load(parent, args, context).then(
+      (list) =>
+        new Connection(
+          list,
+          page,
+          (record, index) => toNode(parent, record, index, args, context, list),
+          context.lists,
+        ),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {

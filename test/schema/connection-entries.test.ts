@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { connectionOf } from '../../src/schema/relay-connection.ts';
+import { Connection } from '../../src/schema/relay-connection.ts';
 
 test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];
   const whole = { first: null, after: null, last: null, before: null };
-  const { nodes, edges } = connectionOf(
+  const { nodes, edges } = new Connection(
     ['a', 'b', 'c'],
     whole,
     (record, index) => {
