@@ -230,8 +230,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   isListed = false;
   /** The head of an earlier request of its connection that was accepted. */
   knownHead: KnownHead | null = null;
-  /** Answers it in place of its handler, because it gives way; set by the server. */
-  onGiveWay: ((resource: Counted) => void) | null = null;
+  /** Answers it in place of its handler if it gives way; null while its request waits for an earlier one. Set by the server. */
+  serving: { giveWay(resource: Counted): void } | null = null;
   /** Its connection; null once it is closed, when what is made of it goes nowhere. */
   #connection: Connection | null = null;
   /** Bytes that are written and that the network has not taken, before it is ended. */
@@ -262,7 +262,6 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   /** Its request waits for an earlier one of its connection, and counts as one that is arriving. */
   wait(): void {
-    this.onGiveWay = () => this.req.socket.destroy();
     try {
       this.awaitMore(0);
     } catch {
@@ -289,7 +288,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     }
     this.isRefused = true;
     this.abandon();
-    this.onGiveWay?.(resource);
+    if (this.serving === null) this.req.socket.destroy();
+    else this.serving.giveWay(resource);
   }
 
   /** The peer at the other end of its connection, as far as the network knows. */

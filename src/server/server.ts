@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shownError } from '../engine/errors.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
-import { Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
+import { type Counted, Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
 import {
@@ -12,8 +12,13 @@ import {
   type PolicyResult,
   recallPolicy,
 } from './request.ts';
-import type { OperationObserver } from './request-scope.ts';
-import { runInRequestScope } from './request-scope.ts';
+import {
+  type OperationActivity,
+  type OperationObserver,
+  type RequestScope,
+  runInRequestScope,
+  type Secrets,
+} from './request-scope.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
@@ -93,33 +98,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     const head = recalled === null ? null : knownHead;
     const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');
     const activity = isHealth ? null : (observer?.begin(requestId, request) ?? null);
-    response.onGiveWay = (resource) => {
-      if (response.headersSent) return void response.destroy();
-      const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
-      const why = [...headers, 'Retry-After', '1', ...closing];
-      const bytes = refuse(response, 503, why, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
-      activity?.refused(503, 'OVERLOADED', bytes);
-    };
-    const scope = {
-      requestId,
-      activity,
-      ...(head !== null && { secrets: head.secrets }),
-      log: logUnexpected,
-      fail(error: unknown) {
-        logUnexpected(error);
-        failed(response, headers);
-      },
-      isClosed: () => response.destroyed,
-      onEnd(isFailure: boolean) {
-        if (activity === null) return;
-        if (isFailure && !response.headersSent) activity.refused(500, 'INTERNAL', 0);
-        else if (isFailure && !response.destroyed) activity.brokenOff('INTERNAL');
-        const isAbandoned = response.destroyed && !response.writableFinished;
-        if (isAbandoned) activity.abandoned();
-        // A page, or what is not found, is no operation.
-        if (isAbandoned || activity.status !== null) observer?.end(activity);
-      },
-    };
+    const scope = new Serving(response, headers, requestId, activity, observer, logUnexpected);
+    if (head !== null) scope.secrets = head.secrets;
+    response.serving = scope;
     runInRequestScope(scope, () => handle(request, response, headers, head, activity));
   }
 
@@ -179,6 +160,68 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       await listening.close({ idleMs: isReplaced ? lastUseMs : 0 });
     },
   };
+}
+
+/**
+ * A request for GraphQL that is being served. Its methods are no closures: a closure that the response refers to is kept by V8's
+ * young collections, with all that belongs to the request, until the code that makes it is optimized.
+ */
+class Serving implements RequestScope {
+  readonly requestId: string;
+  readonly activity: OperationActivity | null;
+  secrets: Secrets = [];
+  isWorkedFor = false;
+  readonly log: (error: unknown) => void;
+  readonly #response: ConnectionAwareResponse;
+  readonly #headers: string[];
+  readonly #observer: OperationObserver | undefined;
+
+  constructor(
+    response: ConnectionAwareResponse,
+    headers: string[],
+    requestId: string,
+    activity: OperationActivity | null,
+    observer: OperationObserver | undefined,
+    log: (error: unknown) => void,
+  ) {
+    this.#response = response;
+    this.#headers = headers;
+    this.requestId = requestId;
+    this.activity = activity;
+    this.#observer = observer;
+    this.log = log;
+  }
+
+  /** Answers that there is too much to do. */
+  giveWay(resource: Counted): void {
+    const response = this.#response;
+    if (response.headersSent) return void response.destroy();
+    const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
+    const headers = [...this.#headers, 'Retry-After', '1', ...closing];
+    const bytes = refuse(response, 503, headers, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
+    this.activity?.refused(503, 'OVERLOADED', bytes);
+  }
+
+  fail(error: unknown): void {
+    this.log(error);
+    failed(this.#response, this.#headers);
+  }
+
+  isClosed(): boolean {
+    return this.#response.destroyed;
+  }
+
+  onEnd(isFailure: boolean): void {
+    const { activity } = this;
+    if (activity === null) return;
+    const { headersSent, destroyed, writableFinished } = this.#response;
+    if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
+    else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
+    const isAbandoned = destroyed && !writableFinished;
+    if (isAbandoned) activity.abandoned();
+    // A page, or what is not found, is no operation.
+    if (isAbandoned || activity.status !== null) this.#observer?.end(activity);
+  }
 }
 
 /** Answers without reading the request's body. Shape: how long the answer is, in bytes. */
