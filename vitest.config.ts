@@ -25,6 +25,7 @@ export default defineConfig({
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
     // own between requests.
     isolate: false,
+    setupFiles: './test/support/monotonic-clock.ts',
     sequence: { sequencer: LongestFirst },
     // They end what hangs, and nothing else: no test has a limit of its own, so that a slow machine changes no verdict.
     testTimeout: 600_000,

@@ -1,7 +1,8 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { jsonInTurns } from '../../src/engine/json.ts';
+import { clock } from '../support/monotonic-clock.ts';
 
 const sliceLength = 1000;
 const jsonOf = async (value: unknown) =>
@@ -29,12 +30,12 @@ test('is what JSON.stringify makes, wherever long texts and long lists stand', a
 
 test('others have turns between its slices, of a list of many entries and of an object of many members alike', async () => {
   // Each look at the clock takes 10 ms: each slice has an iteration of its own.
-  let now = performance.now();
-  vi.spyOn(performance, 'now').mockImplementation(() => (now += 10));
+  let now = clock.real();
+  clock.now = () => (now += 10);
   onTestFinished(async () => {
     // The scheduler's work is over: the clock does not go back while it measures.
     await iteration();
-    vi.restoreAllMocks();
+    clock.now = clock.real;
   });
   const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));
   for (const data of [entries, { a: { b: [entries] } }, { ...entries }]) {

@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ExecutionResult, getOperationAST, parse } from 'graphql';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/compile.ts';
 import { executeIncrementally } from '../../src/options/defer/incremental-execution.ts';
 import { schemaOf } from '../support/both-executors.ts';
+import { clock } from '../support/monotonic-clock.ts';
 
 /** What an execution spends, and how it ends where that is too much. */
 
@@ -161,13 +162,13 @@ test('a query whose client has left is worked for no longer', async () => {
 describe('while they take long', () => {
   /** A clock that each look at it takes a millisecond: twenty pieces of work fill an iteration of the event loop. */
   beforeEach(() => {
-    let now = performance.now();
-    vi.spyOn(performance, 'now').mockImplementation(() => now++);
+    let now = clock.real();
+    clock.now = () => now++;
   });
   afterEach(async () => {
     // The scheduler's work is over: the clock does not go back while it measures.
     await turn();
-    vi.restoreAllMocks();
+    clock.now = clock.real;
   });
 
   test.each([1, 8])(

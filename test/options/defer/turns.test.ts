@@ -1,28 +1,19 @@
 import { setImmediate as iteration } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Turns } from '../../../src/options/defer/incremental-execution.ts';
-
-/** Before the imports: the scheduler keeps the clock that it finds. */
-const clock = vi.hoisted(() => {
-  const real = performance.now.bind(performance);
-  const stopped: { at: number | null } = { at: null };
-  performance.now = () => stopped.at ?? real();
-  return stopped;
-});
+import { clock } from '../../support/monotonic-clock.ts';
 
 /** What is resumed takes 10 ms, after which others are served. */
+let now: number;
 beforeEach(() => {
-  clock.at = performance.now();
+  now = clock.real();
+  clock.now = () => now;
 });
 afterEach(async () => {
   // The scheduler's work is over: the clock does not go back while it measures.
   await iteration();
-  clock.at = null;
+  clock.now = clock.real;
 });
-
-const pass = (milliseconds: number) => {
-  clock.at = performance.now() + milliseconds;
-};
 
 /** Turns of an execution that has completed so many values. */
 function turnsOf(values = 0) {
@@ -38,7 +29,7 @@ async function resumedInTurns(waiting: number, values: number): Promise<number[]
     void turns.next().then(() => {
       order.push(nth);
       budget.values += values;
-      pass(10);
+      now += 10;
     });
   expect(order).toEqual([]);
   const resumed: number[] = [];
@@ -84,7 +75,7 @@ test('others are served between two turns', async () => {
   for (let nth = 0; nth < 6; nth++)
     void turns.next().then(() => {
       seen.push('resumed');
-      pass(10);
+      now += 10;
     });
   while (seen.filter((each) => each === 'resumed').length < 6) {
     await iteration();
