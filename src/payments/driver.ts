@@ -23,8 +23,8 @@ export interface StoreDriver {
   findMissing(attempts: readonly Attempt[]): Promise<readonly Attempt[]>;
   /** Deletes some of the DONE and REJECTED rows that were last changed before this time. Shape: how many; 0 if none is left. */
   purge(before: number): Promise<number>;
-  /** Counts rows; `expired` are those that a purge would delete. */
-  count(before: number): Promise<RowCounts>;
+  /** Counts rows: `expired` are those that a purge would delete; PENDING ones whose lease ends at `leaseUntil` or before are unknown. */
+  count(before: number, leaseUntil: number): Promise<RowCounts>;
   readMetadata(): Promise<MetadataSnapshot>;
   /** Replaces the metadata if it has this version; `version` null: if there is no metadata. Shape: whether it did. */
   writeMetadata(
@@ -131,8 +131,6 @@ export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   /** Null: rows without one. */
   readonly payer?: string | null | undefined;
   readonly limit: number;
-  /** Rows whose lease ends at this time or before. */
-  readonly leaseUntil?: number | undefined;
 }
 
 /** Whether a record matches a query: what searchSql says in SQL. */
@@ -143,7 +141,6 @@ export const matchesQuery = (record: PaymentRecord, query: RowQuery): boolean =>
   (query.idPrefix === undefined || record.id.startsWith(query.idPrefix)) &&
   (query.states === undefined || query.states.includes(record.state)) &&
   (query.accountId === undefined || [record.accountId, record.toAccountId].includes(query.accountId)) &&
-  record.leaseUntil <= (query.leaseUntil ?? Number.POSITIVE_INFINITY) &&
   record.createdAt >= (query.since ?? Number.NEGATIVE_INFINITY) &&
   record.createdAt < (query.until ?? Number.POSITIVE_INFINITY);
 
@@ -162,9 +159,9 @@ export function searchSql(
   mark: '?' | '$',
   table: string,
 ): { text: string; values: unknown[] } {
-  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until, leaseUntil } = query;
+  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until } = query;
   const { newestFirst, after, limit } = query;
-  // Few rows have the same beginning of an id, Track-ID, request or lease. The sum keeps a database that does not know that from
+  // Few rows have the same beginning of an id, Track-ID or request. The sum keeps a database that does not know that from
   // reading all rows in their order.
   const few = [idPrefix, trackId, requestId].some((given) => given !== undefined);
   const hasFinished = states === undefined || states.some((state) => finishedStates.has(state));
@@ -193,19 +190,23 @@ export function searchSql(
   }
   if (accountId !== undefined)
     conditions.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
-  if (leaseUntil !== undefined) conditions.push(`lease_until <= ${value(leaseUntil)}`);
   ask('created_at', '>=', since);
   ask('created_at', '<', until);
   const [direction, behind] = newestFirst ? ['DESC', '<'] : ['ASC', '>'];
   if (after !== undefined)
     conditions.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
-  const time = few || leaseUntil !== undefined ? 'created_at + 0' : 'created_at';
+  const time = few ? 'created_at + 0' : 'created_at';
   const text = `SELECT ${storedColumns} FROM ${table} WHERE ${conditions.join(' AND ')}
     ORDER BY ${time} ${direction}, id ${direction} LIMIT ${value(limit)}`;
   return { text, values };
 }
 
 export const finishedStates: ReadonlySet<string> = new Set(['DONE', 'REJECTED']);
+
+/** A payment whose lease is not over at `time`, and one that counts as unknown. */
+export const pendingAt = (time: string) => `state = 'PENDING' AND lease_until > ${time}`;
+export const unknownAt = (time: string) =>
+  `state = 'UNKNOWN' OR state = 'PENDING' AND lease_until <= ${time}`;
 
 /** Payments that may need attention, and those that have ended. */
 export const unfinished = "state IN ('PENDING', 'UNKNOWN')";

@@ -242,7 +242,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const expiry = clock.forRetention(now);
     if (expiry === null) return;
     const before = expiry - retentionMs;
-    const { records, expired } = await driver.count(before);
+    const { records, expired } = await driver.count(before, clock.forLeases(now));
     let deleted = 0;
     for (let more = expired > 0; more && closing === null; ) {
       const step = await driver.purge(before);
@@ -252,22 +252,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     }
     if (expired > (records + expired) * remarkableShare)
       onEvent({ kind: 'purge', deleted, expired, records: records + expired });
-  }
-
-  /** Changes the records whose lease is over, before several records are read for an answer. */
-  async function endLeases(now: number): Promise<void> {
-    const at = clock.forLeases(now);
-    const query = { states: ['PENDING'], leaseUntil: at, limit: pageSize } as const;
-    for (let page = await driver.search(query); page.length > 0; page = await driver.search(query)) {
-      const ended = await Promise.all(
-        page.map(async (stored) => {
-          const known = read(stored, () => {});
-          return known !== null && (await apply(stored.id, { kind: 'lease over', at }, known)).changed;
-        }),
-      );
-      // The remaining records are damaged.
-      if (!ended.includes(true)) return;
-    }
   }
 
   /** All pages of a query. */
@@ -280,9 +264,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const records: PaymentRecord[] = [];
     const expiry = clock.forRetention(now);
     const at = clock.forLeases(now);
-    // Records in another state than the store says: their lease is over and nothing may be written, or their end is not written.
+    // Records of another state than the store says: their lease is over, or their end is not written.
     const { states } = query;
-    const isBehind = unwritten.size > 0 || (readOnly && states?.includes('UNKNOWN'));
+    const isBehind = unwritten.size > 0 || states?.includes('UNKNOWN');
     const seen = isBehind
       ? states && [...new Set([...states, 'PENDING' as const, 'UNKNOWN' as const])]
       : states;
@@ -290,16 +274,18 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
-      for (const stored of page) {
-        const known = read(stored, onUnreadable);
-        if (known === null) continue;
-        const held = readOnly
-          ? (advance(known.held, { kind: 'asked about', at }).next ?? known.held)
-          : known.held;
-        const record = unwritten.latest(held.record);
+      const found = await Promise.all(
+        page.map(async (stored) => {
+          const known = read(stored, onUnreadable);
+          return known && (await apply(stored.id, { kind: 'lease over', at }, known)).after;
+        }),
+      );
+      for (const row of found) {
+        if (row === null) continue;
+        const record = unwritten.latest(row.held.record);
         if (states !== undefined && !states.includes(record.state)) continue;
         const over = { kind: 'retention over', before: (expiry ?? 0) - retentionMs } as const;
-        if (expiry === null || advance(held, over).next !== null) records.push(record);
+        if (expiry === null || advance(row.held, over).next !== null) records.push(record);
       }
       if (page.length < wanted) break;
     }
@@ -311,7 +297,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     now: number,
     onUnreadable?: (error: UnreadableRecord) => void,
   ) {
-    if (!readOnly) await endLeases(now);
     const found = await readAll(query, now, limit, onUnreadable);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
@@ -338,10 +323,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
     async status(now) {
       assertOpen();
-      if (!readOnly) await endLeases(now);
       const expiry = clock.forRetention(now);
       const { expired: _, ...status } = await driver.count(
         expiry === null ? Number.MIN_SAFE_INTEGER : expiry - retentionMs,
+        clock.forLeases(now),
       );
       return status;
     },

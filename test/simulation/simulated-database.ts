@@ -81,7 +81,7 @@ export class SimulatedDatabase implements Database {
       search: (query) => read('search', () => served.search(query)),
       findMissing: (attempts) => read('findMissing', () => served.findMissing(attempts)),
       purge: (before) => write('purge', () => served.purge(before)),
-      count: (before) => read('count', () => served.count(before)),
+      count: (before, leaseUntil) => read('count', () => served.count(before, leaseUntil)),
       readMetadata: () => read('readMetadata', () => timed(served.readMetadata())),
       writeMetadata: (version, next) => write('writeMetadata', () => served.writeMetadata(version, next)),
       settleWrites: () =>

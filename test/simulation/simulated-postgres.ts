@@ -193,7 +193,7 @@ export class SimulatedPostgres implements Database {
       const rows = await Promise.all(textsOf(first).map((id) => served.find(id)));
       return rows.flatMap((row) => (row === null ? [] : [stored(row)]));
     }
-    if (text.includes('AS kept')) return [{ ...(await served.count(Number(first))) }];
+    if (text.includes('AS kept')) return [{ ...(await served.count(Number(first), Number(second))) }];
     if (text.includes('known.track_id')) {
       const trackIds = textsOf(second);
       const attempts = textsOf(first).map((known, n) => ({ id: known, trackId: trackIds[n] ?? '' }));
@@ -208,23 +208,30 @@ export class SimulatedPostgres implements Database {
         ? [{ version: 1 }]
         : [];
     if (text.includes('pg_terminate_backend')) return this.#end(textsOf(first));
-    if (text.includes('pg_backend_pid()')) return [{ pid: Number(pid), started_at: 'then' }];
+    if (text.includes('pg_is_in_recovery()')) return [{ ...server, pid: Number(pid), started_at: 'then' }];
     const rest = Object.entries(constants).find(([part]) => text.includes(part))?.[1];
     if (rest === undefined) throw new Error(`The simulated PostgreSQL does not know "${text}".`);
     return [rest];
   }
 }
 
+const server: Columns = {
+  ...{
+    standby: false,
+    readOnly: false,
+    version: 170_000,
+    encoding: 'UTF8',
+    fsync: 'on',
+    fullPageWrites: 'on',
+  },
+  ...{ synchronousCommit: 'on', standbyNames: '' },
+};
+
 /** The other answers, by a part of their statement. */
 const constants: Readonly<Record<string, Columns>> = {
   'set_config(': { done: true },
-  'pg_is_in_recovery()': { standby: false, readOnly: false },
   'AS timeline': { timeline: '00000001' },
   'pg_control_system()': { server: 'system 1, timeline 1' },
-  server_version_num: {
-    ...{ version: 170_000, encoding: 'UTF8', fsync: 'on', fullPageWrites: 'on' },
-    ...{ synchronousCommit: 'on', standbyNames: '' },
-  },
   'AS found': { found: true },
   'SELECT version FROM bankql.store': { version: 2 },
 };

@@ -89,14 +89,18 @@ export function createMemoryDriver(
       for (const { id } of gone) rows.delete(id);
       return gone.length;
     },
-    async count(before) {
+    async count(before, leaseUntil) {
       assertOpen();
       const kept = [...rows.values()].filter((row) => !isExpired(row, before));
+      const unfinished = kept.filter(({ held }) => !finishedStates.has(held.record.state));
+      const pending = unfinished.filter(
+        ({ held: { record } }) => record.state === 'PENDING' && record.leaseUntil > leaseUntil,
+      ).length;
       return {
         records: kept.length,
         expired: rows.size - kept.length,
-        pending: kept.filter(({ held }) => held.record.state === 'PENDING').length,
-        unknown: kept.filter(({ held }) => held.record.state === 'UNKNOWN').length,
+        pending,
+        unknown: unfinished.length - pending,
         newestAt: kept.reduce<number | null>(
           (newest, row) => Math.max(newest ?? row.created_at, row.created_at),
           null,

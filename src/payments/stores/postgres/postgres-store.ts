@@ -5,12 +5,15 @@ import {
   columnsOf,
   finished,
   type InsertResult,
+  pendingAt,
   type Row,
   rowColumns,
   type StoreDriver,
   type StoredText,
   searchSql,
   storedColumns,
+  unfinished,
+  unknownAt,
 } from '../../driver.ts';
 import type { CheckedStore } from '../../lost-records.ts';
 import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
@@ -232,9 +235,9 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       }),
     purge: (before) =>
       searches.ask(async (connection) => (await connection.query(statements.purge([before]))).rows.length),
-    count: (before) =>
+    count: (before, leaseUntil) =>
       searches.ask(async (connection) => {
-        const { rows } = await connection.query(statements.count([before]));
+        const { rows } = await connection.query(statements.count([before, leaseUntil]));
         return rowCounts.parse(rows[0]);
       }),
     settleWrites: () => lookups.ask(session.endLeftBehind),
@@ -363,8 +366,8 @@ const statements = {
         SELECT FROM bankql.payment WHERE ${isExpired} LIMIT ${maxCounted}) AS counted),
       tally AS (SELECT sum(began) - sum(gone) AS kept FROM bankql.tally)
       SELECT greatest(tally.kept - old.count, 0) AS records, old.count AS expired,
-        (SELECT count(*) FROM bankql.payment WHERE state = 'PENDING') AS pending,
-        (SELECT count(*) FROM bankql.payment WHERE state = 'UNKNOWN') AS unknown,
+        (SELECT count(*) FROM bankql.payment WHERE ${unfinished} AND (${pendingAt('$2::bigint')})) AS pending,
+        (SELECT count(*) FROM bankql.payment WHERE ${unfinished} AND (${unknownAt('$2::bigint')})) AS unknown,
         (SELECT created_at FROM bankql.payment WHERE NOT (${isExpired}) ORDER BY created_at DESC LIMIT 1) AS "newestAt"
       FROM tally, old`,
   ),

@@ -30,7 +30,6 @@ interface Backend {
   readonly started_at: string;
 }
 
-const ownBackend = `SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 /** Ends the backends that are still there, and selects them. */
 const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
@@ -68,21 +67,14 @@ export function createSessionOpener(options: SessionOptions) {
     for (const other of others) leftBehind.delete(other);
   }
 
-  /** Notes the backend, so that it can be ended should its connection be lost with a statement under way. */
-  async function noteBackend(connection: PostgresConnection): Promise<void> {
-    const { rows } = await connection.query({ text: ownBackend });
-    const { data } = backendRow.safeParse(rows[0]);
-    if (data === undefined) return;
+  async function check({ connection, server }: Primary, settings: SessionSettings): Promise<void> {
+    // If the connection is lost with a statement under way, its backend is to be ended.
     void connection.lost.then(({ wasBusy }) => {
-      if (wasBusy) leftBehind.add(data);
+      if (wasBusy) leftBehind.add(server);
     });
-  }
-
-  async function check(connection: PostgresConnection, settings: SessionSettings): Promise<void> {
+    checkServer(server, { ...options, failsOver });
     await setUpSession(connection, timeoutMs, settings);
-    await noteBackend(connection);
     await endLeftBehind(connection);
-    await checkServer(connection, { ...options, failsOver });
     await prepareSchema(connection, options.allowVolatile || options.create);
     await options.onConnect(connection);
   }
@@ -90,13 +82,14 @@ export function createSessionOpener(options: SessionOptions) {
   return {
     endLeftBehind,
     async open(closing: AbortSignal, settings: SessionSettings): Promise<PostgresConnection> {
-      const { connection, timeline } = await findPrimary(address, latestTimeline, {
+      const primary = await findPrimary(address, latestTimeline, {
         timeoutMs,
         connectTimeoutMs: Math.max(minConnectTimeoutMs, timeoutMs),
         closing,
       });
+      const { connection, timeline } = primary;
       try {
-        await check(connection, settings);
+        await check(primary, settings);
       } catch (error) {
         const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
         connection.drop(reason);
@@ -112,11 +105,10 @@ export function createSessionOpener(options: SessionOptions) {
   };
 }
 
-const backendRow = z.object({ pid: z.number(), started_at: z.string() });
-
 /** A connection to a server that takes writes. */
 interface Primary {
   readonly connection: PostgresConnection;
+  readonly server: z.infer<typeof serverAnswer>;
   /** Goes up with each promotion of a standby; null where the server does not say. */
   readonly timeline: number | null;
 }
@@ -156,7 +148,6 @@ async function findPrimary(
   throw new Error(`none of its hosts takes writes (${reasons.join('; ')})`);
 }
 
-const role = z.object({ standby: z.boolean(), readOnly: z.boolean() });
 /** The first eight digits of the name of the file that the server writes its log to. */
 const askTimeline = 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
 
@@ -169,12 +160,11 @@ async function askHost(
 ): Promise<Primary> {
   const connection = await openConnection(address, host, options);
   try {
-    const { rows } = await connection.query({
-      text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"`,
-    });
-    const { standby, readOnly } = role.parse(rows[0]);
-    if (standby) throw new ServerRefused('it is a standby: name the primary, or all hosts of the cluster');
-    if (readOnly) throw new ServerRefused('it is read-only (default_transaction_read_only)');
+    const { rows } = await connection.query({ text: askServer });
+    const server = serverAnswer.parse(rows[0]);
+    if (server.standby)
+      throw new ServerRefused('it is a standby: name the primary, or all hosts of the cluster');
+    if (server.readOnly) throw new ServerRefused('it is read-only (default_transaction_read_only)');
     // Some hosted servers do not say; a connection that ended is noticed by what comes next.
     const said = await connection.query({ text: askTimeline }).catch(() => ({ rows: [] }));
     const { data } = z.object({ timeline: z.string() }).safeParse(said.rows[0]);
@@ -183,7 +173,7 @@ async function askHost(
       throw new Error(
         `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (if it was created again, restart bankql)`,
       );
-    return { connection, timeline };
+    return { connection, server, timeline };
   } catch (error) {
     connection.drop(messageOf(error));
     throw error;
@@ -206,17 +196,23 @@ const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1
 const oldestVersion = 13;
 
 export const commitSettings = z.object({ synchronousCommit: z.string(), standbyNames: z.string() });
-const settings = commitSettings.extend({
+const serverAnswer = commitSettings.extend({
+  standby: z.boolean(),
+  readOnly: z.boolean(),
   version: z.number(),
   encoding: z.string(),
   fsync: z.string(),
   fullPageWrites: z.string(),
+  pid: z.number(),
+  started_at: z.string(),
 });
 
-/** Reads the server's settings, each under the name that `settings` has for it. */
-const read = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+/** Reads what a connection leads to, each under the name that `serverAnswer` has for it. */
+const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly",
+  current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
-  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames"`;
+  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames",
+  pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
 /**
  * Sets a session up. The server gives statements and locks up shortly before bankql gives the connection up, and says then that
@@ -243,13 +239,8 @@ export async function setUpSession(
   await connection.query({ text: `SELECT ${calls.join(', ')}`, values: Object.values(values) });
 }
 
-/**
- * Refuses a server that would forget payments, or that cannot hold them.
- * Errors: ServerRefused; those of PostgresConnection.query.
- */
-export async function checkServer(connection: PostgresConnection, demands: ServerDemands): Promise<void> {
-  const { rows } = await connection.query({ text: read });
-  const found = settings.parse(rows[0]);
+/** Refuses a server that would forget payments, or that cannot hold them. Errors: ServerRefused. */
+function checkServer(found: z.infer<typeof serverAnswer>, demands: ServerDemands): void {
   if (found.version < oldestVersion * 10_000)
     throw new ServerRefused(
       `its version is ${Math.floor(found.version / 10_000)}: run PostgreSQL ${oldestVersion} or newer`,

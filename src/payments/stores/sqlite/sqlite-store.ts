@@ -86,7 +86,7 @@ async function openSqlite(
     search: (query) => reader.ask('search', [query]),
     findMissing: (attempts) => writer.ask('findMissing', [attempts]),
     purge: (before) => writer.ask('purge', [before]),
-    count: (before) => reader.ask('count', [before]),
+    count: (before, leaseUntil) => reader.ask('count', [before, leaseUntil]),
     readMetadata: () => writer.ask('readMetadata', []),
     writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next]),
     // The thread answers in order, and one that died writes no more.

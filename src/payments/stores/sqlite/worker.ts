@@ -13,7 +13,16 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
-import { columnsOf, finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
+import {
+  columnsOf,
+  finished,
+  pendingAt,
+  rowColumns,
+  searchSql,
+  storedColumns,
+  unfinished,
+  unknownAt,
+} from '../../driver.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
@@ -68,8 +77,8 @@ function prepareStatements(database: DatabaseSync) {
 
 /** How many rows there are that have not expired, and in which state; see RowCounts. */
 const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.n AS expired,
-  (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
-  (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown,
+  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${pendingAt('$leaseUntil')})) AS pending,
+  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${unknownAt('$leaseUntil')})) AS unknown,
   (SELECT created_at FROM payment WHERE NOT (${finished} AND updated_at < $before) ORDER BY created_at DESC LIMIT 1) AS newestAt
   FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
 
@@ -107,7 +116,7 @@ const methodsOf = (
       if (step === 0 || performance.now() >= until) return deleted;
     }
   },
-  count: (before) => database.prepare(countSql).get({ before }),
+  count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
   readMetadata: () => ({ ...statements.metadata.get(), serverTime: machineTime() }),
   writeMetadata: (expected, next) =>
     Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
