@@ -4,6 +4,7 @@ import { type Row, type RowQuery, type StoreDriver, type StoredRow, WriteUncerta
 import { type CheckedStore, createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
+  type AttemptOutcome,
   type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
@@ -13,7 +14,7 @@ import {
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
 import { rowIn } from './stored-record.ts';
-import { type AttemptOutcome, createUnwrittenEnds } from './unwritten-ends.ts';
+import { createUnwrittenEnds } from './unwritten-ends.ts';
 
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
@@ -200,11 +201,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       ? { kind: 'taken back', trackId, at: clock.toStore(at) }
       : { kind: 'answered', trackId, outcome, at: clock.toStore(at) };
 
-  /**
-   * Writes how an attempt ended. Shape: as `apply`. Errors: any; if this process began it, the end is kept then, and written when
-   * the store is back.
-   */
-  async function end(attempt: AttemptOutcome) {
+  async function end(attempt: AttemptOutcome): Promise<boolean> {
     assertOpen();
     const { id, trackId, outcome } = attempt;
     const own = begun.get(id);
@@ -212,10 +209,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     if (row !== undefined) begun.delete(id);
     if (outcome === null) guard.forget(id);
     try {
-      const written = await apply(id, eventOf(attempt), row);
+      const { after, changed } = await apply(id, eventOf(attempt), row);
       // The store has lost the record: only the end that is kept keeps the payment from being sent again.
-      if (written.after === null && outcome !== null) keepEnd(attempt, row);
-      return written;
+      if (after === null && outcome !== null) keepEnd(attempt, row);
+      return changed;
     } catch (error) {
       keepEnd(attempt, row);
       throw error;
@@ -378,13 +375,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       }
       throw unavailable('a record of it changes all the time');
     },
-    finish: (id, trackId, outcome, now) =>
-      end({ id, trackId, outcome, at: now }).then(({ changed }) => changed),
-    async release(id, trackId, now) {
-      const { after, changed } = await end({ id, trackId, outcome: null, at: now });
-      if (!changed) return 'unchanged';
-      return after === null ? 'released' : 'rejected';
-    },
+    end,
     unwritten: () => unwritten.all().flatMap(({ end, record }) => (record === null ? [] : [{ end, record }])),
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
     async find(id, now) {

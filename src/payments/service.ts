@@ -201,11 +201,14 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     for (const { record, end } of store.unwritten()) auditQuietly(unwrittenEndEntry(record, end));
   }
 
+  /** What the store cannot write it keeps. */
+  const end = ({ id, trackId }: PaymentRecord, outcome: PaymentOutcome | null, at: number) =>
+    store.end({ id, trackId, outcome, at }).catch(() => {});
+
   const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<unknown> => {
     const at = now();
     auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
-    // What the store cannot write it keeps.
-    return store.finish(record.id, record.trackId, outcome, at).catch(() => {});
+    return end(record, outcome, at);
   };
   /** Makes the key free again: the attempt executed nothing. `said`: what the bank said, for the log. */
   const release = (
@@ -215,7 +218,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   ): Promise<unknown> => {
     const at = now();
     auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
-    return store.release(record.id, record.trackId, at).catch(() => {});
+    return end(record, null, at);
   };
 
   /**

@@ -1,5 +1,4 @@
 import type { PaymentOutcome, PaymentRecord, PaymentState } from './stored-record.ts';
-import type { AttemptOutcome } from './unwritten-ends.ts';
 
 export type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from './stored-record.ts';
 
@@ -25,6 +24,17 @@ export interface PaymentQuery {
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
   /** How many at most (default: all). */
   readonly limit?: number | undefined;
+}
+
+/** How an attempt to pay ended. */
+export interface AttemptOutcome {
+  readonly id: string;
+  /** Identifies the attempt: no other may write its outcome. */
+  readonly trackId: string;
+  /** Null if it executed nothing. */
+  readonly outcome: PaymentOutcome | null;
+  /** When it ended, in milliseconds since 1970. */
+  readonly at: number;
 }
 
 /** A summary of a store's contents, for the start, the metrics and the operator. */
@@ -62,18 +72,14 @@ export interface PaymentStore {
    */
   begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
   /**
-   * Writes the payment's outcome. Only the attempt that began it can (`trackId`), and only while the record is PENDING,
-   * or UNKNOWN because its lease ended before its answer came (not once an operator settled it).
-   * Shape: whether it was written. If that fails, or the store has lost the record, and this process began the attempt, the end is
-   *        kept in memory: the methods here tell it, and it is written when the store is back. The same applies to `release`.
+   * Writes how an attempt ended. Only the attempt that began the payment can (`trackId`), and only while the record is PENDING,
+   * or UNKNOWN because its lease ended before its answer came (not once an operator settled it). An outcome of null says that
+   * this attempt executed nothing: a PENDING record is deleted, so that its key is free; one that is UNKNOWN because its lease
+   * ended becomes REJECTED, since a client may know already that it may have been sent.
+   * Shape: whether the record changed. If that fails, or the store has lost the record, and this process began the attempt, the
+   *        end is kept in memory: the methods here tell it, and it is written when the store is back.
    */
-  finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
-  /**
-   * Records proof that this attempt executed nothing. A PENDING record is deleted, so that its key is free. One that is UNKNOWN
-   * because its lease ended becomes REJECTED: a client may know already that it may have been sent.
-   * Shape: what became of the record; `unchanged` also if this attempt has no record.
-   */
-  release(id: string, trackId: string, now: number): Promise<'released' | 'rejected' | 'unchanged'>;
+  end(attempt: AttemptOutcome): Promise<boolean>;
   /** The ends that only this process knows, and the records as they will be then. */
   unwritten(): readonly { readonly end: AttemptOutcome; readonly record: PaymentRecord }[];
   /** Tries to write them once more, for `timeoutMs` at most. */

@@ -1,29 +1,7 @@
 import { z } from 'zod';
 import { type AuditEntry, auditEntry } from './record.ts';
-import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
+import type { AttemptOutcome, PaymentRecord } from './store.ts';
 import { parseJson, paymentRecord } from './stored-record.ts';
-
-/** A payment's outcome, as it is written to a store. */
-export interface AttemptOutcome {
-  readonly id: string;
-  /** Identifies the attempt that ended: no other may write the outcome. */
-  readonly trackId: string;
-  /** Null if the record is to be released, so that the key is free again. */
-  readonly outcome: PaymentOutcome | null;
-  /** When it ended, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/**
- * Writes a payment's outcome. Shape: false if this attempt may no longer finish the record. Errors: StoreUnavailable.
- */
-export const writeOutcome = async (
-  store: PaymentStore,
-  { id, trackId, outcome, at }: AttemptOutcome,
-): Promise<boolean> =>
-  outcome === null
-    ? (await store.release(id, trackId, at)) !== 'unchanged'
-    : store.finish(id, trackId, outcome, at);
 
 /** A write that the store has not taken. */
 export interface UnwrittenEnd {

@@ -68,7 +68,7 @@ async function measure(store: PaymentStore, callers: number): Promise<{ rate: nu
         (found) => found === null,
         () => false,
       );
-      if (isBegun) await store.finish(id, trackId, done, now).catch(() => refused++);
+      if (isBegun) await store.end({ id, trackId, outcome: done, at: now }).catch(() => refused++);
       else refused++;
       times.push(performance.now() - start);
     }

@@ -59,7 +59,7 @@ describe('a server whose clock jumps 31 days ahead', () => {
     );
     const now = Date.now();
     await store.begin(current(now), now);
-    await store.finish(id, trackId, done, now);
+    await store.end({ id, trackId, outcome: done, at: now });
     await store.begin(current(now, { id: 'pending' }), now);
     ahead = byMs;
     await store.begin(current(now, { id: 'another' }), now);
@@ -95,7 +95,7 @@ test('a process whose clock is 31 days ahead of its machine frees no key in SQLi
   const right = await createSqliteStore(options);
   onTestFinished(() => right.close());
   await right.begin(current(now), now);
-  await right.finish(id, trackId, done, now);
+  await right.end({ id, trackId, outcome: done, at: now });
   const events: StoreEvent[] = [];
   const wrong = await createSqliteStore({
     ...options,
@@ -136,7 +136,7 @@ describe('a damaged record', () => {
     const { store, events, damage } = await damaged();
     const now = Date.now();
     for (const other of ['a', 'b']) await store.begin(current(now, { id: other }), now);
-    await store.finish('a', trackId, done, now);
+    await store.end({ id: 'a', trackId, outcome: done, at: now });
     damage();
     await expect(store.find('a', now)).rejects.toThrow(UnreadableRecord);
     await expect(store.begin(current(now, { id: 'a', trackId: 'again' }), now)).rejects.toThrow('is damaged');
@@ -146,7 +146,7 @@ describe('a damaged record', () => {
     expect(skipped).toEqual(['The stored record of payment a is damaged.']);
     expect(events[0]).toEqual({ kind: 'record-unreadable', id: 'a' });
     expect(await store.status(now)).toMatchObject({ records: 2 });
-    expect(await store.finish('b', trackId, done, now)).toBe(true);
+    expect(await store.end({ id: 'b', trackId, outcome: done, at: now })).toBe(true);
     expect(await store.begin(current(now, { id: 'c' }), now)).toBeNull();
   });
 
@@ -217,7 +217,7 @@ describe('a beginning that fails', () => {
     await expect.poll(() => driver.find(id)).toBeNull();
     expect(await store.begin(current(now, { trackId: 'again' }), now)).toBeNull();
     // The first attempt is over: it takes back nothing of the second one.
-    expect(await store.finish(id, 'again', done, now)).toBe(true);
+    expect(await store.end({ id, trackId: 'again', outcome: done, at: now })).toBe(true);
   });
 
   test('ends as REJECTED if somebody was told meanwhile that it may have been sent', async () => {

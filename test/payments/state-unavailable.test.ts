@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
-import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-ends.ts';
+import { parseUnwrittenOutcome } from '../../src/payments/unwritten-ends.ts';
 import { createTestBankql, credentials, testLeaseMs } from '../support/bankql.ts';
 import { type Act, reply } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
@@ -136,7 +136,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const [end] = ends;
     // A store that was held up may have had the record's end on its way already.
     const before = await store.find(end?.id ?? '', Date.now());
-    expect(await writeOutcome(store, end ?? expect.unreachable())).toBe(before?.state !== 'DONE');
+    expect(await store.end(end ?? expect.unreachable())).toBe(before?.state !== 'DONE');
     expect(await store.find(end?.id ?? '', Date.now())).toMatchObject({
       state: 'DONE',
       replica: expect.stringMatching(/:\d+$/),

@@ -8,7 +8,8 @@ export function describeHistory(open: () => PaymentStore): void {
     const { id, trackId } = pending();
     const afterLease = start + lease;
     const begin = (change: Partial<PaymentRecord> = {}) => open().begin(pending(change), start);
-    const finish = (outcome: PaymentOutcome, now = start + 100) => open().finish(id, trackId, outcome, now);
+    const finish = (outcome: PaymentOutcome, now = start + 100) =>
+      open().end({ id, trackId, outcome, at: now });
     const find = (now = start + 100) => open().find(id, now);
     const who = { replica: 'host:1', requestId: 'request-1' };
     const began = { state: 'PENDING', at: start, ...who };

@@ -21,9 +21,9 @@ export function describeSearch(open: () => PaymentStore): void {
     ];
     beforeEach(async () => {
       for (const record of records) await begin(record);
-      await open().finish('aa2', 't-2', done, start + 100);
-      await open().finish('ab3', 't-3', rejected, start + 90);
-      await open().finish('ab4', 't-4', unknown, start + 80);
+      await open().end({ id: 'aa2', trackId: 't-2', outcome: done, at: start + 100 });
+      await open().end({ id: 'ab3', trackId: 't-3', outcome: rejected, at: start + 90 });
+      await open().end({ id: 'ab4', trackId: 't-4', outcome: unknown, at: start + 80 });
     });
     const ids = async (query: PaymentQuery, now = start + 200) =>
       (await open().search(query, now)).map((record) => record.id);
@@ -86,8 +86,8 @@ export function describeSearch(open: () => PaymentStore): void {
       await begin({ id: 'a', createdAt: start + 5 });
       await begin({ id: 'b', createdAt: start + 7 });
       await begin({ id: 'c', createdAt: start + 6 });
-      await open().finish('b', trackId, done, start + 8);
-      await open().finish('c', trackId, unknown, start + 8);
+      await open().end({ id: 'b', trackId, outcome: done, at: start + 8 });
+      await open().end({ id: 'c', trackId, outcome: unknown, at: start + 8 });
       expect(await open().status(start + 9)).toEqual({
         records: 3,
         pending: 1,
@@ -99,7 +99,7 @@ export function describeSearch(open: () => PaymentStore): void {
     test('sees what time changes', async () => {
       await begin({ id: 'a' });
       await begin({ id: 'b', createdAt: start + 7 });
-      await open().finish('b', trackId, done, start + 8);
+      await open().end({ id: 'b', trackId, outcome: done, at: start + 8 });
       expect(await open().status(afterLease)).toMatchObject({ records: 2, pending: 0, unknown: 1 });
       const later = start + 9 + retentionMs;
       expect(await open().status(later)).toEqual({ records: 1, pending: 0, unknown: 1, newestAt: start });

@@ -7,7 +7,7 @@ import { createProtocolStore } from '../../src/payments/protocol-store.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentState, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
-import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-ends.ts';
+import { parseUnwrittenOutcome } from '../../src/payments/unwritten-ends.ts';
 import {
   bankDefaults,
   createTestBankql,
@@ -198,7 +198,14 @@ describe('an end that the store cannot be told', () => {
   test('is kept where the store lost the record, so that its key sends nothing again', async () => {
     bank.otherwise(async () => {
       const record = await fragile.only();
-      expect(await fragile.kept.release(record?.id ?? '', record?.trackId ?? '', time)).toBe('released');
+      expect(
+        await fragile.kept.end({
+          id: record?.id ?? '',
+          trackId: record?.trackId ?? '',
+          outcome: null,
+          at: time,
+        }),
+      ).toBe(true);
       return { body: { id: 'TX' } };
     });
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false, transactionId: 'TX' });
@@ -230,7 +237,9 @@ describe('an end that the store cannot be told', () => {
     const { id } = first;
     await store.begin(first, time);
     fragile.takeAway('compareAndSet');
-    await expect(store.release(id, 'first', time)).rejects.toThrow(StoreUnavailable);
+    await expect(store.end({ id, trackId: 'first', outcome: null, at: time })).rejects.toThrow(
+      StoreUnavailable,
+    );
     fragile.giveBack();
     const slow = Promise.withResolvers<boolean>();
     vi.spyOn(driver, 'compareAndSet').mockImplementationOnce(() => slow.promise);
@@ -238,7 +247,9 @@ describe('an end that the store cannot be told', () => {
     // Asked for meanwhile, its key becomes free and is used again.
     expect(await store.begin(second, time)).toBeNull();
     fragile.takeAway('compareAndSet');
-    await expect(store.finish(id, 'second', done, time)).rejects.toThrow(StoreUnavailable);
+    await expect(store.end({ id, trackId: 'second', outcome: done, at: time })).rejects.toThrow(
+      StoreUnavailable,
+    );
     slow.resolve(false);
     await vi.advanceTimersByTimeAsync(0);
     expect(await store.find(id, time)).toMatchObject({ trackId: 'second', state: 'DONE' });
@@ -280,8 +291,8 @@ describe('an end that the store cannot be told', () => {
     start();
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'UNKNOWN' });
     const end = parseUnwrittenOutcome(text) ?? expect.unreachable();
-    expect(await writeOutcome(fragile.store, end)).toBe(true);
-    expect(await writeOutcome(fragile.store, end)).toBe(false);
+    expect(await fragile.store.end(end)).toBe(true);
+    expect(await fragile.store.end(end)).toBe(false);
     expect((await ask(pay)).data?.makeTransaction).toEqual({ ...paid, replayed: true });
     expect(paid).toMatchObject({ transactionId: 'TX [redacted]', status: 'BOOKED' });
     expect(bank.calls).toHaveLength(1);
@@ -399,7 +410,7 @@ test('a search by state finds all payments while an end is not written', async (
   for (let n = 0; n < 6; n++) await store.begin(pending({ ...of(n), ...times(n) }), now);
   for (let n = 1; n < 6; n++) {
     if (n === 5) takeAway('compareAndSet');
-    await store.finish(`id${n}`, `track${n}`, done, now).catch(() => {});
+    await store.end({ id: `id${n}`, trackId: `track${n}`, outcome: done, at: now }).catch(() => {});
   }
   expect(store.unwritten()).toHaveLength(1);
   const find = async (states: PaymentState[], limit: number) =>

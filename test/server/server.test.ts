@@ -119,8 +119,7 @@ test('while the state store is down payments are refused and reads go on', async
   const down = () => Promise.reject(new StoreUnavailable('down'));
   const store = {
     begin: down,
-    finish: down,
-    release: down,
+    end: down,
     find: down,
     search: down,
     settle: down,

@@ -40,8 +40,7 @@ const withMethods = (store: PaymentStore, methods: Partial<PaymentStore>): Payme
   acceptLoss: (...args) => store.acceptLoss(...args),
   status: (...args) => store.status(...args),
   begin: (...args) => store.begin(...args),
-  finish: (...args) => store.finish(...args),
-  release: (...args) => store.release(...args),
+  end: (...args) => store.end(...args),
   find: (...args) => store.find(...args),
   search: (...args) => store.search(...args),
   settle: (...args) => store.settle(...args),
@@ -99,22 +98,18 @@ export const brokenVariants: readonly Variant[] = [
   {
     name: 'release after an unknown outcome',
     partsOf: storeWith((store) => ({
-      finish: async (id, trackId, outcome, now) =>
-        outcome.state === 'UNKNOWN'
-          ? (await store.release(id, trackId, now)) !== 'unchanged'
-          : store.finish(id, trackId, outcome, now),
+      end: (attempt) =>
+        store.end(attempt.outcome?.state === 'UNKNOWN' ? { ...attempt, outcome: null } : attempt),
     })),
   },
   {
     name: 'unknown outcome recorded as a refusal',
     partsOf: storeWith((store) => ({
-      finish: (id, trackId, outcome, now) =>
-        store.finish(
-          id,
-          trackId,
-          outcome.state === 'UNKNOWN' ? { ...outcome, state: 'REJECTED' } : outcome,
-          now,
-        ),
+      end: ({ outcome, ...attempt }) =>
+        store.end({
+          ...attempt,
+          outcome: outcome?.state === 'UNKNOWN' ? { ...outcome, state: 'REJECTED' } : outcome,
+        }),
     })),
   },
   {
@@ -151,11 +146,10 @@ export const brokenVariants: readonly Variant[] = [
         begin: (record, now) =>
           store.begin(record, now).catch(async (error: unknown) => {
             const trackId = await own(record.id, now).catch(() => '');
-            await store.release(record.id, trackId, now).catch(() => {});
+            await store.end({ id: record.id, trackId, outcome: null, at: now }).catch(() => {});
             throw error;
           }),
-        finish: async (id, _, outcome, now) => store.finish(id, await own(id, now), outcome, now),
-        release: async (id, _, now) => store.release(id, await own(id, now), now),
+        end: async (attempt) => store.end({ ...attempt, trackId: await own(attempt.id, attempt.at) }),
       };
     }),
   },

@@ -46,9 +46,9 @@ const payments = createPaymentService({
       await reach('when PENDING is stored');
       return earlier;
     },
-    async finish(id, trackId, outcome, now) {
-      const written = await opened.finish(id, trackId, outcome, now);
-      await reach('when DONE is stored');
+    async end(attempt) {
+      const written = await opened.end(attempt);
+      if (attempt.outcome !== null) await reach('when DONE is stored');
       return written;
     },
   },

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
-import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
-import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/unwritten-ends.ts';
+import type { AttemptOutcome, PaymentRecord, PaymentStore } from '../../payments/store.ts';
+import { parseUnwrittenOutcome } from '../../payments/unwritten-ends.ts';
 import { confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
 import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 
@@ -27,7 +27,7 @@ export const writeUnwrittenOutcomes =
     const written = await withStore(async (store) => {
       let count = 0;
       for (const end of ends) {
-        if (await writeOutcome(store, end)) count++;
+        if (await store.end(end)) count++;
         else note(`${end.id} ${await whyNot(store, end, now)}\n`);
       }
       return count;

@@ -1,7 +1,10 @@
 import { type PaymentStore, type StoreStatus, StoreUnavailable } from '../store.ts';
 
-/** The methods of a store that are timed. */
-export type StoreOperation = Exclude<keyof PaymentStore, 'secret' | 'loss' | 'unwritten' | 'drain' | 'close'>;
+/** The calls of a store that are timed. */
+export type StoreOperation =
+  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'end' | 'unwritten' | 'drain' | 'close'>
+  | 'finish'
+  | 'release';
 
 /** Observes a store's calls and outages. None of its methods may throw. */
 export interface StoreObserver {
@@ -87,6 +90,7 @@ export function observeStore(
       }
     };
   const status = observed('status', store.status);
+  const [finish, release] = [observed('finish', store.end), observed('release', store.end)];
 
   function recentStatus(): Promise<StoreStatus | null> {
     const maxAgeMs = downSince === null ? statusMaxAgeMs : retryMs / 2;
@@ -118,8 +122,7 @@ export function observeStore(
     acceptLoss: observed('acceptLoss', store.acceptLoss),
     status,
     begin: observed('begin', store.begin),
-    finish: observed('finish', store.finish),
-    release: observed('release', store.release),
+    end: (attempt) => (attempt.outcome === null ? release : finish)(attempt),
     find: observed('find', store.find),
     search: observed('search', store.search),
     settle: observed('settle', store.settle),

@@ -48,13 +48,13 @@ beforeAll(async () => {
   await inStore(async (store) => {
     const begin = (change: Partial<PaymentRecord>) => store.begin(pending(change), start);
     await begin({ id: ids.unknown, toBankId: 'OTHRBANK' });
-    await store.finish(ids.unknown, trackId, unknown, start);
+    await store.end({ id: ids.unknown, trackId, outcome: unknown, at: start });
     // Its lease ends before `now`.
     await begin({ id: ids.other, currency: null, amount: null, createdAt: start + lease });
     await begin({ id: ids.done });
-    await store.finish(ids.done, trackId, done, start);
+    await store.end({ id: ids.done, trackId, outcome: done, at: start });
     await begin({ id: ids.rejected });
-    await store.finish(ids.rejected, trackId, rejected, start);
+    await store.end({ id: ids.rejected, trackId, outcome: rejected, at: start });
     await begin({ id: ids.pending, leaseUntil: now + lease });
   });
 });

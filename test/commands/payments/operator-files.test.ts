@@ -29,7 +29,7 @@ async function makeStore() {
   const path = join(home, 'state.db');
   const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
   await store.begin(pending(), start);
-  await store.finish(pending().id, pending().trackId, unknown, start);
+  await store.end({ id: pending().id, trackId: pending().trackId, outcome: unknown, at: start });
   await store.begin(pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }), start);
   await store.close();
   return { home, path };

@@ -40,7 +40,7 @@ beforeEach(async () => {
     store.begin(pending({ leaseUntil: now + lease, ...change }), now - 2 * hour);
   const { trackId } = pending();
   await begin({ id: keyOf('key-1'), caller, accountId: 'a-1', trackId: 'track-1' });
-  await store.finish(keyOf('key-1'), 'track-1', done, start);
+  await store.end({ id: keyOf('key-1'), trackId: 'track-1', outcome: done, at: start });
   await begin({
     id: id(1),
     accountId: 'a-2',
@@ -48,15 +48,15 @@ beforeEach(async () => {
     replica: 'host-1:42',
     createdAt: now - 2 * hour,
   });
-  await store.finish(
-    id(1),
+  await store.end({
+    id: id(1),
     trackId,
-    { ...rejected, bankText: 'Limit\u001b[2J exceeded' },
-    now - 2 * hour + 240,
-  );
+    outcome: { ...rejected, bankText: 'Limit\u001b[2J exceeded' },
+    at: now - 2 * hour + 240,
+  });
   for (const n of [2, 3, 4]) {
     await begin({ id: id(n), accountId: n === 4 ? 'a-4' : 'a-3', createdAt: now - n * hour });
-    await store.finish(id(n), trackId, unknown, now - n * hour);
+    await store.end({ id: id(n), trackId, outcome: unknown, at: now - n * hour });
   }
   await begin({ id: id(5), toAccountId: 'a-3', createdAt: now });
 });

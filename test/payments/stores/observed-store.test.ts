@@ -39,7 +39,7 @@ function openStore() {
 
 const news = () => told.filter((line) => /^(away|back)/.test(line));
 const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), start);
-const everything = new Set(['begin', 'finish', 'reopen', 'find', 'search', 'settle', 'status']);
+const everything = new Set(['begin', 'end', 'find', 'search', 'settle', 'status']);
 
 beforeEach(() => {
   clock = 0;
@@ -54,11 +54,11 @@ test('every call goes through as it is, and its time is told', async () => {
   const store = openStore();
   made.defer(() => store.close());
   expect(await begin(store, 'a')).toBeNull();
-  expect(await store.finish('a', pending().trackId, done, start)).toBe(true);
+  expect(await store.end({ id: 'a', trackId: pending().trackId, outcome: done, at: start })).toBe(true);
   expect(await store.find('a', start)).toMatchObject({ state: 'DONE' });
   expect(await store.search({ states: ['DONE'] }, start)).toHaveLength(1);
   expect(await store.settle('a', 'DONE', 'Ada', start)).toBe(false);
-  expect(await store.release('a', 'x', start)).toBe('unchanged');
+  expect(await store.end({ id: 'a', trackId: 'x', outcome: null, at: start })).toBe(false);
   expect(await store.status(start)).toMatchObject({ records: 1 });
   expect(told).toEqual(
     ['begin', 'finish', 'find', 'search', 'settle', 'release', 'status'].map((name) => `${name} 0.01`),

@@ -90,7 +90,8 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
 
     const { id, trackId } = pending();
     const begin = (change: Partial<PaymentRecord> = {}, now = start) => store.begin(pending(change), now);
-    const finish = (outcome: PaymentOutcome, now = start + 100) => store.finish(id, trackId, outcome, now);
+    const finish = (outcome: PaymentOutcome, now = start + 100) =>
+      store.end({ id, trackId, outcome, at: now });
     const find = (now = start + 100) => store.find(id, now);
     const afterLease = start + lease;
 
@@ -184,8 +185,8 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
 
       test('is for the attempt that began the payment', async () => {
         await begin();
-        expect(await store.finish(id, 'attempt-2', done, start)).toBe(false);
-        expect(await store.finish('b', trackId, done, start)).toBe(false);
+        expect(await store.end({ id, trackId: 'attempt-2', outcome: done, at: start })).toBe(false);
+        expect(await store.end({ id: 'b', trackId, outcome: done, at: start })).toBe(false);
         expect(await find()).toEqual(stored());
       });
 
@@ -213,31 +214,32 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     });
 
     describe('release', () => {
-      const release = (attempt = trackId, now = afterLease + 1) => store.release(id, attempt, now);
+      const release = (attempt = trackId, now = afterLease + 1) =>
+        store.end({ id, trackId: attempt, outcome: null, at: now });
 
       test('deletes a PENDING record of this attempt, whose key is free again', async () => {
         await begin();
-        expect(await release('attempt-2')).toBe('unchanged');
-        expect(await store.release('b', trackId, start)).toBe('unchanged');
-        expect(await release()).toBe('released');
-        expect(await release()).toBe('unchanged');
+        expect(await release('attempt-2')).toBe(false);
+        expect(await store.end({ id: 'b', trackId, outcome: null, at: start })).toBe(false);
+        expect(await release()).toBe(true);
+        expect(await release()).toBe(false);
         expect(await find()).toBeNull();
         expect(await store.status(start)).toMatchObject({ records: 0, pending: 0, unknown: 0 });
         expect(await begin({ trackId: 'attempt-2' })).toBeNull();
-        expect(await release()).toBe('unchanged');
+        expect(await release()).toBe(false);
       });
 
       test('deletes it after its lease as well, if nobody has asked', async () => {
         await begin();
-        expect(await release()).toBe('released');
+        expect(await release()).toBe(true);
         expect(await find(afterLease)).toBeNull();
       });
 
       test('ends a record of this attempt of which somebody may have been told that it may have been sent', async () => {
         await begin();
         await find(afterLease);
-        expect(await release('attempt-2')).toBe('unchanged');
-        expect(await release()).toBe('rejected');
+        expect(await release('attempt-2')).toBe(false);
+        expect(await release()).toBe(true);
         expect(await find(afterLease + 2)).toMatchObject({
           state: 'REJECTED',
           code: 'BANK_REJECTED',
@@ -247,21 +249,21 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
           state: 'REJECTED',
           trackId,
         });
-        expect(await release()).toBe('unchanged');
+        expect(await release()).toBe(false);
         expect(await finish(done, afterLease + 3)).toBe(false);
       });
 
       test.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
         await begin();
         await finish(outcome);
-        expect(await release()).toBe('unchanged');
+        expect(await release()).toBe(false);
         expect(await find()).toMatchObject(outcome);
       });
 
       test('leaves what an operator settled', async () => {
         await begin();
         await store.settle(id, 'DONE', 'ops', afterLease);
-        expect(await release()).toBe('unchanged');
+        expect(await release()).toBe(false);
         expect(await find(afterLease)).toMatchObject({ state: 'DONE', settledBy: 'ops' });
       });
     });
@@ -288,7 +290,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       test('never forgets what may have been sent', async () => {
         await begin();
         await begin({ id: 'finished' });
-        await store.finish('finished', trackId, unknown, changed);
+        await store.end({ id: 'finished', trackId, outcome: unknown, at: changed });
         const muchLater = start + 100 * retentionMs;
         expect(await begin({ trackId: 'attempt-2' }, muchLater)).toMatchObject({ state: 'UNKNOWN', trackId });
         expect(await store.find('finished', muchLater)).toMatchObject(unknown);
@@ -308,7 +310,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         await begin();
         await finish(done);
         await begin({ id: 'young', createdAt: start + retentionMs }, start + retentionMs);
-        await store.finish('young', trackId, done, start + retentionMs);
+        await store.end({ id: 'young', trackId, outcome: done, at: start + retentionMs });
         const now = changed + retentionMs + 1;
         expect(await begin({ id: 'third', leaseUntil: now + lease }, now)).toBeNull();
         expect((await store.search({ states: ['DONE'] }, now)).map((record) => record.id)).toEqual(['young']);
@@ -324,8 +326,8 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       ] as const) {
         await begin({ id: key, createdAt });
       }
-      await store.finish('d', trackId, rejected, start + 5);
-      await store.finish('a', trackId, rejected, start + 4);
+      await store.end({ id: 'd', trackId, outcome: rejected, at: start + 5 });
+      await store.end({ id: 'a', trackId, outcome: rejected, at: start + 4 });
       const ids = async (state: PaymentRecord['state']) =>
         (await store.search({ states: [state] }, start + 5)).map((record) => record.id);
       expect(await ids('PENDING')).toEqual(['b', 'c']);
@@ -380,7 +382,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       expect(await find()).toBeNull();
       expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
       expect(await finish(done)).toBe(false);
-      expect(await store.release(id, trackId, start)).toBe('unchanged');
+      expect(await store.end({ id, trackId, outcome: null, at: start })).toBe(false);
     });
 
     test('refuses every call after close, and closes twice', async () => {
@@ -388,7 +390,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       await store.close();
       await expect(begin()).rejects.toThrow(StoreUnavailable);
       await expect(finish(done)).rejects.toThrow(StoreUnavailable);
-      await expect(store.release(id, trackId, start)).rejects.toThrow(StoreUnavailable);
+      await expect(store.end({ id, trackId, outcome: null, at: start })).rejects.toThrow(StoreUnavailable);
       await expect(find()).rejects.toThrow(StoreUnavailable);
       await expect(store.search({ states: ['DONE'] }, start)).rejects.toThrow(StoreUnavailable);
       await expect(store.status(start)).rejects.toThrow(StoreUnavailable);

@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       }
       if (found !== null) return true;
       sent.set(id, (sent.get(id) ?? 0) + 1);
-      await store.finish(id, trackId, done, Date.now()).catch(() => false);
+      await store.end({ id, trackId, outcome: done, at: Date.now() }).catch(() => false);
       return true;
     }
 

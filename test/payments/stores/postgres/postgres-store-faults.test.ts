@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         store.begin({ ...again, id: 'another payment' }, start),
         store.find(id, start),
         store.search({ states: ['DONE'] }, start),
-        store.finish(id, trackId, done, start),
+        store.end({ id, trackId, outcome: done, at: start }),
       ];
       for (const { took } of await Promise.all(calls.map(failure))) expect(took).toBeLessThan(inTimeMs);
       expect((await failure(store.find('another payment', start))).message).toContain('is not available: ');
@@ -171,13 +171,13 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         { began: 1 },
       ]);
       gate.loseNextAnswer();
-      expect(await store.finish(id, trackId, unknown, start)).toBe(true);
+      expect(await store.end({ id, trackId, outcome: unknown, at: start })).toBe(true);
       gate.loseNextAnswer();
       expect(await store.settle(id, 'DONE', 'Ada', start)).toBe(true);
       expect((await store.find(id, start))?.history).toHaveLength(3);
       await store.begin(pending({ id: 'b' }), start);
       gate.loseNextAnswer();
-      expect(await store.release('b', trackId, start)).toBe('released');
+      expect(await store.end({ id: 'b', trackId, outcome: null, at: start })).toBe(true);
       await gate.close();
     });
 

@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await refusal(store)).toContain('it has lost records');
     expect(await refusal(ignorant)).toContain('it has lost records');
     expect(await store.find('c', start)).toMatchObject({ state: 'PENDING' });
-    expect(await store.finish('c', trackId, done, start)).toBe(true);
+    expect(await store.end({ id: 'c', trackId, outcome: done, at: start })).toBe(true);
     expect((await open()).loss).toBe(store.loss);
 
     const operator = await open({ witness, create: false });
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const restore = await backup();
     await begin(store, 'b');
     await begin(store, 'released');
-    await store.release('released', trackId, start);
+    await store.end({ id: 'released', trackId, outcome: null, at: start });
     await restore();
     const other = await open();
     for (const id of ['c', 'd', 'e']) expect(await begin(other, id)).toBeNull();
@@ -155,7 +155,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         await store.begin(pending(attempt), start).catch(() => {});
         // The bank's answer, meanwhile.
         await lateBy(2);
-        await store.release(attempt.id, attempt.trackId, start).catch(() => {});
+        await store
+          .end({ id: attempt.id, trackId: attempt.trackId, outcome: null, at: start })
+          .catch(() => {});
         // Refusals come at once: the connections need their turn as well.
         await lateBy(1);
       }
@@ -194,7 +196,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const wrong = clocks.wallClock();
     const record = pending({ createdAt: wrong, updatedAt: wrong, leaseUntil: wrong + 60_000 });
     await store.begin(record, wrong);
-    await store.finish(record.id, trackId, done, wrong);
+    await store.end({ id: record.id, trackId, outcome: done, at: wrong });
     const found = await store.find(record.id, wrong);
     for (const at of [found?.createdAt, found?.updatedAt, ...(found?.history ?? []).map((event) => event.at)])
       expect(Math.abs((at ?? 0) - Date.now())).toBeLessThan(10_000);

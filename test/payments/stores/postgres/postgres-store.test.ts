@@ -69,7 +69,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await first.close();
     const second = await open();
     expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
-    expect(await second.finish(id, trackId, done, start)).toBe(true);
+    expect(await second.end({ id, trackId, outcome: done, at: start })).toBe(true);
   });
 
   test('counts what was begun and what is gone, whoever does it', async () => {
@@ -78,7 +78,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await Promise.all(
       ids.map((other, n) => stores[n % 2 === 0 ? 0 : 1].begin(pending({ id: other }), start)),
     );
-    await Promise.all(ids.slice(0, 20).map((other) => stores[0].release(other, trackId, start)));
+    await Promise.all(
+      ids.slice(0, 20).map((other) => stores[0].end({ id: other, trackId, outcome: null, at: start })),
+    );
     expect(await stores[1].status(start)).toEqual({ records: 40, pending: 40, unknown: 0, newestAt: start });
     const [tally] = await postgres.query(
       'SELECT sum(began)::int AS began, sum(gone)::int AS gone FROM bankql.tally',
@@ -91,7 +93,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await open({ onEvent: (event) => events.push(event) });
     for (const other of ['a', 'b']) {
       await store.begin(pending({ id: other }), start);
-      await store.finish(other, trackId, outcome, start);
+      await store.end({ id: other, trackId, outcome, at: start });
     }
     await store.close();
     const later = await open({ onEvent: (event) => events.push(event) });
@@ -147,6 +149,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await open();
     expect(await store.begin(pending({ toAccountId: 'a\0b' }), start)).toBeNull();
     expect(await store.find(id, start)).toEqual(stored({ toAccountId: 'a\0b' }));
-    expect(await store.finish(id, trackId, { ...rejected, bankText: '\0' }, start)).toBe(true);
+    expect(await store.end({ id, trackId, outcome: { ...rejected, bankText: '\0' }, at: start })).toBe(true);
   });
 });

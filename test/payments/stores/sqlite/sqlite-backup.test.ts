@@ -52,7 +52,12 @@ describe('a backup', () => {
     const path = freshPath();
     const store = await open(path);
     await begin(store, 'a', 'b', 'c');
-    await store.finish('b', pending().trackId, { ...done, state: 'UNKNOWN' }, start + 5);
+    await store.end({
+      id: 'b',
+      trackId: pending().trackId,
+      outcome: { ...done, state: 'UNKNOWN' },
+      at: start + 5,
+    });
     // Nothing of it is in the file itself yet.
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
     const target = join(dirname(path), 'backup.db');
@@ -105,7 +110,7 @@ describe('a restore', () => {
     await begin(store, 'a', 'b');
     const backup = join(dirname(path), 'backup.db');
     await backupStore(path, backup);
-    await store.finish('a', pending().trackId, done, start + 1);
+    await store.end({ id: 'a', trackId: pending().trackId, outcome: done, at: start + 1 });
     await store.begin(pending({ id: 'later', trackId: 'attempt-9', createdAt: start + 9 }), start);
     return { path, store, backup };
   }

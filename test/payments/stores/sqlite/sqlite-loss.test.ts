@@ -76,7 +76,7 @@ describe('the mark beside the file', () => {
     const path = freshPath();
     const store = await open(path);
     await begin(store, 5);
-    await store.release('p-0', pending().trackId, start);
+    await store.end({ id: 'p-0', trackId: pending().trackId, outcome: null, at: start });
     await begin(store, 1);
     await expect.poll(() => readMark(`${path}.mark`)).toMatchObject({ began: 6, newestAt: start + 4 });
     expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
@@ -120,7 +120,7 @@ describe('a store that came back with fewer records', () => {
       `it has lost records: ${path}.mark knows of 63 payments until 2026-01-15T00:00:01.059Z, and it holds 3 of them; missing is what began after 2026-01-15T00:00:00.002Z.`,
     );
     expect(await store.find('p-0', start)).toEqual(stored({ id: 'p-0' }));
-    expect(await store.finish('p-1', pending().trackId, done, start)).toBe(true);
+    expect(await store.end({ id: 'p-1', trackId: pending().trackId, outcome: done, at: start })).toBe(true);
     // Nobody's decision: the next start says the same.
     await store.close();
     await expectLoss(await open(path), 'it holds 3 of them');

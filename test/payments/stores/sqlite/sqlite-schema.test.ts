@@ -116,9 +116,9 @@ describe('a file of bankql 0.2.0', () => {
       });
     expect(await store.search({ caller: pending().caller, payer: 'anything' }, start)).toHaveLength(5);
     const { trackId } = pending();
-    expect(await store.finish('pending', trackId, done, start)).toBe(true);
-    expect(await store.finish('unknown', trackId, done, start)).toBe(false);
-    expect(await store.finish('lease', trackId, done, start)).toBe(true);
+    expect(await store.end({ id: 'pending', trackId, outcome: done, at: start })).toBe(true);
+    expect(await store.end({ id: 'unknown', trackId, outcome: done, at: start })).toBe(false);
+    expect(await store.end({ id: 'lease', trackId, outcome: done, at: start })).toBe(true);
     await store.close();
 
     using database = new DatabaseSync(path, { readOnly: true });

@@ -191,7 +191,7 @@ describe('a call that fails', () => {
       if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable);
     }
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
-    expect(await store.finish(pending().id, 'attempt-1', done, start)).toBe(true);
+    expect(await store.end({ id: pending().id, trackId: 'attempt-1', outcome: done, at: start })).toBe(true);
   });
 
   test('is one that came after close; what came before is finished', async () => {

@@ -51,13 +51,13 @@ describe('the file', () => {
     const first = await open(path);
     await first.begin(pending(), start);
     await first.begin(pending({ id: 'b' }), start);
-    await first.finish('b', pending().trackId, done, start);
+    await first.end({ id: 'b', trackId: pending().trackId, outcome: done, at: start });
     await first.close();
 
     const second = await open(path);
     expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
     expect(await second.find('b', start)).toEqual(stored({ id: 'b', ...done }));
-    expect(await second.finish(pending().id, 'attempt-1', done, start)).toBe(true);
+    expect(await second.end({ id: pending().id, trackId: 'attempt-1', outcome: done, at: start })).toBe(true);
   });
 
   test('is for its owner alone, as are its companions and the folders made for it', async () => {
@@ -90,7 +90,9 @@ describe('the file', () => {
     const store = await open(path);
     const finished = Array.from({ length: 600 }, (_, n) => `old-${n}`);
     await Promise.all(finished.map((id) => store.begin(pending({ id }), start)));
-    await Promise.all(finished.map((id) => store.finish(id, 'attempt-1', done, start)));
+    await Promise.all(
+      finished.map((id) => store.end({ id, trackId: 'attempt-1', outcome: done, at: start })),
+    );
     const later = start + retentionMs + 1;
     const count = () => {
       const reader = new DatabaseSync(path, { readOnly: true });
@@ -227,7 +229,7 @@ describe('searches', () => {
     const path = freshPath();
     const store = await open(path);
     await store.begin(pending({ id: 'first' }), start);
-    await store.finish('first', pending().trackId, done, start);
+    await store.end({ id: 'first', trackId: pending().trackId, outcome: done, at: start });
     await store.close();
     const columns = rowColumns.filter((name) => name !== 'id');
     sql(
@@ -256,7 +258,7 @@ describe('searches', () => {
     for (let n = 0; n < 20; n++) {
       await store.begin(pending({ id: `p${n}`, createdAt: start + n }), start);
       expect(await store.search({ states: ['PENDING'] }, start)).toHaveLength(1);
-      await store.finish(`p${n}`, pending().trackId, done, start);
+      await store.end({ id: `p${n}`, trackId: pending().trackId, outcome: done, at: start });
       expect(await store.search({ newestFirst: true, limit: 1 }, start)).toMatchObject([
         { id: `p${n}`, state: 'DONE' },
       ]);
