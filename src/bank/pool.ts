@@ -106,6 +106,8 @@ interface Slot<Resource> {
 const tickMs = 25;
 /** A tick counts as at most this time, in milliseconds: if it takes longer, the event loop was blocked. */
 const maxTickMs = 2 * tickMs;
+/** How many requests that have waited for too long are refused in a tick: to fail a field takes a tenth of a millisecond. */
+const refusedAtOnce = 100;
 
 /**
  * Limits how many requests hold a resource at the same time. A free resource is taken at once: the most recently used
@@ -394,11 +396,13 @@ export class FairPool<Resource> {
     const now = this.#clock.now();
     this.#waitedMs += Math.min(now - this.#lastTick, maxTickMs);
     this.#lastTick = now;
+    let left = refusedAtOnce;
     for (let first = this.#limited.first; first !== null; first = this.#limited.first) {
       const waiting = first.value;
-      if (waiting.until > this.#waitedMs) break;
+      if (waiting.until > this.#waitedMs || left === 0) break;
       if (waiting.request.session?.hasBegun) this.#limited.remove(first);
       else {
+        left--;
         this.cancel(waiting);
         waiting.request.onOverloaded();
       }

@@ -237,6 +237,17 @@ describe('time for which a request waits', () => {
     expect(refused).toEqual(['b']);
   });
 
+  test('ends for some requests at a time: to refuse thousands at once would hold up all others', () => {
+    const { refused, ask, pass } = timedPool(1, 250);
+    for (let nth = 0; nth < 251; nth++) ask('a');
+    pass(250);
+    expect(refused).toHaveLength(100);
+    pass(25);
+    expect(refused).toHaveLength(200);
+    pass(25);
+    expect(refused).toHaveLength(250);
+  });
+
   test('is not limited once another request of the same operation was served: none is refused when half is done', () => {
     const { pool, served, refused, ask, pass } = timedPool(2, 250);
     const [operation, late] = [{ hasBegun: false }, { hasBegun: false }];
