@@ -222,8 +222,8 @@ export class Account {
   /** Its turns among the callers whose executions take turns: see executor/scheduler.ts. */
   beginnings = 0;
   work = 0;
-  calls = 0;
-  lastCalls = 0;
+  owed = 0;
+  lastOwed = 0;
   lastWork: number | null = null;
   waiting = null;
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */

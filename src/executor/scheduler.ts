@@ -13,13 +13,13 @@ const workMs = 10;
 const iterationsBetween = 16;
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
-  /** Its next turn to begin executions. It takes one for each, and one more for each REST call, which is about as much work. */
+  /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
   beginnings: number;
   /** Its next turn of deferred work. */
   work: number;
-  /** The REST calls since its last execution began, which are turns that it has still to take, and those before. */
-  calls: number;
-  lastCalls: number;
+  /** The turns that it has still to take, for the time and the REST calls of its last execution, and those for the one before. */
+  owed: number;
+  lastOwed: number;
   /** How many turns the deferred work of its last long execution took; null if there was none. */
   lastWork: number | null;
   /** Its executions that wait for their turn; null if none does. */
@@ -29,19 +29,21 @@ export interface TurnTaker {
 export const newcomer = (): TurnTaker => ({
   beginnings: 0,
   work: 0,
-  calls: 0,
-  lastCalls: 0,
+  owed: 0,
+  lastOwed: 0,
   lastWork: null,
   waiting: null,
 });
 
-/** How long deferred work runs in a turn, in milliseconds. */
-const turnMs = 0.25;
+/** How long work runs in a turn, in milliseconds: about as long as a REST call takes. */
+const turnMs = 0.125;
+/** An execution owes no more turns than this for the time of its beginning, which may be that of a garbage collection. */
+const mostOwed = 64;
 /**
- * How many turns of deferred work a caller that let turns pass may catch up on. One that asks for a long answer now and then gets
- * it before those that ask all the time. No execution is expected to take more.
+ * How many turns a caller that let turns pass may catch up on. One that asks for a long answer now and then gets it before those
+ * that ask all the time. No execution is expected to take more.
  */
-const workCredit = 128;
+const credit = 256;
 
 /** Whose turn it is (start-time fair queueing). */
 class VirtualTime {
@@ -50,16 +52,10 @@ class VirtualTime {
   /** How many queues wait. */
   queues = 0;
   #latest = 0;
-  readonly #credit: number;
-
-  /** A caller that let turns pass may catch up on so many; the others are lost. */
-  constructor(credit: number) {
-    this.#credit = credit;
-  }
 
   /** The turn of a caller that has this one, after so many more. */
   after(turn: number, turns: number): number {
-    const next = Math.max(this.turn - this.#credit, turn) + turns;
+    const next = Math.max(this.turn - credit, turn) + turns;
     this.#latest = Math.max(this.#latest, next);
     // Otherwise callers that keep coming, each for the first time, would always be before those that wait.
     if (this.queues > 0) this.turn += turns / (this.queues + 1);
@@ -72,7 +68,7 @@ class VirtualTime {
 
   leave(): void {
     // Turns that callers took before nobody waited do not count: all are equal again.
-    if (--this.queues === 0) this.turn = this.#latest + this.#credit;
+    if (--this.queues === 0) this.turn = this.#latest + credit;
   }
 }
 
@@ -145,14 +141,14 @@ export class WorkQueue {
    * not moved by its own turns, unless it takes very many.
    */
   moveBack(): boolean {
-    const { calls, lastCalls, lastWork } = this.taker;
+    const { owed, lastOwed, lastWork } = this.taker;
     // The caller's next execution is expected to be like its last one; those of others with the same document are a second best,
     // since their variables may differ.
     const expected =
       this.stage === stages.beginning
-        ? calls + lastCalls
-        : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, workCredit);
-    const place = this.turn + expected - (this.hasBegun ? 2 * workCredit : 0);
+        ? owed + Math.min(owed, lastOwed)
+        : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, credit);
+    const place = this.turn + expected - (this.hasBegun ? 2 * credit : 0);
     if (place <= this.place) return false;
     this.place = place;
     return true;
@@ -214,8 +210,8 @@ export class Scheduler {
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;
-  readonly #beginnings = new VirtualTime(0);
-  readonly #work = new VirtualTime(workCredit);
+  readonly #beginnings = new VirtualTime();
+  readonly #work = new VirtualTime();
   /** How long deferred work, with what it resumed, has run since the last pause, in milliseconds. */
   #spentMs = 0;
   /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
@@ -233,21 +229,19 @@ export class Scheduler {
    */
   begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
     const time = this.#beginnings;
-    const turn = taker.beginnings + taker.calls;
+    const turn = taker.beginnings + taker.owed;
     // If nobody waits, those that had many turns do not wait either.
     if (this.#beginsUntil === null && time.queues === 0) time.serve(turn);
     if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#mayBegin()) {
-      this.#takeTurn(taker);
-      return execution();
+      return this.#execute(taker, execution);
     }
     taker.waiting ??= new WorkQueue({ taker, stage: 'beginning', scheduler: this });
     const { waiting } = taker;
     const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
       waiting.push(() => {
-        this.#takeTurn(taker);
         try {
-          resolve(context.runInAsyncScope(execution));
+          resolve(context.runInAsyncScope(() => this.#execute(taker, execution)));
         } catch (error) {
           reject(error);
         }
@@ -268,10 +262,14 @@ export class Scheduler {
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
-  #takeTurn(taker: TurnTaker): void {
-    taker.lastCalls = taker.calls;
-    taker.calls = 0;
-    taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastCalls + 1);
+  #execute<T>(taker: TurnTaker, execution: () => T): T {
+    taker.lastOwed = taker.owed;
+    taker.owed = 0;
+    taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastOwed + 1);
+    const began = this.#now();
+    const result = execution();
+    taker.owed += Math.min((this.#now() - began) / turnMs, mostOwed);
+    return result;
   }
 
   enqueue(queue: WorkQueue): void {

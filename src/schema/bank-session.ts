@@ -208,7 +208,7 @@ export class BankSession {
     const { bank, credentials, observer, turnTaker } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
     if (this.#calls++ >= this.#options.limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
-    if (turnTaker !== undefined) turnTaker.calls++;
+    if (turnTaker !== undefined) turnTaker.owed++;
     const asked = { ...input, credentials };
     const own = { unshared, operationDeadline: this.#deadline, onSource: this.#countShared };
     const reading =

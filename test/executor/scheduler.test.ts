@@ -77,7 +77,7 @@ test('the caller that has taken the fewest turns comes first', async () => {
   other.work = 25;
   for (let operation = 0; operation < 3; operation++) queueOf('g', 1, greedy);
   for (let operation = 0; operation < 3; operation++) queueOf('o', 1, other);
-  // Each takes 40 turns.
+  // Each takes 80 turns.
   expect(await allWork(done, 2)).toBe('og');
   queueOf('l', 1, late);
   expect(await allWork(done, 5)).toBe('logog');
@@ -93,14 +93,14 @@ test('of callers that took equally many turns, the one whose work took less in e
   push('l', long, 3);
   push('s', short, 1);
   expect(await allWork(done, 4)).toBe('llls');
-  expect([long, short]).toEqual([{ turns: 120 }, { turns: 40 }]);
+  expect([long, short]).toEqual([{ turns: 240 }, { turns: 80 }]);
   push('l', long, 3);
   push('s', short, 1);
   expect(await allWork(done, 4)).toBe('slll');
   // One that is ended early does not make it look short.
   push('l', long, 1);
   await allWork(done, 1);
-  expect(long).toEqual({ turns: 90 });
+  expect(long).toEqual({ turns: 180 });
 });
 
 test('a caller is expected to ask for as much as it did last, whatever others ask for with the same document', async () => {
@@ -122,7 +122,7 @@ test('a caller that asks for long work now and then comes before those that ask 
     for (const taker of busy) queueOf('b', pieces, taker);
   };
   askAll(40);
-  // 40 of the 400 pieces are a fair share, of 160 turns each.
+  // 40 of the 400 pieces are a fair share, of 320 turns each.
   for (let served = 0; served < 200; ) served += (await someWork(done)).work.length;
   askAll(40);
   queueOf('s', 4, seldom);
@@ -242,6 +242,27 @@ test('a caller that asks for little begins at once, and one that asks for more t
   }
 });
 
+test('an execution takes turns for its time, up to a bound', async () => {
+  const { scheduler, done, work } = scheduled(3);
+  const [slow, other] = [newcomer(), newcomer()];
+  const begin = (name: string, taker: TurnTaker) => scheduler.begin(taker, () => work(name));
+  void begin('s', slow);
+  expect(slow.owed).toBe(24);
+  const second = begin('s', slow);
+  void begin('o', other);
+  expect(done()).toBe('so');
+  await second;
+  expect(done()).toBe('s');
+  // A pause, such as that of a garbage collection, is not held against it.
+  void scheduler.begin(newcomer(), () => work('x'));
+  const paused = newcomer();
+  await turn();
+  void scheduler.begin(paused, () => {
+    for (let n = 0; n < 100; n++) work('p');
+  });
+  expect(paused.owed).toBe(64);
+});
+
 test('an execution with many REST calls takes as many turns', async () => {
   const { scheduler, done, work } = scheduled(1);
   const heavy = Array.from({ length: 10 }, newcomer);
@@ -250,7 +271,7 @@ test('an execution with many REST calls takes as many turns', async () => {
   const begin = (name: string, taker: TurnTaker, calls: number) =>
     void scheduler.begin(taker, () => {
       for (let turns = 0; turns <= calls; turns++) work(name);
-      taker.calls += calls;
+      taker.owed += calls;
     });
   const beginHeavy = () => {
     for (const taker of heavy) begin('h', taker, 20);
@@ -260,11 +281,13 @@ test('an execution with many REST calls takes as many turns', async () => {
   expect(done()).toBe('h'.repeat(21));
   for (let n = 0; n < 3; n++) beginHeavy();
   expect(done()).toBe('');
-  // Five of them take a hundred turns: a tenth of that is the share of one that takes two.
-  for (let begun = 0; begun < 30; begun += (await someWork(done)).work.length / 21) {
-    for (; lights < begun / 5; lights++) {
-      begin('l', light, 1);
-      expect(done()).toBe('ll');
+  // Each of them takes 85 turns, when its caller begins the next one, and the light one takes 9: less than a tenth of what five do.
+  let begun = 0;
+  for (; begun < 10; begun += (await someWork(done)).work.length / 21);
+  for (; begun < 30; begun += (await someWork(done)).work.length / 21) {
+    for (; lights < begun / 5 - 2; lights++) {
+      begin('l', light, 0);
+      expect(done()).toBe('l');
     }
   }
   expect(lights).toBeGreaterThanOrEqual(4);
@@ -277,7 +300,7 @@ test('executions begin before long ones go on, and what fails at its beginning f
   expect(done()).toBe('longlong');
   const caller: TurnTaker = newcomer();
   expect(scheduler.begin(caller, () => 'at once')).toBe('at once');
-  caller.calls += 10;
+  caller.owed += 10;
   const begun = scheduler.begin(caller, () => work('short'));
   const failed = scheduler.begin(caller, () => {
     throw new Error('no');
