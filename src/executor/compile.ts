@@ -139,12 +139,8 @@ interface OperationDetails {
 }
 
 /** An operation whose @skip and @include conditions are known. */
-export class OperationPlan implements OperationDetails {
-  readonly schema: GraphQLSchema;
-  readonly operation: OperationDefinitionNode;
-  readonly fragments: GraphQLResolveInfo['fragments'];
-  readonly hideSuggestions: boolean;
-  readonly namesPrototype: boolean;
+export class OperationPlan {
+  readonly details: OperationDetails;
   readonly root: ObjectPlan;
   /** The fields of a mutation, which are executed one after the other; null for a query. */
   readonly serial: readonly ObjectPlan[] | null;
@@ -157,12 +153,8 @@ export class OperationPlan implements OperationDetails {
    * the schema has no root type for the operation.
    */
   constructor(details: OperationDetails, conditions: Selection['variableValues']) {
-    const { schema, operation, fragments, hideSuggestions, namesPrototype } = details;
-    this.schema = schema;
-    this.operation = operation;
-    this.fragments = fragments;
-    this.hideSuggestions = hideSuggestions;
-    this.namesPrototype = namesPrototype;
+    const { schema, operation } = details;
+    this.details = details;
     this.#conditions = conditions;
     const type = schema.getRootType(operation.operation);
     if (!type) throw new Error(`the schema has no ${operation.operation}`);
@@ -174,7 +166,7 @@ export class OperationPlan implements OperationDetails {
 
   /** Errors: GraphQLError if a condition is null. */
   compileObject(fieldNodes: Selection['fieldNodes'], type: GraphQLObjectType): ObjectPlan {
-    const { schema, fragments } = this;
+    const { schema, fragments } = this.details;
     const selection = { schema, fragments, variableValues: this.#conditions, fieldNodes };
     const fields = collectFields(selection, type, true);
     return new ObjectPlan(fields.map((field) => new FieldPlan(this, field, type, this.#fieldCount++)));
@@ -283,7 +275,7 @@ export class FieldPlan extends ValuePlan {
     );
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     this.resolve = field.resolve ?? null;
-    this.arguments = argumentsWithoutVariables(field, nodes, plan.operation);
+    this.arguments = argumentsWithoutVariables(field, nodes, plan.details.operation);
     this.index = index;
   }
 }

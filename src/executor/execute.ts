@@ -50,7 +50,7 @@ function executeRoot(execution: Execution, root: ObjectPlan): Data | Promise<Dat
 
 /** The fields of a mutation, one after the other. */
 async function executeSerially(execution: Execution, fields: readonly ObjectPlan[]): Promise<Data> {
-  const data: Data = execution.plan.namesPrototype ? Object.create(null) : {};
+  const data: Data = execution.plan.details.namesPrototype ? Object.create(null) : {};
   for (const field of fields) {
     // Work below a nulled field continues, and may have exceeded the budget: no further field is started then.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
@@ -67,7 +67,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   const { fields } = plan;
   const { execution } = parent;
   const { context } = execution;
-  const data: Data = execution.plan.namesPrototype ? Object.create(null) : {};
+  const data: Data = execution.plan.details.namesPrototype ? Object.create(null) : {};
   let bytes = plan.nameBytes;
   let outstanding = 0;
   for (const field of fields) {

@@ -89,7 +89,7 @@ export class Execution {
     if (known instanceof GraphQLError) throw known;
     if (known !== undefined) return known;
     const node = field.nodes[0] as FieldNode;
-    const { hideSuggestions } = this.plan;
+    const { hideSuggestions } = this.plan.details;
     const given = attempt(() =>
       getArgumentValues(field.field, node, this.variableValues, undefined, hideSuggestions),
     );
@@ -318,13 +318,13 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     return this.details.parentType;
   }
   get schema() {
-    return this.execution.plan.schema;
+    return this.execution.plan.details.schema;
   }
   get fragments() {
-    return this.execution.plan.fragments;
+    return this.execution.plan.details.fragments;
   }
   get operation() {
-    return this.execution.plan.operation;
+    return this.execution.plan.details.operation;
   }
   get variableValues() {
     return this.execution.variableValues;
