@@ -1,5 +1,14 @@
+import { z } from 'zod';
 import type { HeldPayment } from './protocol.ts';
-import { type PaymentQuery, type PaymentRecord, type StoreStatus, StoreUnavailable } from './store.ts';
+import {
+  type PaymentQuery,
+  type PaymentRecord,
+  parseJson,
+  paymentRecord,
+  type StoreStatus,
+  StoreUnavailable,
+  UnreadableRecord,
+} from './store.ts';
 
 /**
  * The operations on rows that a database provides for the payment store: each is atomic and durable. The protocol is
@@ -76,6 +85,18 @@ export const columnsOf = ({ id, version, held: { record, awaited } }: Row) => ({
   lease_until: record.leaseUntil,
   json: JSON.stringify({ ...record, awaited }),
 });
+
+const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
+
+/** A row with its payment. Errors: UnreadableRecord. */
+export function rowIn(row: StoredRow): Row {
+  if ('held' in row) return row;
+  const { json, ...rest } = row;
+  const stored = storedRecord.safeParse(parseJson(json)).data;
+  if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
+  const { awaited, ...record } = stored;
+  return { ...rest, held: { record, awaited } };
+}
 
 export type Columns = ReturnType<typeof columnsOf>;
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Row, type RowQuery, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import {
+  type Row,
+  type RowQuery,
+  rowIn,
+  type StoreDriver,
+  type StoredRow,
+  WriteUncertain,
+} from './driver.ts';
 import { type CheckedStore, createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
@@ -13,7 +20,6 @@ import {
   UnreadableRecord,
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
-import { rowIn } from './stored-record.ts';
 import { createUnwrittenEnds } from './unwritten-ends.ts';
 
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {

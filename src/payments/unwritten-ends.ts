@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type AuditEntry, auditEntry } from './record.ts';
-import type { AttemptOutcome, PaymentRecord } from './store.ts';
-import { parseJson, paymentRecord } from './stored-record.ts';
+import { type AttemptOutcome, type PaymentRecord, parseJson, paymentRecord } from './store.ts';
 
 /** A write that the store has not taken. */
 export interface UnwrittenEnd {

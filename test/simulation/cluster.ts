@@ -1,5 +1,5 @@
+import { rowIn } from '../../src/payments/driver.ts';
 import type { PaymentRecord } from '../../src/payments/store.ts';
-import { rowIn } from '../../src/payments/stored-record.ts';
 import type { AuditLine, BankEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
 import { deadlineMs } from './limits.ts';

@@ -1,6 +1,5 @@
-import { columnsOf, type Row, rowColumns, type StoreDriver } from '../../src/payments/driver.ts';
+import { columnsOf, type Row, rowColumns, rowIn, type StoreDriver } from '../../src/payments/driver.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { rowIn } from '../../src/payments/stored-record.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
 import { createPostgresStore } from '../../src/payments/stores/postgres/postgres-store.ts';
 import { between } from './choices.ts';

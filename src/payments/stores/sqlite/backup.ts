@@ -13,11 +13,10 @@ import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
-import { storedColumns } from '../../driver.ts';
+import { rowIn, storedColumns } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readableMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
-import { rowIn } from '../../stored-record.ts';
 import { isBusy, upgradeSchema } from './schema.ts';
 import { markFiles } from './sqlite-store.ts';
 
