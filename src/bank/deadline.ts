@@ -1,5 +1,6 @@
 import { TransportFailure } from './http-message.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
+import type { PoolSession } from './pool.ts';
 
 /** Notified when its time has passed. */
 export interface TimeoutListener {
@@ -86,8 +87,8 @@ const operationTimers = new TimerQueue();
  * abort listener, and only while any waits.
  */
 export class OperationDeadline implements TimeoutListener {
-  /** Whether one of its reads got a connection: from then on, the others wait for theirs until their own deadline. */
-  hasBegun = false;
+  /** Once one of its reads got a connection, the others wait for theirs until their own deadline. */
+  became: PoolSession['became'] = null;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timers: TimerQueue;

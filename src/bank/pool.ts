@@ -1,6 +1,12 @@
 import { littleShare } from '../ledger.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 
+/** The requests of one GraphQL operation. */
+export interface PoolSession {
+  /** Whether one of them got a resource, or else one has waited for too long; null before that. */
+  became: 'served' | 'refused' | null;
+}
+
 /** A request for a resource. */
 export interface PoolRequest<Resource> {
   /** The caller that it is for: callers get equal shares of what they wait for. */
@@ -10,7 +16,7 @@ export interface PoolRequest<Resource> {
   /** Whether this resource suits the request; null if all do. */
   readonly suits: ((resource: Resource) => boolean) | null;
   /** The GraphQL operation that it belongs to, if any: see `FairPoolOptions.waitMs`. */
-  readonly session?: { hasBegun: boolean } | null;
+  readonly session?: PoolSession | null;
   /** Called when the request gets the resource, at `now` in milliseconds of the clock; it has to `release` it. */
   onAcquired(resource: Resource, now: number): void;
   /** Called when it has waited for too long; it waits no longer. */
@@ -46,8 +52,8 @@ export interface FairPoolOptions {
   readonly slowMs: number;
   /**
    * How long a request waits, in milliseconds; without end if omitted. This holds for the first resource of a GraphQL
-   * operation: once it got one, its other requests wait until they are cancelled. So an operation that comes at a bad
-   * time is refused before it cost anything, and not when half of it is done.
+   * operation: once it got one, its other requests wait until they are cancelled. If it gets none in time, all that wait for
+   * it are refused. So an operation that comes at a bad time is refused before it cost anything, and not when half of it is done.
    */
   readonly waitMs?: number;
   readonly clock?: Clock;
@@ -263,7 +269,7 @@ export class FairPool<Resource> {
     slot.since = now;
     slot.hold = operation.holds.append(slot);
     operation.held++;
-    if (request.session) request.session.hasBegun = true;
+    if (request.session) request.session.became = 'served';
     request.onAcquired(slot.resource, now);
   }
 
@@ -312,9 +318,12 @@ export class FairPool<Resource> {
     for (let queue = this.#next(now); queue !== null; queue = this.#next(now)) {
       const waiting = queue.requests.first?.value;
       if (waiting === undefined) return;
-      this.#charge(queue.caller);
+      const { request } = waiting;
+      const isRefused = request.session?.became === 'refused';
+      if (!isRefused) this.#charge(queue.caller);
       this.cancel(waiting);
-      this.#grant(waiting.request, queue.operation, now);
+      if (isRefused) request.onOverloaded();
+      else this.#grant(request, queue.operation, now);
     }
   }
 
@@ -399,10 +408,12 @@ export class FairPool<Resource> {
     let left = refusedAtOnce;
     for (let first = this.#limited.first; first !== null; first = this.#limited.first) {
       const waiting = first.value;
-      if (waiting.until > this.#waitedMs || left === 0) break;
-      if (waiting.request.session?.hasBegun) this.#limited.remove(first);
+      const { session } = waiting.request;
+      if (session?.became !== 'refused' && (waiting.until > this.#waitedMs || left <= 0)) break;
+      if (session?.became === 'served') this.#limited.remove(first);
       else {
         left--;
+        if (session) session.became = 'refused';
         this.cancel(waiting);
         waiting.request.onOverloaded();
       }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FairPool } from '../../src/bank/pool.ts';
+import { FairPool, type PoolSession } from '../../src/bank/pool.ts';
 
 /** No operation is held back. */
 const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
@@ -171,7 +171,7 @@ function timedPool(places: number, waitMs: number) {
   const pool = new FairPool<number>(places, () => ++made, { ...noBulkheads, waitMs, clock });
   const served: { readonly caller: string; readonly place: number; readonly at: number }[] = [];
   const refused: string[] = [];
-  const ask = (caller: string, session: { hasBegun: boolean } | null = null) =>
+  const ask = (caller: string, session: PoolSession | null = null) =>
     pool.acquire({
       caller,
       operation: 'read',
@@ -248,9 +248,27 @@ describe('time for which a request waits', () => {
     expect(refused).toHaveLength(250);
   });
 
+  test('ends for all requests of an operation together: none is served after another was refused', () => {
+    const { pool, served, refused, ask, pass } = timedPool(1, 250);
+    const operation: PoolSession = { became: null };
+    ask('holder');
+    for (let nth = 0; nth < 150; nth++) ask('a', operation);
+    pass(125);
+    ask('b');
+    // It asks for more, as after a read that another operation shared with it.
+    ask('a', operation);
+    pass(125);
+    expect(refused).toHaveLength(150);
+    pool.release(1);
+    expect(served.map(({ caller }) => caller)).toEqual(['holder', 'b']);
+    pool.release(1);
+    expect(refused).toHaveLength(151);
+    expect(pool.held).toBe(0);
+  });
+
   test('is not limited once another request of the same operation was served: none is refused when half is done', () => {
     const { pool, served, refused, ask, pass } = timedPool(2, 250);
-    const [operation, late] = [{ hasBegun: false }, { hasBegun: false }];
+    const [operation, late]: PoolSession[] = [{ became: null }, { became: null }];
     for (let nth = 0; nth < 6; nth++) ask('a', operation);
     for (let nth = 0; nth < 3; nth++) ask('b', late);
     pass(1000);
