@@ -61,7 +61,7 @@ function notImplemented(): never {
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
 
 /** The node types that read a record of the bank, by name: the ids of a linked object, with its record. */
-interface Nodes {
+export interface Nodes {
   Account: AccountNode;
   Bank: BankIds & { readonly record?: object | undefined };
   Branch: BranchNode;
@@ -428,9 +428,6 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
     extensions: fieldExtensions({ estimateUnknown }),
   };
 }
-
-/** The first parts of the key of an account seen through a view, and of the records below it: bank, account, view. */
-export const viewKey = [z.string(), z.string(), z.string()] as const;
 
 /** The argument of links to accounts that may be read through another view. */
 export interface ViewArgument {

@@ -22,7 +22,6 @@ import {
   nodesFromRecord,
   recordOf,
   validateViewIds,
-  viewKey,
 } from './node.ts';
 import { connectionTo } from './relay-connection.ts';
 import { parseDateTime } from './scalars.ts';
@@ -42,6 +41,8 @@ interface TransactionRequestIds extends ViewIds, RequestPosition {
 }
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
+
+const viewKey = [z.string(), z.string(), z.string()] as const;
 
 const urlOf = ({ resource_url }: TransactionRequest): string | null =>
   (typeof resource_url === 'string' && resource_url) || null;
