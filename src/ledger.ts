@@ -282,7 +282,7 @@ export class Ledger implements Held {
   readonly #groups = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   #isLate = false;
-  /** How many requests are accepted until the lag is measured next, of callers without another one, while it is too long. */
+  /** How many requests of callers without another one are accepted until the lag is measured next, while it is too long. */
   #lateLeft = 0;
 
   constructor(
@@ -353,9 +353,9 @@ export class Ledger implements Held {
     account.arriving -= arriving;
     account.group.arriving -= arriving;
     holder.arriving = 0;
-    if (this.#isLate && (account.requests > 0 || this.#lateLeft-- <= 0))
-      return this.#refuse('event loop lag');
     if (account.unread >= this.#shares.unread) return this.#refuse('unread of the caller');
+    const isTooMuch = this.#isLate && (account.requests > 0 || this.#lateLeft-- <= 0);
+    if (isTooMuch && !this.#makeRoom(account, 'requests', 1)) return this.#refuse('event loop lag');
     if (this.unread >= this.#totals.unread && !this.#findRoom(account, 'unread', 0))
       return this.#refuse('unread');
     // The usual case, without another call.
@@ -448,13 +448,17 @@ export class Ledger implements Held {
     const holdsLittle =
       account[resource] === 0 || account[resource] + amount <= this.#shares[resource] * littleShare;
     const most = holdsLittle ? total : this.#open[resource];
-    while (this[resource] + amount > most) {
-      const largest = this.#largest(account, resource, amount);
-      if (largest === null) return false;
-      largest.giveWay(resource);
-      // The request that gives way reports what became of it; it must not be found here again.
-      this.release(largest);
-    }
+    while (this[resource] + amount > most) if (!this.#makeRoom(account, resource, amount)) return false;
+    return true;
+  }
+
+  /** Whether a larger holder gives way. */
+  #makeRoom(account: Account, resource: Counted, amount: number): boolean {
+    const largest = this.#largest(account, resource, amount);
+    if (largest === null) return false;
+    largest.giveWay(resource);
+    // The request that gives way reports what became of it; it must not be found here again.
+    this.release(largest);
     return true;
   }
 

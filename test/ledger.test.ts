@@ -209,11 +209,13 @@ test('while the event loop is late, callers that hold nothing get the reserve, w
   while (performance.now() < until);
   // The timer that measures the lag is due before this one.
   await lateBy(1);
-  expect([given.admit('b').why, given.admit('c').why, given.admit('d').why]).toEqual([
-    null,
-    null,
-    'event loop lag',
-  ]);
+  expect([given.admit('b').why, given.admit('c').why]).toEqual([null, null]);
+  expect(given.ended).toEqual([]);
+  // Others displace what a caller that holds more than they do asked for last.
+  expect([given.admit('d').why, given.admit('b').why]).toEqual([null, null]);
+  expect(given.ended).toEqual(['requests of a 13', 'requests of a 12']);
+  expect(given.admit('a').why).toBe('event loop lag');
+  expect(given.ledger.requests).toBe(16);
 });
 
 test('docs/hardening.md shows the table of uses', () => {
