@@ -112,8 +112,11 @@ interface Slot<Resource> {
 const tickMs = 25;
 /** A tick counts as at most this time, in milliseconds: if it takes longer, the event loop was blocked. */
 const maxTickMs = 2 * tickMs;
-/** How many requests that have waited for too long are refused in a tick: to fail a field takes a tenth of a millisecond. */
-const refusedAtOnce = 100;
+/**
+ * How many requests that have waited for too long are refused in a tick, and the others of the last one's operation: to fail a
+ * field takes some tenths of a millisecond.
+ */
+const refusedAtOnce = 32;
 
 /**
  * Limits how many requests hold a resource at the same time. A free resource is taken at once: the most recently used
