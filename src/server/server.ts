@@ -98,7 +98,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     const head = recalled === null ? null : knownHead;
     const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');
     const activity = isHealth ? null : (observer?.begin(requestId, request) ?? null);
-    const scope = new Serving(response, headers, requestId, activity, observer, logUnexpected);
+    const scope = new Serving(response, checked, activity, observer, logUnexpected);
     if (head !== null) scope.secrets = head.secrets;
     response.serving = scope;
     runInRequestScope(scope, () => handle(request, response, headers, head, activity));
@@ -164,63 +164,64 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
 
 /**
  * A request for GraphQL that is being served. Its methods are no closures: a closure that the response refers to is kept by V8's
- * young collections, with all that belongs to the request, until the code that makes it is optimized.
+ * young collections, with all that belongs to the request, until the code that makes it is optimized. Its fields are declared only,
+ * since initialising them takes a call for each request.
  */
 class Serving implements RequestScope {
-  readonly requestId: string;
-  readonly activity: OperationActivity | null;
-  secrets: Secrets = [];
-  isWorkedFor = false;
-  readonly log: (error: unknown) => void;
-  readonly #response: ConnectionAwareResponse;
-  readonly #headers: string[];
-  readonly #observer: OperationObserver | undefined;
+  declare readonly requestId: string;
+  declare readonly activity: OperationActivity | null;
+  declare secrets?: Secrets;
+  declare isWorkedFor?: boolean;
+  declare readonly log: (error: unknown) => void;
+  declare private readonly response: ConnectionAwareResponse;
+  declare private readonly headers: string[];
+  declare private readonly observer: OperationObserver | undefined;
 
   constructor(
     response: ConnectionAwareResponse,
-    headers: string[],
-    requestId: string,
+    { headers, requestId }: Pick<PolicyResult, 'headers' | 'requestId'>,
     activity: OperationActivity | null,
     observer: OperationObserver | undefined,
     log: (error: unknown) => void,
   ) {
-    this.#response = response;
-    this.#headers = headers;
     this.requestId = requestId;
     this.activity = activity;
-    this.#observer = observer;
+    this.isWorkedFor = false;
     this.log = log;
+    this.response = response;
+    this.headers = headers;
+    this.observer = observer;
   }
 
   /** Answers that there is too much to do. */
   giveWay(resource: Counted): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.headersSent) return void response.destroy();
     const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
-    const headers = [...this.#headers, 'Retry-After', '1', ...closing];
+    const headers = [...this.headers, 'Retry-After', '1', ...closing];
     const bytes = refuse(response, 503, headers, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
     this.activity?.refused(503, 'OVERLOADED', bytes);
   }
 
   fail(error: unknown): void {
     this.log(error);
-    failed(this.#response, this.#headers);
+    failed(this.response, this.headers);
   }
 
   isClosed(): boolean {
-    return this.#response.destroyed;
+    return this.response.destroyed;
   }
 
   onEnd(isFailure: boolean): void {
     const { activity } = this;
     if (activity === null) return;
-    const { headersSent, destroyed, writableFinished } = this.#response;
+    const { headersSent, destroyed, writableFinished } = this.response;
     if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
     else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
     const isAbandoned = destroyed && !writableFinished;
     if (isAbandoned) activity.abandoned();
     // A page, or what is not found, is no operation.
-    if (isAbandoned || activity.status !== null) this.#observer?.end(activity);
+    if (isAbandoned || activity.status !== null) this.observer?.end(activity);
   }
 }
 
