@@ -230,18 +230,22 @@ export class Scheduler {
   begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
     const time = this.#beginnings;
     const turn = taker.beginnings + taker.owed;
-    // If nobody waits, those that had many turns do not wait either.
-    if (this.#beginsUntil === null && time.queues === 0) time.serve(turn);
-    if (turn <= time.turn + turnsAhead && taker.waiting === null && this.#mayBegin()) {
-      return this.#execute(taker, execution);
+    const now = this.#now();
+    if (this.#beginsUntil === null) {
+      this.#beginsUntil = now + workMs;
+      setImmediate(this.#endIteration);
+      // If nobody waits, those that had many turns do not wait either.
+      if (time.queues === 0) time.serve(turn);
     }
+    if (turn <= time.turn + turnsAhead && taker.waiting === null && now < this.#beginsUntil)
+      return this.#execute(taker, execution, now);
     taker.waiting ??= new WorkQueue({ taker, stage: 'beginning', scheduler: this });
     const { waiting } = taker;
     const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
       waiting.push(() => {
         try {
-          resolve(context.runInAsyncScope(() => this.#execute(taker, execution)));
+          resolve(context.runInAsyncScope(() => this.#execute(taker, execution, this.#now())));
         } catch (error) {
           reject(error);
         }
@@ -249,24 +253,15 @@ export class Scheduler {
     });
   }
 
-  #mayBegin(): boolean {
-    const now = this.#now();
-    if (this.#beginsUntil !== null) return now < this.#beginsUntil;
-    this.#beginsUntil = now + workMs;
-    setImmediate(this.#endIteration);
-    return true;
-  }
-
   readonly #endIteration = () => {
     this.#beginsUntil = null;
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
-  #execute<T>(taker: TurnTaker, execution: () => T): T {
+  #execute<T>(taker: TurnTaker, execution: () => T, began: number): T {
     taker.lastOwed = taker.owed;
     taker.owed = 0;
     taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastOwed + 1);
-    const began = this.#now();
     const result = execution();
     taker.owed += Math.min((this.#now() - began) / turnMs, mostOwed);
     return result;
