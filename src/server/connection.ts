@@ -137,7 +137,7 @@ export class Connection {
 
   #begin(response: ConnectionAwareResponse): void {
     this.#response = response;
-    this.#announceEnd();
+    if (this.isDraining) this.#announceEnd();
     this.#listener(response.req, response);
   }
 
@@ -177,7 +177,7 @@ export class Connection {
 
   /** Clients that are not told that a connection ends send another request on it. Those that wait already are answered first. */
   #announceEnd(): void {
-    if (this.isDraining && !this.#pipelined?.length && this.#response?.headersSent === false)
+    if (!this.#pipelined?.length && this.#response?.headersSent === false)
       this.#response.shouldKeepAlive = false;
   }
 
