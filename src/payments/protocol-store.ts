@@ -376,7 +376,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
           if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});
           return null;
         }
-        const found = await current(record.id, now, read(existing));
+        let found = read(existing);
+        // A lost connection has stored this beginning, and another process has changed it since. It is not sent any more.
+        if (found?.held.record.trackId === record.trackId) {
+          const event = { kind: 'taken back', trackId: record.trackId, at: clock.toStore(now) } as const;
+          found = (await apply(record.id, event, found)).after;
+        } else found = await current(record.id, now, found);
         if (found !== null) return found.held.record;
       }
       throw unavailable('a record of it changes all the time');

@@ -248,4 +248,24 @@ describe('a beginning that fails', () => {
       state: 'REJECTED',
     });
   });
+
+  test('ends as REJECTED, too, if a lost connection stored it, and it was told before the next connection found it', async () => {
+    const driver = createMemoryDriver();
+    const other = await open(driver);
+    const now = Date.now();
+    const store = await open({
+      ...driver,
+      async insertIfAbsent(row) {
+        // Over the connection that is lost; the driver then does it again over the next one.
+        await driver.insertIfAbsent(row);
+        expect(await other.find(row.id, now + lease)).toMatchObject({ state: 'UNKNOWN' });
+        return driver.insertIfAbsent(row);
+      },
+    });
+    expect(await store.begin(current(now), now)).toMatchObject({ state: 'REJECTED', trackId });
+    expect(await other.find(id, now + lease)).toMatchObject({
+      state: 'REJECTED',
+      message: expect.stringContaining('was not executed, and is never sent under this idempotency key'),
+    });
+  });
 });
