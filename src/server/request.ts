@@ -229,8 +229,8 @@ const tooLong = (maxBytes: number) =>
   new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
 
 /**
- * The body that came together with its headers, as nearly all do: it needs nobody to wait for it. Null if more is to
- * come. Errors: as readBody.
+ * The body if all of it is there, such as that of a request that waited behind another one of its connection. Null if more is to
+ * come: Node hands a request on before it has parsed the body. Errors: as readBody.
  */
 export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer | null {
   if (request.destroyed) throw new ClientDisconnected();
