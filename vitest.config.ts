@@ -8,10 +8,14 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
+/**
+ * Tests that put a module of their own in the place of one of ours, weigh what their process keeps in memory, or stop the timer
+ * that undici keeps for all later files of a worker.
+ */
 const alone = [
   'test/engine/{documents,many-documents,work}.test.ts',
   'test/bank/bounded-memory.test.ts',
+  'test/payments/unwritten-ends.test.ts',
   'test/server/rate-limit/bounded-counters.test.ts',
 ];
 
