@@ -11,6 +11,7 @@ const workMs = 10;
  * takes microseconds.
  */
 const iterationsBetween = 16;
+
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
   /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
@@ -142,8 +143,9 @@ export class WorkQueue {
    */
   moveBack(): boolean {
     const { owed, lastOwed, lastWork } = this.taker;
-    // The caller's next execution is expected to be like its last one; those of others with the same document are a second best,
-    // since their variables may differ.
+    // A beginning is expected to take as long as the shorter one of the last two: a garbage collection may have delayed the other.
+    // Long work is expected to be like the caller's last one; that of others with the same document is a second best, since their
+    // variables may differ.
     const expected =
       this.stage === stages.beginning
         ? owed + Math.min(owed, lastOwed)
