@@ -34,8 +34,6 @@ if (isFit) {
   // For the threads of a SQLite store: what this process asked for is not theirs.
   if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
   await import(isSource ? '../src/main.ts' : '../dist/main.js');
-  // bankql serves now. Node would write the cache when the process ends, and never if it is killed.
-  if (isKept) Module.flushCompileCache?.();
 } else {
   const node = bundledNode();
   if (node === null) {
