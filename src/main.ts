@@ -47,10 +47,6 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // Of itself V8 lets the old generation grow to four times what lives in it. With twice, memory under load is
 // a quarter less; collecting the old generation more often costs up to 4 % of the processor's time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
-// V8 optimizes a function after 400 calls, and for good after 3,000: for what a request calls once, these are thousands of
-// requests. With an eighth of that, the first 8,000 take a tenth less processor time, and the last of them a fifth less.
-setFlagsFromString('--invocation-count-for-maglev=50');
-setFlagsFromString('--invocation-count-for-turbofan=400');
 
 /** The exit code if the command fails. */
 let failureCode = 1;
