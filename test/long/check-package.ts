@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { alice } from '../../src/commands/announcements.ts';
 import { progress } from './progress.ts';
 import { checkServed } from './served.ts';
@@ -31,16 +32,30 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`bankql ended: ${output}`);
 }
 
-/** Errors: Error if the sandbox bank does not execute the payment. */
+/**
+ * Pays as clients do: while the store cannot answer in time, as on a disk to which others write much, the same key is sent again
+ * after the time that the answer names. Errors: Error if the sandbox bank does not execute the payment.
+ */
 async function pay(address: string): Promise<void> {
   const query = `mutation { makeTransaction(input: {
     accountId: "alice-current", to: { accountId: "payee-landlord" }, value: { amount: "12.50", currency: "EUR" },
     idempotencyKey: "check-package" }) { status } }`;
   const headers = { 'Content-Type': 'application/json', ...alice };
-  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ query }) });
-  const answer = await response.text();
+  const send = async () => {
+    const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ query }) });
+    return await response.text();
+  };
+  let answer = await send();
+  for (let retryAfter = retryAfterOf(answer); retryAfter !== null; retryAfter = retryAfterOf(answer)) {
+    await delay(retryAfter * 1000);
+    answer = await send();
+  }
   if (!answer.includes('"COMPLETED"')) throw new Error(`the payment is answered with ${answer}`);
 }
+
+/** In seconds; null if the store has answered. */
+const retryAfterOf = (answer: string): number | null =>
+  answer.includes('"STATE_UNAVAILABLE"') ? Number(/"retryAfter":(\d+)/.exec(answer)?.[1] ?? 1) : null;
 
 async function check(node: string): Promise<void> {
   progress(`Node ${node}: version ${nodes.indexOf(node) + 1} of ${nodes.length}`);
