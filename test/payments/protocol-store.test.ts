@@ -249,7 +249,7 @@ describe('a beginning that fails', () => {
     });
   });
 
-  test('ends as REJECTED, too, if a lost connection stored it, and it was told before the next connection found it', async () => {
+  test('ends as REJECTED if a lost connection stored it and another process told it as UNKNOWN before the next connection found it', async () => {
     const driver = createMemoryDriver();
     const other = await open(driver);
     const now = Date.now();

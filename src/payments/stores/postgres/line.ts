@@ -51,7 +51,7 @@ const pauseMs = (failures: number) => Math.min(50 * 2 ** failures, maxPauseMs) *
 
 /**
  * One connection at a time, for one call after the other. If it is lost, the next one is sought, with pauses; meanwhile calls
- * wait, or fail at once if two attempts have failed (one may have been cut while it was set up, as the one that it replaces).
+ * wait. After two attempts have failed, calls fail at once: whatever ended the connection may have ended the first attempt too.
  * Shape:  the line, once it is connected.
  * Errors: an Error that names the server, and the remedy, after `startTimeoutMs`.
  */

@@ -160,7 +160,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
         : done.has(row.version) || earlier.has(row.version);
   }
 
-  /** The store by way of one connection, or of whichever the pool gives. */
+  /** The metadata, by way of any connection: a new one is compared with them before a payment uses it. */
   const storeOf = (query: (statement: Statement) => Promise<readonly unknown[]>): CheckedStore => ({
     async readMetadata() {
       const [row] = await query(statements.metadata([]));
