@@ -35,6 +35,8 @@ export interface BankOptions extends ShareOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call or an update is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
+  /** Called when as many reads wait for a connection as there are connections, and when fewer do again; it must not throw. */
+  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
   /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
   readonly parsedCacheBytes: number;
   /** The share of reads that may be tried again; 0 for none. */

@@ -88,7 +88,7 @@ const operationTimers = new TimerQueue();
  */
 export class OperationDeadline implements TimeoutListener {
   /** Once one of its reads got a connection, the others wait for theirs until their own deadline. */
-  became: PoolSession['became'] = null;
+  isServed: PoolSession['isServed'] = null;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timers: TimerQueue;

@@ -28,6 +28,8 @@ export interface TransportOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
+  /** Called when as many reads wait for a connection as there are connections, and when fewer do again; it must not throw. */
+  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
 }
 
 /** The connections of one kind that a bank operation holds or waits for: kept ones (reads), or those for a single call. */
@@ -100,7 +102,10 @@ export function createTransport(options: TransportOptions): Transport {
       return connection;
     };
     return {
-      pool: new FairPool(connections, connect, poolOptions),
+      pool: new FairPool(connections, connect, {
+        ...poolOptions,
+        onCrowded: isKept ? options.onCrowded : undefined,
+      }),
       timers: new TimerQueue(),
       maxBodyBytes,
       isPerIdentity,

@@ -3,8 +3,8 @@ import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** The requests of one GraphQL operation. */
 export interface PoolSession {
-  /** Whether one of them got a resource, or else one has waited for too long; null before that. */
-  became: 'served' | 'refused' | null;
+  /** True once one of them got a resource; false if one has waited for too long before that. */
+  isServed: boolean | null;
 }
 
 /** A request for a resource. */
@@ -56,6 +56,8 @@ export interface FairPoolOptions {
    * it are refused. So an operation that comes at a bad time is refused before it cost anything, and not when half of it is done.
    */
   readonly waitMs?: number;
+  /** Called when as many requests wait as there are resources, and when fewer do again; it must not throw. */
+  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
   readonly clock?: Clock;
 }
 
@@ -139,6 +141,7 @@ export class FairPool<Resource> {
   readonly #max: number;
   readonly #create: () => Resource;
   readonly #waitMs: number;
+  readonly #onCrowded: (isCrowded: boolean) => void;
   readonly #clock: Clock;
   readonly #limits: OperationLimits;
   /** How many resources are left to callers that hold little, and what that is. */
@@ -177,6 +180,7 @@ export class FairPool<Resource> {
       quickMs,
       slowMs,
       waitMs = Number.POSITIVE_INFINITY,
+      onCrowded = () => {},
       clock = realClock,
     }: FairPoolOptions,
   ) {
@@ -184,6 +188,7 @@ export class FairPool<Resource> {
     this.#create = create;
     this.#free = max;
     this.#waitMs = waitMs;
+    this.#onCrowded = onCrowded;
     this.#clock = clock;
     this.#reserve = Math.floor(max * reserve);
     this.#little = max * littleShare;
@@ -232,7 +237,7 @@ export class FairPool<Resource> {
     if (position === null) return;
     const { caller, operation, requests } = queue;
     waiting.position = null;
-    this.#waiting--;
+    if (this.#waiting-- === this.#max) this.#onCrowded(false);
     operation.waiting--;
     requests.remove(position);
     if (arrival !== null) this.#limited.remove(arrival);
@@ -272,7 +277,7 @@ export class FairPool<Resource> {
     slot.since = now;
     slot.hold = operation.holds.append(slot);
     operation.held++;
-    if (request.session) request.session.became = 'served';
+    if (request.session) request.session.isServed = true;
     request.onAcquired(slot.resource, now);
   }
 
@@ -311,7 +316,7 @@ export class FairPool<Resource> {
     const waiting: WaitingRequest<Resource> = { request, queue, position: null, until, arrival: null };
     waiting.position = queue.requests.append(waiting);
     waiting.arrival = this.#limited.append(waiting);
-    this.#waiting++;
+    if (++this.#waiting === this.#max) this.#onCrowded(true);
     operation.waiting++;
     operation.waits++;
     return waiting;
@@ -322,11 +327,14 @@ export class FairPool<Resource> {
       const waiting = queue.requests.first?.value;
       if (waiting === undefined) return;
       const { request } = waiting;
-      const isRefused = request.session?.became === 'refused';
-      if (!isRefused) this.#charge(queue.caller);
-      this.cancel(waiting);
-      if (isRefused) request.onOverloaded();
-      else this.#grant(request, queue.operation, now);
+      if (request.session?.isServed === false) {
+        this.cancel(waiting);
+        request.onOverloaded();
+      } else {
+        this.#charge(queue.caller);
+        this.cancel(waiting);
+        this.#grant(request, queue.operation, now);
+      }
     }
   }
 
@@ -412,11 +420,11 @@ export class FairPool<Resource> {
     for (let first = this.#limited.first; first !== null; first = this.#limited.first) {
       const waiting = first.value;
       const { session } = waiting.request;
-      if (session?.became !== 'refused' && (waiting.until > this.#waitedMs || left <= 0)) break;
-      if (session?.became === 'served') this.#limited.remove(first);
+      if (session?.isServed !== false && (waiting.until > this.#waitedMs || left <= 0)) break;
+      if (session?.isServed) this.#limited.remove(first);
       else {
         left--;
-        if (session) session.became = 'refused';
+        if (session) session.isServed = false;
         this.cancel(waiting);
         waiting.request.onOverloaded();
       }

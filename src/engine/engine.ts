@@ -9,6 +9,7 @@ import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import { AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import { processScheduler, schedule } from '../executor/scheduler.ts';
+import { type ShedReason, uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
@@ -21,7 +22,7 @@ import {
   type RequestServices,
 } from './context.ts';
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
-import { internalError, maskError, RequestError } from './errors.ts';
+import { internalError, maskError, RequestError, retryLaterError } from './errors.ts';
 import { jsonInTurns } from './json.ts';
 import { BoundedResult, type BoundedResultOptions, tooMuchBuilt, unlessItDid } from './result.ts';
 
@@ -124,6 +125,8 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly incremental?: IncrementalOption | null | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
+  /** Called when an operation is refused because callers hold too much; it must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
 /** The parameters of a request, as defined by GraphQL over HTTP. */
@@ -179,6 +182,7 @@ export function createEngine({
   explain = null,
   incremental = null,
   unexpected,
+  onShed = () => {},
   answerLimits,
   ...options
 }: EngineOptions): Engine {
@@ -281,6 +285,11 @@ export function createEngine({
     };
   }
 
+  function notBegun(): RequestError {
+    onShed('connections');
+    return retryLaterError('OVERLOADED', uses.requests.refusal, 503, 1);
+  }
+
   /** What is executed, and in which context. Errors: why it is not. */
   function prepare(params: OperationParams, request: EngineRequest, takesIncremental: boolean) {
     const { query, operationName, variables: raw, extensions } = params;
@@ -350,8 +359,10 @@ export function createEngine({
     } catch (error) {
       return toErrorResult(error);
     }
-    const begin = () => executeNow(params, request);
-    return request.holder === undefined ? begin() : processScheduler.begin(request.holder.account, begin);
+    const begin = (isLate: boolean) => (isLate ? toErrorResult(notBegun()) : executeNow(params, request));
+    return request.holder === undefined
+      ? begin(false)
+      : processScheduler.begin(request.holder.account, begin);
   }
 
   async function executeIncrementally(
@@ -361,7 +372,10 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const params = parseParams(rawParams);
-      if (request.holder !== undefined) await processScheduler.begin(request.holder.account, () => null);
+      if (request.holder !== undefined)
+        await processScheduler.begin(request.holder.account, (isLate) => {
+          if (isLate) throw notBegun();
+        });
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;

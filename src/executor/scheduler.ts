@@ -14,6 +14,8 @@ const iterationsBetween = 16;
 
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
+  /** How many requests of it are in progress. */
+  readonly requests: number;
   /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
   beginnings: number;
   /** Its next turn of deferred work. */
@@ -28,6 +30,7 @@ export interface TurnTaker {
 }
 
 export const newcomer = (): TurnTaker => ({
+  requests: 1,
   beginnings: 0,
   work: 0,
   owed: 0,
@@ -38,8 +41,8 @@ export const newcomer = (): TurnTaker => ({
 
 /** How long work runs in a turn, in milliseconds: about as long as a REST call takes. */
 const turnMs = 0.125;
-/** An execution owes no more turns than this for the time of its beginning, which may be that of a garbage collection. */
-const mostOwed = 64;
+/** A beginning or a piece of deferred work takes no more turns than this: its time may be that of a garbage collection. */
+const mostTurns = 64;
 /**
  * How many turns a caller that let turns pass may catch up on. One that asks for a long answer now and then gets it before those
  * that ask all the time. No execution is expected to take more.
@@ -80,6 +83,13 @@ export interface ExpectedWork {
 
 /** A caller whose next turn is at most so many turns ahead does not wait: it asks for little. */
 const turnsAhead = 8;
+/**
+ * A caller's executions begin so many turns later for each other request of it that is in progress. Callers with one request go
+ * first, even if those with many have just come and have taken no turns yet.
+ */
+const turnsPerRequest = 32;
+/** How long an execution waits while connections to the bank are too few, in milliseconds. */
+const mostWaitMs = 1000;
 
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
@@ -142,13 +152,13 @@ export class WorkQueue {
    * not moved by its own turns, unless it takes very many.
    */
   moveBack(): boolean {
-    const { owed, lastOwed, lastWork } = this.taker;
+    const { requests, owed, lastOwed, lastWork } = this.taker;
     // A beginning is expected to take as long as the shorter one of the last two: a garbage collection may have delayed the other.
     // Long work is expected to be like the caller's last one; that of others with the same document is a second best, since their
     // variables may differ.
     const expected =
       this.stage === stages.beginning
-        ? owed + Math.min(owed, lastOwed)
+        ? owed + Math.min(owed, lastOwed) + (requests - 1) * turnsPerRequest
         : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, credit);
     const place = this.turn + expected - (this.hasBegun ? 2 * credit : 0);
     if (place <= this.place) return false;
@@ -220,6 +230,8 @@ export class Scheduler {
   #isLongFirst = false;
   /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
   #beginsUntil: number | null = null;
+  /** How many banks have too few connections: meanwhile executions that wait for their turn do not begin. */
+  #crowded = 0;
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -227,9 +239,10 @@ export class Scheduler {
 
   /**
    * Begins an execution: at once if its caller asks for little, and else when the caller's turn has come. If a caller sends many
-   * requests at once, those of others do not wait until all of them have begun.
+   * requests at once, those of others do not wait until all of them have begun. `isLate`: it has waited for too long for
+   * connections to the bank, and is to be refused.
    */
-  begin<T>(taker: TurnTaker, execution: () => T | Promise<T>): T | Promise<T> {
+  begin<T>(taker: TurnTaker, execution: (isLate: boolean) => T | Promise<T>): T | Promise<T> {
     const time = this.#beginnings;
     const turn = taker.beginnings + taker.owed;
     const now = this.#now();
@@ -245,13 +258,23 @@ export class Scheduler {
     const { waiting } = taker;
     const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
-      waiting.push(() => {
+      let isOver = false;
+      const end = (isLate: boolean) => {
+        if (isOver || (isLate && this.#crowded === 0)) return;
+        isOver = true;
+        clearInterval(timer);
         try {
-          resolve(context.runInAsyncScope(() => this.#execute(taker, execution, this.#now())));
+          resolve(
+            context.runInAsyncScope(() =>
+              isLate ? execution(true) : this.#execute(taker, execution, this.#now()),
+            ),
+          );
         } catch (error) {
           reject(error);
         }
-      });
+      };
+      const timer = setInterval(end, mostWaitMs, true).unref();
+      waiting.push(() => end(false));
     });
   }
 
@@ -260,14 +283,20 @@ export class Scheduler {
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
-  #execute<T>(taker: TurnTaker, execution: () => T, began: number): T {
+  #execute<T>(taker: TurnTaker, execution: (isLate: boolean) => T, began: number): T {
     taker.lastOwed = taker.owed;
     taker.owed = 0;
     taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastOwed + 1);
-    const result = execution();
-    taker.owed += Math.min((this.#now() - began) / turnMs, mostOwed);
+    const result = execution(false);
+    taker.owed += Math.min((this.#now() - began) / turnMs, mostTurns);
     return result;
   }
+
+  /** A bank has too few connections for the calls that wait for them, or enough again. */
+  readonly onCrowded = (isCrowded: boolean): void => {
+    this.#crowded += isCrowded ? 1 : -1;
+    if (this.#crowded === 0 && this.#queues.length > 0) this.#wake(0);
+  };
 
   enqueue(queue: WorkQueue): void {
     this.#timeOf(queue).queues++;
@@ -305,11 +334,13 @@ export class Scheduler {
     outside(() => wait(iterations));
   }
 
-  /** The queue that is served next; undefined if none has work. */
+  /** The queue that is served next; undefined if none has work that may be done now. */
   #next(): WorkQueue | undefined {
     for (;;) {
-      const long = this.#isLongFirst ? this.#queues.findIndex(({ stage }) => stage !== stages.beginning) : 0;
-      const at = Math.max(long, 0);
+      const mayBegin = this.#crowded === 0;
+      const skipsBeginnings = this.#isLongFirst || !mayBegin;
+      const first = skipsBeginnings ? this.#queues.findIndex(({ stage }) => stage !== stages.beginning) : 0;
+      const at = first === -1 && mayBegin ? 0 : first;
       const next = this.#queues[at];
       if (next?.moveBack() !== true) return next;
       this.#queues.splice(at, 1);
@@ -330,7 +361,7 @@ export class Scheduler {
   readonly #goOn = (queue: WorkQueue | undefined, began: number): void => {
     const milliseconds = this.#now() - began;
     if (queue !== undefined && queue.stage !== stages.beginning) {
-      const turns = milliseconds / turnMs;
+      const turns = Math.min(milliseconds / turnMs, mostTurns);
       queue.taker.work = this.#work.after(queue.taker.work, turns);
       queue.note(turns);
     }
@@ -340,7 +371,7 @@ export class Scheduler {
       this.#spentMs = 0;
       this.#isLongFirst = queue?.stage === stages.beginning;
     }
-    const hasMore = this.#queues.length > 0;
+    const hasMore = this.#next() !== undefined;
     if (hasMore && !isDue) {
       this.#run();
       return;

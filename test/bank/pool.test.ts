@@ -5,6 +5,28 @@ import { FairPool, type PoolSession } from '../../src/bank/pool.ts';
 /** No operation is held back. */
 const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
 
+test('tells when as many wait as there are resources, and when fewer do again', () => {
+  const told: boolean[] = [];
+  let made = 0;
+  const onCrowded = (isCrowded: boolean) => void told.push(isCrowded);
+  const pool = new FairPool<number>(2, () => ++made, { ...noBulkheads, onCrowded });
+  const ask = () =>
+    pool.acquire({ caller: 'a', operation: 'read', suits: null, onAcquired() {}, onOverloaded() {} });
+  for (let n = 0; n < 3; n++) ask();
+  expect(told).toEqual([]);
+  const fourth = ask();
+  ask();
+  expect(told).toEqual([true]);
+  pool.release(1);
+  expect(told).toEqual([true]);
+  if (fourth !== null) pool.cancel(fourth);
+  expect(told).toEqual([true, false]);
+  ask();
+  pool.release(1);
+  pool.release(2);
+  expect(told).toEqual([true, false, true, false]);
+});
+
 /** A turnstile, and who was let in, to which place. */
 function turnstileOf(places: number) {
   let made = 0;
@@ -250,7 +272,7 @@ describe('time for which a request waits', () => {
 
   test('ends for all requests of an operation together: none is served after another was refused', () => {
     const { pool, served, refused, ask, pass } = timedPool(1, 250);
-    const operation: PoolSession = { became: null };
+    const operation: PoolSession = { isServed: null };
     ask('holder');
     for (let nth = 0; nth < 150; nth++) ask('a', operation);
     pass(125);
@@ -268,7 +290,7 @@ describe('time for which a request waits', () => {
 
   test('is not limited once another request of the same operation was served: none is refused when half is done', () => {
     const { pool, served, refused, ask, pass } = timedPool(2, 250);
-    const [operation, late]: PoolSession[] = [{ became: null }, { became: null }];
+    const [operation, late]: PoolSession[] = [{ isServed: null }, { isServed: null }];
     for (let nth = 0; nth < 6; nth++) ask('a', operation);
     for (let nth = 0; nth < 3; nth++) ask('b', late);
     pass(1000);

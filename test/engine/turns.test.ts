@@ -1,14 +1,15 @@
 import { getIntrospectionQuery } from 'graphql';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { MutationEffects, RequestContext } from '../../src/engine/context.ts';
 import { createEngine } from '../../src/engine/engine.ts';
+import { processScheduler } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { filterInSteps } from '../../src/schema/list-work.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
-function createFixture() {
+function createFixture(onShed?: (why: string) => void) {
   const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
   const store = createMemoryStore({ retentionMs: 1000 });
   const services = {
@@ -24,6 +25,7 @@ function createFixture() {
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     introspection: true,
     unexpected: () => {},
+    onShed,
   });
   return {
     services,
@@ -88,5 +90,43 @@ test('each REST call of an operation takes a turn of its caller', async () => {
   // They are charged when the next one begins, which takes a turn itself.
   expect(await calls('{ __typename }')).toBe(0);
   expect(holder.account.beginnings).toBeGreaterThanOrEqual(turn + 3);
+  await bank.close();
+});
+
+test('an operation that has waited too long for connections is refused as a whole, before it makes a call', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const shed: string[] = [];
+  const { engine, bank, credentials } = createFixture((why) => shed.push(why));
+  const read = vi.spyOn(bank, 'read');
+  const holder = createTestHolder();
+  const query = '{ bank { customer(customerId: "A") { email } } }';
+  holder.account.owed = 1000;
+  processScheduler.onCrowded(true);
+  onTestFinished(() => processScheduler.onCrowded(false));
+  // Otherwise the caller is the first of this iteration, which does not wait.
+  void processScheduler.begin(createTestHolder().account, () => {});
+  const asked = [
+    engine.execute({ query }, { credentials, holder }),
+    engine.executeIncrementally({ query }, { credentials, holder }),
+  ];
+  await Promise.resolve();
+  vi.advanceTimersByTime(1000);
+  for (const answer of asked)
+    expect(await answer).toEqual({
+      errors: [
+        expect.objectContaining({
+          message: expect.stringMatching(/^bankql has too much to do\. bankql did nothing for this request;/),
+          extensions: {
+            code: 'OVERLOADED',
+            retryable: true,
+            retryAfter: 1,
+            http: { status: 503, headers: { 'Retry-After': '1' } },
+          },
+        }),
+      ],
+    });
+  expect(read).not.toHaveBeenCalled();
+  expect(shed).toEqual(['connections', 'connections']);
   await bank.close();
 });
