@@ -124,7 +124,7 @@ export const uses = {
     share: 1,
     reserve: 0,
     givesWay:
-      'the connection that was refused longest ago, or the oldest idle connection of the caller that has most',
+      'the connection that was refused longest ago, or the oldest of the caller that has most: an idle one, or else one whose client has to send or read more',
     times: 1,
     stalledMs: Infinity,
     refusal: 'the connection is closed',

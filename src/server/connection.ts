@@ -121,6 +121,11 @@ export class Connection {
     return this.#response === null;
   }
 
+  /** Whether its client has to send or read something before bankql can do more for it. */
+  get awaitsClient(): boolean {
+    return this.#response === null || this.#response.arriving > 0 || this.#response.unread > 0;
+  }
+
   /** A request has arrived. */
   receive(response: ConnectionAwareResponse): void {
     // Node goes on with the requests of a packet when their connection is closed already.
@@ -411,18 +416,30 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 /** The part of all connections that is closed at once: looking through all of them for each client that connects costs too much. */
 const closedAtOnce = 1 / 64;
 
-/** The oldest connections without a request under way of the caller that has most of them; none if all have one. */
-function idleOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
-  const idle = new Map<Account, Socket[]>();
-  for (const [socket, { account, isIdle }] of connections) {
-    if (!isIdle || socket.destroyed) continue;
-    const others = idle.get(account);
-    if (others === undefined) idle.set(account, [socket]);
-    else others.push(socket);
+/**
+ * The oldest connections of the caller that has most, those that are idle first; none that bankql works for, and no caller's only
+ * connection unless it is idle.
+ */
+function closableOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
+  const byCaller = new Map<Account, Connection[]>();
+  for (const connection of connections.values()) {
+    if (connection.socket.destroyed) continue;
+    const others = byCaller.get(connection.account);
+    if (others === undefined) byCaller.set(connection.account, [connection]);
+    else others.push(connection);
   }
-  let most: readonly Socket[] = [];
-  for (const sockets of idle.values()) if (sockets.length > most.length) most = sockets;
-  return most.slice(0, Math.ceil(connections.size * closedAtOnce));
+  let most = 0;
+  let closable: readonly Connection[] = [];
+  for (const theirs of byCaller.values()) {
+    if (theirs.length <= most) continue;
+    const idle = theirs.filter(({ isIdle }) => isIdle);
+    const found =
+      idle.length > 0 || theirs.length === 1 ? idle : theirs.filter(({ awaitsClient }) => awaitsClient);
+    if (found.length === 0) continue;
+    most = theirs.length;
+    closable = found;
+  }
+  return closable.slice(0, Math.ceil(connections.size * closedAtOnce)).map(({ socket }) => socket);
 }
 
 /** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
@@ -525,7 +542,7 @@ export async function listen(
   server.on('connection', (socket) => {
     if (connections.size >= ledger.maxSockets) {
       const rested = resting.first;
-      const closed = rested === undefined ? idleOfMost(connections) : [rested];
+      const closed = rested === undefined ? closableOfMost(connections) : [rested];
       for (const each of closed.length === 0 ? [socket] : closed) {
         ledger.refuseSocket();
         each.destroy();

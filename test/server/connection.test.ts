@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Ledger, overheadBytes } from '../../src/ledger.ts';
 import { type ConnectionAwareResponse, listen, refusalsAtOnce } from '../../src/server/connection.ts';
@@ -184,6 +184,46 @@ test('if too many clients are connected, the oldest idle connection of the calle
   expect(await modest.ask('/?modest')).toEqual(kept);
   expect(await greedy[1]?.ask('/?greedy')).toEqual(kept);
   for (const client of greedy) client[Symbol.dispose]();
+});
+
+test('if the caller with most connections has no idle one, its oldest is closed that waits for its client, and none that bankql works for', async () => {
+  const ledger = new Ledger(ledgerLimits({ sockets: 5 }));
+  const arrived: string[] = [];
+  const listening = await listen(
+    '127.0.0.1',
+    0,
+    ({ url = '' }, response) => {
+      const [, caller = '', state = ''] = url.split('/');
+      response.identify({ name: caller, group: '' });
+      if (state === 'arriving') response.awaitMore(0);
+      if (state === 'idle') response.writeHead(200, ['Content-Length', '0']).end();
+      arrived.push(url);
+    },
+    { ledger },
+  );
+  const closed: string[] = [];
+  const sockets: Socket[] = [];
+  const open = async (path: string) => {
+    const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+    sockets.push(socket);
+    socket.resume().on('error', () => {});
+    socket.once('close', () => closed.push(path));
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until(() => arrived.includes(path));
+  };
+  for (const path of ['/greedy/worked-for', '/greedy/arriving/1', '/greedy/arriving/2']) await open(path);
+  for (const path of ['/modest/idle/1', '/modest/idle/2', '/first/idle']) await open(path);
+  await until(() => closed.length === 1);
+  await open('/second/idle');
+  await until(() => closed.length === 2);
+  expect(closed).toEqual(['/greedy/arriving/1', '/greedy/arriving/2']);
+  // The greedy caller has one left, which is not idle.
+  await open('/third/idle');
+  await until(() => closed.length === 3);
+  expect(closed[2]).toBe('/modest/idle/1');
+  for (const socket of sockets) socket.destroy();
+  ledger.close();
+  await listening.close();
 });
 
 test('a sixty-fourth of all connections is closed at once, so that clients that keep connecting cost little', async () => {
