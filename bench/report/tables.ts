@@ -135,18 +135,18 @@ const latency = (results: readonly LatencyResult[]): string =>
     ]),
   );
 
-const start = ({ firstAnswerMs, firstDataMs }: StartResult): string =>
+const start = ({ first, again }: StartResult): string =>
   table(
     ['from the start of the process', 'median ms', 'most ms'],
     [
-      ['to the first answer', number(medianOf(firstAnswerMs)), number(firstAnswerMs.at(-1) ?? Number.NaN)],
-      [
-        'to the first answer with data',
-        number(medianOf(firstDataMs)),
-        number(firstDataMs.at(-1) ?? Number.NaN),
-      ],
+      ['first start, to the first answer', ...spread(first.answer)],
+      ['first start, to the first answer with data', ...spread(first.data)],
+      ['later start, to the first answer', ...spread(again.answer)],
+      ['later start, to the first answer with data', ...spread(again.data)],
     ],
   );
+
+const spread = (sorted: readonly number[]) => [number(medianOf(sorted)), number(sorted.at(-1) ?? Number.NaN)];
 
 const workers = (results: readonly WorkersResult[]): string =>
   table(
