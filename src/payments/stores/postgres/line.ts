@@ -96,6 +96,7 @@ export async function openLine(options: LineOptions) {
         options.onReady?.();
         await connection.lost;
       } catch {
+        if (closing.signal.aborted) return;
         // Calls fail with the latest reason.
         current = next;
         pause = new AbortController();

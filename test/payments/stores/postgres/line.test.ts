@@ -233,3 +233,28 @@ test('close waits for the connection that is being opened, and ends it', async (
   expect(await closed).toBe('closed');
   expect(await second.lost).toEqual({ reason: 'it is closed', wasBusy: false });
 });
+
+test('close ends at once if the connection that is being opened fails: a pause would not keep the process alive', async () => {
+  const first = fakeConnection();
+  const asked = Promise.withResolvers<void>();
+  let signal: AbortSignal | undefined;
+  const line = await open({
+    async open(closing) {
+      if (signal === undefined) {
+        signal = closing;
+        return first;
+      }
+      asked.resolve();
+      await new Promise((resolve) => closing.addEventListener('abort', resolve));
+      throw new Error('it is closed');
+    },
+  });
+  first.drop('it was cut');
+  await asked.promise;
+  let isClosed = false;
+  void line.close().then(() => {
+    isClosed = true;
+  });
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  expect(isClosed).toBe(true);
+});
