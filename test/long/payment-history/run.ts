@@ -105,7 +105,14 @@ export async function runHistory(
   const first = new Map(plan.asks.toReversed().map(({ payment, amount }) => [payment, amount]));
   const underWay: [PlannedPayment, string][] = [];
   await byClients([...first], async ([payment, amount], n) => {
-    const code = await ask(payment, amount, n, 'last word');
+    let code = await ask(payment, amount, n, 'last word');
+    // As clients do: a store whose disk is busy may not answer in time.
+    for (let again = 0; code === 'STATE_UNAVAILABLE' && again < mostRetries; again++) {
+      const last = clients.findLastIndex((entry) => entry.payment === payment);
+      clients.push(...clients.splice(last, 1).map((entry) => ({ ...entry, phase: 'history' as const })));
+      await delay(retryAfterMs);
+      code = await ask(payment, amount, n, 'last word');
+    }
     if (code === 'IDEMPOTENCY_IN_PROGRESS') underWay.push([payment, amount]);
   });
   const records = await readRecords(machine.stateUrl);
@@ -129,6 +136,10 @@ async function byClients<T>(work: readonly T[], one: (item: T, n: number) => Pro
   await Promise.allSettled(clients);
   await Promise.all(clients);
 }
+
+/** How often a payment is asked for again while the store is away, and how long is waited in between: STATE_UNAVAILABLE says so. */
+const mostRetries = 60;
+const retryAfterMs = 1_000;
 
 /** How often the records are read again while one of them changes, and how long it is waited in between. */
 const readings = { most: 20, everyMs: 500 };
