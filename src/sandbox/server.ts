@@ -85,7 +85,8 @@ const isForeign = ({ headers: { host, origin } }: FastifyRequest) =>
 function addLocalOnlyRule(app: FastifyInstance, host: string): void {
   const isLocalServer = isLoopback(host);
   app.addHook('onRequest', async (request) => {
-    const isSwitch = request.url.startsWith(switches);
+    // Not the URL: the same route has several spellings.
+    const isSwitch = request.routeOptions.url?.startsWith(switches) === true;
     if ((isSwitch && !isLoopback(request.ip)) || ((isSwitch || isLocalServer) && isForeign(request)))
       throw new HttpError(403, 'Only this machine may use this address of the sandbox');
   });

@@ -55,7 +55,7 @@ test.skipIf(!outer)('another machine may call the bank if it listens there, and 
   await using bank = await freshBank({ host: '0.0.0.0' });
   const { port } = new URL(bank.url);
   // What comes by the outer address comes from it.
-  for (const [method, path] of routes.slice(0, 4)) {
+  for (const [method, path] of [...routes.slice(0, 4), ['PUT', '/%73andbox/faults'] as const]) {
     expect((await send(`http://${outer}:${port}${path}`, method, {})).status).toBe(403);
     expect((await send(`http://127.0.0.1:${port}${path}`, method, {})).status).toBeLessThan(300);
     await send(`http://127.0.0.1:${port}/sandbox/reset`, 'POST', {});
