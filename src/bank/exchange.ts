@@ -28,7 +28,7 @@ export interface TransportOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
-  /** Called when as many reads wait for a connection as there are connections, and when fewer do again; it must not throw. */
+  /** Called when reads of half as many callers wait as there are connections, and when fewer do again; it must not throw. */
   readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
 }
 

@@ -56,7 +56,7 @@ export interface FairPoolOptions {
    * it are refused. So an operation that comes at a bad time is refused before it cost anything, and not when half of it is done.
    */
   readonly waitMs?: number;
-  /** Called when as many requests wait as there are resources, and when fewer do again; it must not throw. */
+  /** Called when half as many callers wait as there are resources, at least two, and when fewer do again; it must not throw. */
   readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
   readonly clock?: Clock;
 }
@@ -142,6 +142,8 @@ export class FairPool<Resource> {
   readonly #create: () => Resource;
   readonly #waitMs: number;
   readonly #onCrowded: (isCrowded: boolean) => void;
+  /** With so many callers waiting it is crowded. */
+  readonly #crowd: number;
   readonly #clock: Clock;
   readonly #limits: OperationLimits;
   /** How many resources are left to callers that hold little, and what that is. */
@@ -189,6 +191,7 @@ export class FairPool<Resource> {
     this.#free = max;
     this.#waitMs = waitMs;
     this.#onCrowded = onCrowded;
+    this.#crowd = Math.max(2, Math.floor(max / 2));
     this.#clock = clock;
     this.#reserve = Math.floor(max * reserve);
     this.#little = max * littleShare;
@@ -237,7 +240,7 @@ export class FairPool<Resource> {
     if (position === null) return;
     const { caller, operation, requests } = queue;
     waiting.position = null;
-    if (this.#waiting-- === this.#max) this.#onCrowded(false);
+    this.#waiting--;
     operation.waiting--;
     requests.remove(position);
     if (arrival !== null) this.#limited.remove(arrival);
@@ -316,7 +319,7 @@ export class FairPool<Resource> {
     const waiting: WaitingRequest<Resource> = { request, queue, position: null, until, arrival: null };
     waiting.position = queue.requests.append(waiting);
     waiting.arrival = this.#limited.append(waiting);
-    if (++this.#waiting === this.#max) this.#onCrowded(true);
+    this.#waiting++;
     operation.waiting++;
     operation.waits++;
     return waiting;
@@ -397,11 +400,13 @@ export class FairPool<Resource> {
     this.#gone.delete(id);
     const caller: Caller<Resource> = { id, served, rank, queues: new Map() };
     this.#callers.set(id, caller);
+    if (this.#callers.size === this.#crowd) this.#onCrowded(true);
     return caller;
   }
 
   /** A caller's last request waits no longer. */
   #leave({ id, served }: Caller<Resource>): void {
+    if (this.#callers.size === this.#crowd) this.#onCrowded(false);
     this.#callers.delete(id);
     if (this.#callers.size === 0) this.#gone.clear();
     else if (served > this.#virtualTime) this.#gone.set(id, served);

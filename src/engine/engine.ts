@@ -360,9 +360,8 @@ export function createEngine({
       return toErrorResult(error);
     }
     const begin = (isLate: boolean) => (isLate ? toErrorResult(notBegun()) : executeNow(params, request));
-    return request.holder === undefined
-      ? begin(false)
-      : processScheduler.begin(request.holder.account, begin);
+    if (request.holder === undefined) return begin(false);
+    return processScheduler.begin(request.holder.account, begin, request.signal);
   }
 
   async function executeIncrementally(
@@ -372,10 +371,11 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const params = parseParams(rawParams);
+      const begin = (isLate: boolean) => {
+        if (isLate) throw notBegun();
+      };
       if (request.holder !== undefined)
-        await processScheduler.begin(request.holder.account, (isLate) => {
-          if (isLate) throw notBegun();
-        });
+        await processScheduler.begin(request.holder.account, begin, request.signal);
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;

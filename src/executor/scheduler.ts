@@ -49,6 +49,57 @@ const mostTurns = 64;
  */
 const credit = 256;
 
+type Execution<T> = (isLate: boolean) => T | Promise<T>;
+
+/** An execution that waits for its turn. Once it is over it keeps nothing of its request. */
+class Beginning<T> {
+  #waiting: {
+    readonly execution: Execution<T>;
+    readonly resolve: (result: T | Promise<T>) => void;
+    readonly reject: (error: unknown) => void;
+    readonly context: AsyncResource;
+  } | null;
+  #stopWaiting = () => {};
+
+  constructor(
+    execution: Execution<T>,
+    resolve: (result: T | Promise<T>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
+    this.#waiting = { execution, resolve, reject, context };
+  }
+
+  get isOver(): boolean {
+    return this.#waiting === null;
+  }
+
+  /** Calls `drop` now and then while it waits, and when its client leaves. */
+  awaitEnd(drop: (isLate: boolean) => void, signal: AbortSignal | undefined): void {
+    const timer = setInterval(drop, mostWaitMs, true).unref();
+    const onAbort = () => drop(false);
+    signal?.addEventListener('abort', onAbort);
+    this.#stopWaiting = () => {
+      clearInterval(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+  }
+
+  /** Runs it in the asynchronous context of its request. */
+  end(run: (execution: Execution<T>) => T | Promise<T>): void {
+    if (this.#waiting === null) return;
+    const { execution, resolve, reject, context } = this.#waiting;
+    this.#waiting = null;
+    this.#stopWaiting();
+    this.#stopWaiting = () => {};
+    try {
+      resolve(context.runInAsyncScope(run, null, execution));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
 /** Whose turn it is (start-time fair queueing). */
 class VirtualTime {
   /** The turn of the caller that was served last, or a later one: the turns that are taken pass for all that wait. */
@@ -142,6 +193,13 @@ export class WorkQueue {
     if (this.#pieces.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
 
+  /** Removes a piece that has not run; returns whether none is left. */
+  drop(piece: () => void): boolean {
+    const at = this.#pieces.indexOf(piece, this.#next);
+    if (at !== -1) this.#pieces.splice(at, 1);
+    return at !== -1 && this.#next === this.#pieces.length && !this.isRunning;
+  }
+
   /** Its caller's next turn in its stage. */
   get turn(): number {
     return this.stage === stages.beginning ? this.taker.beginnings : this.taker.work;
@@ -230,7 +288,7 @@ export class Scheduler {
   #isLongFirst = false;
   /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
   #beginsUntil: number | null = null;
-  /** How many banks have too few connections: meanwhile executions that wait for their turn do not begin. */
+  /** How many banks have too few connections: meanwhile executions of callers with several requests do not begin in their turn. */
   #crowded = 0;
 
   constructor(now: () => number = performance.now.bind(performance)) {
@@ -240,9 +298,9 @@ export class Scheduler {
   /**
    * Begins an execution: at once if its caller asks for little, and else when the caller's turn has come. If a caller sends many
    * requests at once, those of others do not wait until all of them have begun. `isLate`: it has waited for too long for
-   * connections to the bank, and is to be refused.
+   * connections to the bank, and is to be refused. One whose client leaves (`signal`) waits no longer.
    */
-  begin<T>(taker: TurnTaker, execution: (isLate: boolean) => T | Promise<T>): T | Promise<T> {
+  begin<T>(taker: TurnTaker, execution: Execution<T>, signal?: () => AbortSignal): T | Promise<T> {
     const time = this.#beginnings;
     const turn = taker.beginnings + taker.owed;
     const now = this.#now();
@@ -256,26 +314,22 @@ export class Scheduler {
       return this.#execute(taker, execution, now);
     taker.waiting ??= new WorkQueue({ taker, stage: 'beginning', scheduler: this });
     const { waiting } = taker;
-    const context = new AsyncResource('bankql.Beginning', { requireManualDestroy: true });
     return new Promise((resolve, reject) => {
-      let isOver = false;
-      const end = (isLate: boolean) => {
-        if (isOver || (isLate && this.#crowded === 0)) return;
-        isOver = true;
-        clearInterval(timer);
-        try {
-          resolve(
-            context.runInAsyncScope(() =>
-              isLate ? execution(true) : this.#execute(taker, execution, this.#now()),
-            ),
-          );
-        } catch (error) {
-          reject(error);
-        }
+      const beginning = new Beginning(execution, resolve, reject);
+      const piece = () => beginning.end((run) => this.#execute(taker, run, this.#now()));
+      const drop = (isLate: boolean) => {
+        if (beginning.isOver || (isLate && !this.#mustWait(taker))) return;
+        if (waiting.drop(piece)) this.#remove(waiting);
+        beginning.end((run) => run(isLate));
       };
-      const timer = setInterval(end, mostWaitMs, true).unref();
-      waiting.push(() => end(false));
+      beginning.awaitEnd(drop, signal?.());
+      waiting.push(piece);
     });
+  }
+
+  /** Whether its executions that wait do not begin now. One with a single request is never kept waiting by the others' calls. */
+  #mustWait({ requests }: TurnTaker): boolean {
+    return this.#crowded > 0 && requests > 1;
   }
 
   readonly #endIteration = () => {
@@ -283,7 +337,7 @@ export class Scheduler {
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
-  #execute<T>(taker: TurnTaker, execution: (isLate: boolean) => T, began: number): T {
+  #execute<T>(taker: TurnTaker, execution: Execution<T>, began: number): T | Promise<T> {
     taker.lastOwed = taker.owed;
     taker.owed = 0;
     taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastOwed + 1);
@@ -336,11 +390,11 @@ export class Scheduler {
 
   /** The queue that is served next; undefined if none has work that may be done now. */
   #next(): WorkQueue | undefined {
+    const isLong = ({ stage }: WorkQueue) => stage !== stages.beginning;
+    const mayRun = (queue: WorkQueue) => isLong(queue) || !this.#mustWait(queue.taker);
     for (;;) {
-      const mayBegin = this.#crowded === 0;
-      const skipsBeginnings = this.#isLongFirst || !mayBegin;
-      const first = skipsBeginnings ? this.#queues.findIndex(({ stage }) => stage !== stages.beginning) : 0;
-      const at = first === -1 && mayBegin ? 0 : first;
+      const long = this.#isLongFirst ? this.#queues.findIndex(isLong) : -1;
+      const at = long !== -1 || this.#crowded === 0 ? Math.max(long, 0) : this.#queues.findIndex(mayRun);
       const next = this.#queues[at];
       if (next?.moveBack() !== true) return next;
       this.#queues.splice(at, 1);

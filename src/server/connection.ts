@@ -336,7 +336,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   admit(): void {
     if (this.#connection === null) return;
     const why = this.#connection.ledger.admit(this);
-    if (why !== null) throw this.#refusal(why);
+    // Whatever there is too much of, nothing was done for it.
+    if (why !== null) throw this.#refusal('requests');
   }
 
   #refusal(why: ShedReason): RequestError {
@@ -421,11 +422,12 @@ const closedAtOnce = 1 / 64;
  * connection unless it is idle.
  */
 function closableOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
-  const byCaller = new Map<Account, Connection[]>();
+  const byCaller = new Map<string, Connection[]>();
   for (const connection of connections.values()) {
+    const { name } = connection.account;
     if (connection.socket.destroyed) continue;
-    const others = byCaller.get(connection.account);
-    if (others === undefined) byCaller.set(connection.account, [connection]);
+    const others = byCaller.get(name);
+    if (others === undefined) byCaller.set(name, [connection]);
     else others.push(connection);
   }
   let most = 0;

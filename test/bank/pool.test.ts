@@ -5,25 +5,27 @@ import { FairPool, type PoolSession } from '../../src/bank/pool.ts';
 /** No operation is held back. */
 const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
 
-test('tells when as many wait as there are resources, and when fewer do again', () => {
+test('tells when half as many callers wait as there are resources, and when fewer do again', () => {
   const told: boolean[] = [];
   let made = 0;
   const onCrowded = (isCrowded: boolean) => void told.push(isCrowded);
-  const pool = new FairPool<number>(2, () => ++made, { ...noBulkheads, onCrowded });
-  const ask = () =>
-    pool.acquire({ caller: 'a', operation: 'read', suits: null, onAcquired() {}, onOverloaded() {} });
-  for (let n = 0; n < 3; n++) ask();
+  const pool = new FairPool<number>(4, () => ++made, { ...noBulkheads, onCrowded });
+  const ask = (caller: string) =>
+    pool.acquire({ caller, operation: 'read', suits: null, onAcquired() {}, onOverloaded() {} });
+  // However many calls of one caller wait.
+  for (let n = 0; n < 10; n++) ask('a');
   expect(told).toEqual([]);
-  const fourth = ask();
-  ask();
+  const other = ask('b');
   expect(told).toEqual([true]);
+  ask('c');
+  if (other !== null) pool.cancel(other);
+  expect(told).toEqual([true]);
+  // The newcomer goes first.
   pool.release(1);
-  expect(told).toEqual([true]);
-  if (fourth !== null) pool.cancel(fourth);
   expect(told).toEqual([true, false]);
-  ask();
-  pool.release(1);
-  pool.release(2);
+  ask('d');
+  expect(told).toEqual([true, false, true]);
+  for (let n = 0; n < 7; n++) pool.release((n % 4) + 1);
   expect(told).toEqual([true, false, true, false]);
 });
 

@@ -307,16 +307,18 @@ test('a caller with one request comes before one with many, though that one has 
   expect(await allWork(done, 2)).toBe('om');
 });
 
-test('while connections are too few, executions that wait do not begin, unlike those of newcomers; other work goes on', async () => {
+test('while connections are too few, waiting executions of callers with several requests do not begin; others and long work do', async () => {
   const { scheduler, queueOf, done, work } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100 };
+  const heavy = { ...newcomer(), owed: 100, requests: 3 };
+  const single = { ...newcomer(), owed: 200 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   scheduler.onCrowded(true);
   begin('x', newcomer());
   for (let n = 0; n < 3; n++) begin('h', heavy);
+  begin('s', single);
   queueOf('l', 3);
   expect(done()).toBe('x');
-  expect(await allWork(done, 3)).toBe('lll');
+  expect(await allWork(done, 4)).toBe('slll');
   for (let iterations = 0; iterations < 40; iterations++) await turn();
   expect(done()).toBe('');
   begin('x', newcomer());
@@ -328,8 +330,8 @@ test('while connections are too few, executions that wait do not begin, unlike t
 test('an execution that has waited a second for connections is refused, unless there are enough by then', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { scheduler, done } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100 };
+  const { scheduler } = scheduled(0);
+  const heavy = { ...newcomer(), owed: 100, requests: 2 };
   void scheduler.begin(newcomer(), () => {});
   const begin = () => scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
   scheduler.onCrowded(true);
@@ -341,7 +343,36 @@ test('an execution that has waited a second for connections is refused, unless t
   scheduler.onCrowded(false);
   vi.advanceTimersByTime(600);
   expect(await second).toBe('begun');
-  expect([vi.getTimerCount(), done()]).toEqual([0, '']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an execution whose client leaves, or that is refused, waits no longer; nothing of it is kept', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { scheduler } = scheduled(0);
+  const heavy = { ...newcomer(), owed: 100, requests: 2 };
+  void scheduler.begin(newcomer(), () => {});
+  scheduler.onCrowded(true);
+  const client = new AbortController();
+  const begun: boolean[] = [];
+  const begin = () =>
+    scheduler.begin(
+      heavy,
+      (isLate) => void begun.push(isLate),
+      () => client.signal,
+    );
+  const left = [begin(), begin()];
+  client.abort();
+  await Promise.all(left);
+  expect([begun, heavy.waiting, vi.getTimerCount()]).toEqual([[false, false], null, 0]);
+  // Those who have waited may catch up on turns.
+  heavy.owed = 1000;
+  void scheduler.begin(newcomer(), () => {});
+  const late = scheduler.begin(heavy, (isLate) => void begun.push(isLate));
+  expect(heavy.waiting).not.toBeNull();
+  vi.advanceTimersByTime(1000);
+  await late;
+  expect([begun, heavy.waiting, vi.getTimerCount()]).toEqual([[false, false, true], null, 0]);
 });
 
 test('executions begin before long ones go on, and what fails at its beginning fails for its caller', async () => {
