@@ -16,7 +16,7 @@ export interface WorkersResult {
 }
 
 const turns = 12;
-/** V8 learns from requests: so long for each worker. They share a core. */
+/** How long each worker is asked before it is measured. Two of them share a core, and need twice the time. */
 const warmUpSeconds = 3;
 
 const payment = `mutation Pay($key: String!) { makeTransaction(input: {

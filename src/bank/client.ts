@@ -1,10 +1,8 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
-import type { ShedReason } from '../ledger.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
-import type { NetworkOptions } from './connector.ts';
 import { mapTransportFailure } from './errors.ts';
-import { createTransport, type PoolUsage } from './exchange.ts';
+import { createTransport, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseSuccess, type ReadResult, remember, successOf } from './remember.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
@@ -14,29 +12,12 @@ import { retry } from './retry.ts';
 import { type ReadLimits, SharedReads, type ShareOptions } from './share.ts';
 import { UpdateQueue } from './update-queue.ts';
 
-export interface BankOptions extends ShareOptions {
+export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origin'> {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  /** Calls that are in flight at the same time, reads and writes each. */
-  readonly connections: number;
-  /** How long a GraphQL operation waits for the first of them, in milliseconds. */
-  readonly connectionWaitMs: number;
-  /** The share of them that one bank operation may hold while others wait, above 0; 1 for all. */
-  readonly operationShare: number;
-  /** Whether a kept connection bears requests of one caller's identity only. */
-  readonly connectionPerCaller: boolean;
-  /** The longest answer, in bytes. */
-  readonly maxBodyBytes: number;
-  /** Directly to the bank, with Node's certificates, if omitted. */
-  readonly network?: NetworkOptions | undefined;
-  /** Called when a call or an update is refused because callers hold too much; it must not throw. */
-  readonly onShed?: ((why: ShedReason) => void) | undefined;
-  /** Called when reads of half as many callers wait as there are connections, and when fewer do again; it must not throw. */
-  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
   /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
   readonly parsedCacheBytes: number;
   /** The share of reads that may be tried again; 0 for none. */

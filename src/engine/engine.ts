@@ -22,7 +22,7 @@ import {
   type RequestServices,
 } from './context.ts';
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
-import { internalError, maskError, RequestError, retryLaterError } from './errors.ts';
+import { internalError, maskError, overloadedError, RequestError } from './errors.ts';
 import { jsonInTurns } from './json.ts';
 import { BoundedResult, type BoundedResultOptions, tooMuchBuilt, unlessItDid } from './result.ts';
 
@@ -287,7 +287,7 @@ export function createEngine({
 
   function notBegun(): RequestError {
     onShed('connections');
-    return retryLaterError('OVERLOADED', uses.requests.refusal, 503, 1);
+    return overloadedError(uses.requests.refusal);
   }
 
   /** What is executed, and in which context. Errors: why it is not. */

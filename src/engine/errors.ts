@@ -54,6 +54,9 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
     details: { retryAfter },
   });
 
+/** There is too much to do. `message`: that of the resource in the ledger. */
+export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
+
 /**
  * The error as the client sees it: one of bankql's codes and a message intended for clients. Anything but a
  * BankqlError or a GraphQLError becomes INTERNAL and is passed to `unexpected` for the log. Refusals are never

@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
 import { uses } from '../ledger.ts';
-import { retryLaterError } from './errors.ts';
+import { overloadedError } from './errors.ts';
 
 export interface BoundedResultOptions {
   /** The most bytes that its JSON may have. */
@@ -70,10 +70,10 @@ export class BoundedResult implements ExecutionResult {
 }
 
 /** There is no room for a long answer to wait for its client. */
-export const noRoom = () => retryLaterError('OVERLOADED', uses.unread.refusal, 503, 1);
+export const noRoom = () => overloadedError(uses.unread.refusal);
 
 /** There is no room for the values of a large answer. */
-export const tooMuchBuilt = () => retryLaterError('OVERLOADED', uses.values.refusal, 503, 1);
+export const tooMuchBuilt = () => overloadedError(uses.values.refusal);
 
 /** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
 export function unlessItDid(result: ExecutionResult): ExecutionResult {

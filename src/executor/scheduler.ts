@@ -49,12 +49,12 @@ const mostTurns = 64;
  */
 const credit = 256;
 
-type Execution<T> = (isLate: boolean) => T | Promise<T>;
+type Executes<T> = (isLate: boolean) => T | Promise<T>;
 
 /** An execution that waits for its turn. Once it is over it keeps nothing of its request. */
 class Beginning<T> {
   #waiting: {
-    readonly execution: Execution<T>;
+    readonly execution: Executes<T>;
     readonly resolve: (result: T | Promise<T>) => void;
     readonly reject: (error: unknown) => void;
     readonly context: AsyncResource;
@@ -62,7 +62,7 @@ class Beginning<T> {
   #stopWaiting = () => {};
 
   constructor(
-    execution: Execution<T>,
+    execution: Executes<T>,
     resolve: (result: T | Promise<T>) => void,
     reject: (error: unknown) => void,
   ) {
@@ -74,7 +74,7 @@ class Beginning<T> {
     return this.#waiting === null;
   }
 
-  /** Calls `drop` now and then while it waits, and when its client leaves. */
+  /** While it waits: calls `drop` with true after each `mostWaitMs`, and with false when its client leaves. */
   awaitEnd(drop: (isLate: boolean) => void, signal: AbortSignal | undefined): void {
     const timer = setInterval(drop, mostWaitMs, true).unref();
     const onAbort = () => drop(false);
@@ -86,7 +86,7 @@ class Beginning<T> {
   }
 
   /** Runs it in the asynchronous context of its request. */
-  end(run: (execution: Execution<T>) => T | Promise<T>): void {
+  end(run: (execution: Executes<T>) => T | Promise<T>): void {
     if (this.#waiting === null) return;
     const { execution, resolve, reject, context } = this.#waiting;
     this.#waiting = null;
@@ -267,6 +267,8 @@ export class WorkQueue {
 
 const noWork = () => {};
 
+const isLong = ({ stage }: WorkQueue): boolean => stage !== stages.beginning;
+
 /**
  * Runs the deferred work of all executions, for a limited time before other events have a pause to themselves. The first is that
  * of the caller that has taken the fewest turns, including those that this execution is expected to take. One that has begun
@@ -300,7 +302,7 @@ export class Scheduler {
    * requests at once, those of others do not wait until all of them have begun. `isLate`: it has waited for too long for
    * connections to the bank, and is to be refused. One whose client leaves (`signal`) waits no longer.
    */
-  begin<T>(taker: TurnTaker, execution: Execution<T>, signal?: () => AbortSignal): T | Promise<T> {
+  begin<T>(taker: TurnTaker, execution: Executes<T>, signal?: () => AbortSignal): T | Promise<T> {
     const time = this.#beginnings;
     const turn = taker.beginnings + taker.owed;
     const now = this.#now();
@@ -337,7 +339,7 @@ export class Scheduler {
     if (this.#beginnings.queues === 0) this.#beginnings.turn++;
   };
 
-  #execute<T>(taker: TurnTaker, execution: Execution<T>, began: number): T | Promise<T> {
+  #execute<T>(taker: TurnTaker, execution: Executes<T>, began: number): T | Promise<T> {
     taker.lastOwed = taker.owed;
     taker.owed = 0;
     taker.beginnings = this.#beginnings.after(taker.beginnings, taker.lastOwed + 1);
@@ -390,7 +392,6 @@ export class Scheduler {
 
   /** The queue that is served next; undefined if none has work that may be done now. */
   #next(): WorkQueue | undefined {
-    const isLong = ({ stage }: WorkQueue) => stage !== stages.beginning;
     const mayRun = (queue: WorkQueue) => isLong(queue) || !this.#mustWait(queue.taker);
     for (;;) {
       const long = this.#isLongFirst ? this.#queues.findIndex(isLong) : -1;

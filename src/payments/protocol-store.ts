@@ -379,8 +379,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         let found = read(existing);
         // A lost connection has stored this beginning, and another process has changed it since. It is not sent any more.
         if (found?.held.record.trackId === record.trackId) {
-          const event = { kind: 'taken back', trackId: record.trackId, at: clock.toStore(now) } as const;
-          found = (await apply(record.id, event, found)).after;
+          const { id, trackId } = record;
+          found = (await apply(id, eventOf({ id, trackId, outcome: null, at: now }), found)).after;
         } else found = await current(record.id, now, found);
         if (found !== null) return found.held.record;
       }

@@ -10,7 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Identity } from '../bank/credentials.ts';
 import { type Clock, realClock } from '../bank/pool.ts';
-import { type RequestError, retryLaterError } from '../engine/errors.ts';
+import { overloadedError, type RequestError } from '../engine/errors.ts';
 import {
   Account,
   type Counted,
@@ -422,14 +422,8 @@ const closedAtOnce = 1 / 64;
  * connection unless it is idle.
  */
 function closableOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
-  const byCaller = new Map<string, Connection[]>();
-  for (const connection of connections.values()) {
-    const { name } = connection.account;
-    if (connection.socket.destroyed) continue;
-    const others = byCaller.get(name);
-    if (others === undefined) byCaller.set(name, [connection]);
-    else others.push(connection);
-  }
+  const open = connections.values().filter(({ socket }) => !socket.destroyed);
+  const byCaller = Map.groupBy(open, ({ account }) => account.name);
   let most = 0;
   let closable: readonly Connection[] = [];
   for (const theirs of byCaller.values()) {
@@ -457,7 +451,7 @@ const refusals = new Map<ShedReason, RequestError>();
 function overloaded(why: ShedReason): RequestError {
   let refusal = refusals.get(why);
   if (refusal === undefined) {
-    refusal = retryLaterError('OVERLOADED', refusalOf(why), 503, 1);
+    refusal = overloadedError(refusalOf(why));
     refusals.set(why, refusal);
   }
   return refusal;

@@ -210,47 +210,41 @@ test('close waits for the calls that are under way, and ends the connection', as
   await expect(line.ask(async () => 'used')).rejects.toThrow('it is closed');
 });
 
-test('close waits for the connection that is being opened, and ends it', async () => {
-  const { promise: slow, resolve } = Promise.withResolvers<PostgresConnection>();
-  const [first, second] = [fakeConnection(), fakeConnection()];
-  const asked = Promise.withResolvers<void>();
-  let signal: AbortSignal | undefined;
+/** A line whose connection was lost, while the next one is being opened. */
+async function openReconnecting(next: (closing: AbortSignal) => Promise<PostgresConnection>) {
+  const first = fakeConnection();
+  const asked = Promise.withResolvers<AbortSignal>();
+  let isFirst = true;
   const line = await open({
     async open(closing) {
-      if (signal === undefined) {
-        signal = closing;
-        return first;
+      if (!isFirst) {
+        asked.resolve(closing);
+        return next(closing);
       }
-      asked.resolve();
-      return slow;
+      isFirst = false;
+      return first;
     },
   });
   first.drop('it was cut');
-  await asked.promise;
+  return { line, closing: await asked.promise };
+}
+
+test('close waits for the connection that is being opened, and ends it', async () => {
+  const { promise: slow, resolve } = Promise.withResolvers<PostgresConnection>();
+  const second = fakeConnection();
+  const { line, closing } = await openReconnecting(() => slow);
   const closed = line.close().then(() => 'closed');
-  await expect.poll(() => signal?.aborted).toBe(true);
+  await expect.poll(() => closing.aborted).toBe(true);
   resolve(second);
   expect(await closed).toBe('closed');
   expect(await second.lost).toEqual({ reason: 'it is closed', wasBusy: false });
 });
 
 test('close ends at once if the connection that is being opened fails: a pause would not keep the process alive', async () => {
-  const first = fakeConnection();
-  const asked = Promise.withResolvers<void>();
-  let signal: AbortSignal | undefined;
-  const line = await open({
-    async open(closing) {
-      if (signal === undefined) {
-        signal = closing;
-        return first;
-      }
-      asked.resolve();
-      await new Promise((resolve) => closing.addEventListener('abort', resolve));
-      throw new Error('it is closed');
-    },
+  const { line } = await openReconnecting(async (closing) => {
+    await new Promise((resolve) => closing.addEventListener('abort', resolve));
+    throw new Error('it is closed');
   });
-  first.drop('it was cut');
-  await asked.promise;
   let isClosed = false;
   void line.close().then(() => {
     isClosed = true;
