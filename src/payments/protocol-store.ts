@@ -34,6 +34,8 @@ export interface StoreOptions {
   readonly retentionMs: number;
   /** How long a call may take, in milliseconds; a search has more. */
   readonly timeoutMs: number;
+  /** How long the start may wait for a server that cannot be reached, or for another process's lock on a file. */
+  readonly startTimeoutMs?: number;
   /** Whether the store is only read: nothing is written to it, or to its folder. False by default. */
   readonly readOnly?: boolean;
   /** Whether to create a missing store; true by default, unless it is only read. */

@@ -128,7 +128,7 @@ test('metrics that pages name exist', () => {
  */
 describe('numbers with a source', () => {
   const marked = pages.flatMap((page) =>
-    [...textOf(page).matchAll(/([\d.,]+)(?: ?(\w+|%))?<!-- (\S+) (\w+) -->/g)].map(
+    [...textOf(page).matchAll(/([\d.,]+)(?:\s?(\w+|%))?<!-- (\S+) (\w+) -->/g)].map(
       ([, number = '', unit = '', file = '', name = '']) => ({ page, number, unit, file, name }),
     ),
   );

@@ -9,11 +9,14 @@ const folder = join(root, 'node_modules/.cache/bankql-tests');
 
 /** Limits that a busy machine would reach, and what processes of the tests have in their place. */
 const usualLimits = [
-  [
-    'src/payments/stores/open-store.ts',
-    'const usualTimeoutMs = 500;',
-    `Number(process.env.${storeTimeoutVariable} ?? 60_000)`,
-  ],
+  ...['const serverTimeoutMs = 500;', 'const fileTimeoutMs = 4_000;'].map(
+    (limit) =>
+      [
+        'src/payments/stores/open-store.ts',
+        limit,
+        `Number(process.env.${storeTimeoutVariable} ?? 60_000)`,
+      ] as const,
+  ),
   ['src/server/connection.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
 ] as const;
 

@@ -11,8 +11,16 @@ export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs
   readonly timeoutMs?: number;
 };
 
-/** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
-const usualTimeoutMs = 500;
+/**
+ * How long a payment may wait for a server to store its record; the bank's own deadline is thirty times as long. Another server
+ * may have taken over.
+ */
+const serverTimeoutMs = 500;
+/**
+ * How long it may wait for a file: a slow disk is all there is. A payment waits twice, and has to end before its lease is over,
+ * which lasts ten seconds longer than the sending.
+ */
+const fileTimeoutMs = 4_000;
 
 /**
  * The payment store that STATE_URL names.
@@ -21,17 +29,17 @@ const usualTimeoutMs = 500;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { readOnly = false, witness, timeoutMs = usualTimeoutMs } = options;
+  const { readOnly = false, witness } = options;
   const named = readStoreUrl(url);
   if (named.kind === 'memory') return createMemoryStore(options);
   if (witness !== undefined && !readOnly) await checkWitness(witness);
   // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {
     case 'sqlite':
-      return createSqliteStore({ ...options, path: named.path, timeoutMs });
+      return createSqliteStore({ timeoutMs: fileTimeoutMs, ...options, path: named.path });
     case 'postgres': {
       const { createPostgresStore } = await import('./postgres/postgres-store.ts');
-      return createPostgresStore({ ...options, address: named.address, timeoutMs });
+      return createPostgresStore({ timeoutMs: serverTimeoutMs, ...options, address: named.address });
     }
   }
 }

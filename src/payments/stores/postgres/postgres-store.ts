@@ -31,8 +31,6 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
-  /** How long the start may try to reach a server; five seconds by default. */
-  readonly startTimeoutMs?: number;
   /** Whose clock counts: the server's, or, in tests, `now` of each call. */
   readonly clock?: 'server' | 'caller';
 }

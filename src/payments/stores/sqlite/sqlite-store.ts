@@ -2,7 +2,7 @@ import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
 import { type StoreDriver, WriteUncertain } from '../../driver.ts';
-import { createProtocolStore, type StoreOptions } from '../../protocol-store.ts';
+import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 
@@ -22,16 +22,21 @@ export interface SqliteRequest {
   readonly args: readonly unknown[];
   /** When nobody waits for the response any more, in milliseconds since 1970 by a clock that cannot be set. */
   readonly giveUpAt: number;
+  /** How long to wait for another process's lock. */
+  readonly lockMs: number;
 }
 
-/** `isCertain`: nothing was stored. */
 export type SqliteResponse =
   | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly error: string; readonly isCertain: boolean };
+  | { readonly id: number; readonly error: string; readonly failure: keyof typeof failures };
+
+/** The file was locked by another process all the time: nothing was stored. */
+class StoreLocked extends StoreUnavailable {}
+
+const failures = { 'not stored': StoreUnavailable, locked: StoreLocked, uncertain: WriteUncertain };
 
 export interface ThreadSettings {
   readonly path: string;
-  readonly busyTimeoutMs: number;
   readonly readOnly: boolean;
   /** No bankql may have the file open: see openToRead. */
   readonly isInspected: boolean;
@@ -39,10 +44,12 @@ export interface ThreadSettings {
 
 /** The maximum number of unanswered calls; more of them mean that the thread hangs (a dead disk), and fail at once. */
 const maxUnanswered = 1_000;
-/** Upgrading an older file rewrites all of its records. Waiting for a lock still takes no longer than in a call. */
-const startTimeoutMs = 600_000;
-/** Reading many records may take longer than a payment waits. */
-const readFactor = 20;
+/** Upgrading an older file rewrites all of its records. */
+const upgradeTimeoutMs = 600_000;
+/** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start meanwhile wait for it. */
+const usualStartTimeoutMs = 30_000;
+/** How long a search may take at least: nobody pays meanwhile. */
+const minSearchMs = 10_000;
 
 /** The files of a SQLite store's high-water mark: one next to its file, and the witness, if there is one. */
 export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
@@ -58,7 +65,7 @@ export const markFiles = (path: string, witness: string | undefined): readonly s
  * Errors: an Error that names the path and the remedy if the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { timeoutMs, readOnly = false, create = !readOnly, witness } = options;
+  const { readOnly = false, create = !readOnly, witness } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   return createProtocolStore({
@@ -67,18 +74,20 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     markFiles: markFiles(path, witness),
     allowVolatile: false,
     countsAreConfirmed: true,
-    open: () => openSqlite(path, timeoutMs, { create, readOnly }),
+    open: (hooks) => openSqlite({ ...options, path, readOnly, create }, hooks),
   });
 }
 
 async function openSqlite(
-  path: string,
-  timeoutMs: number,
-  { create, readOnly }: { readonly create: boolean; readonly readOnly: boolean },
+  options: SqliteStoreOptions & { readonly create: boolean; readonly readOnly: boolean },
+  hooks: DriverHooks,
 ): Promise<StoreDriver> {
-  const settings = { path, busyTimeoutMs: Math.floor(timeoutMs * 0.8), isInspected: readOnly };
-  const writer = createThread({ ...settings, readOnly }, timeoutMs);
-  const reader = createThread({ ...settings, readOnly: true }, timeoutMs * readFactor);
+  const { path, timeoutMs, startTimeoutMs = usualStartTimeoutMs, readOnly } = options;
+  const settings = { path, isInspected: readOnly };
+  const lockMs = Math.floor(timeoutMs * 0.8);
+  const writer = createThread({ ...settings, readOnly }, { limitMs: timeoutMs, lockMs });
+  const searchMs = Math.max(timeoutMs, minSearchMs);
+  const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs });
   const driver: StoreDriver = {
     insertIfAbsent: (row) => writer.ask('insertIfAbsent', [row]),
     compareAndSet: (id, version, row) => writer.ask('compareAndSet', [id, version, row]),
@@ -97,24 +106,41 @@ async function openSqlite(
       await writer.end();
     },
   };
+  const atStart = { limitMs: upgradeTimeoutMs, lockMs: startTimeoutMs };
   try {
-    await writer.ask('open', [create], startTimeoutMs);
+    await writer.ask('open', [options.create], atStart);
+    // Several processes that start at once write the metadata of a new file.
+    await hooks.onConnect({
+      readMetadata: () => writer.ask('readMetadata', [], atStart),
+      writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next], atStart),
+      findMissing: driver.findMissing,
+    });
   } catch (error) {
     await driver.close();
-    const reason = messageOf(error);
-    throw new Error(
-      `${reason} STATE_URL has to name a file of bankql's own, on a local disk, in a folder that this user may write (a new file knows of no earlier payment).`,
-      { cause: error },
-    );
+    throw error instanceof StoreUnavailable ? startError(error) : error;
   }
   return driver;
+}
+
+const startError = (cause: StoreUnavailable): Error =>
+  new Error(
+    cause instanceof StoreLocked
+      ? `${cause.message} A program that restores or upgrades the file, or edits it, may be the reason: start bankql again when it has ended.`
+      : `${cause.message} STATE_URL has to name a file of bankql's own, on a local disk, in a folder that this user may write (a new file knows of no earlier payment).`,
+    { cause },
+  );
+
+/** How long a call may take, and how much of that waiting for locks. */
+interface CallLimits {
+  readonly limitMs: number;
+  readonly lockMs: number;
 }
 
 /** TypeScript if the sources run, JavaScript in the package. */
 const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
 
 /** A thread that answers calls about the file. A call starts it if there is no thread: also after one died. */
-function createThread(settings: ThreadSettings, timeoutMs: number) {
+function createThread(settings: ThreadSettings, usual: CallLimits) {
   const unanswered = new Map<number, (response: SqliteResponse) => void>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -132,7 +158,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
     });
     started.on('exit', () => {
       if (worker === started) worker = null;
-      for (const [id, answer] of unanswered) answer({ id, error: reason, isCertain: false });
+      for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
     // After adding the listeners, because a message listener refs the thread again.
     started.unref();
@@ -146,7 +172,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
     ask<Name extends keyof FileMethods, T>(
       method: Name,
       args: Parameters<FileMethods[Name]>,
-      limitMs = timeoutMs,
+      { limitMs, lockMs } = usual,
     ): Promise<T> {
       return new Promise((resolve, reject) => {
         if (isOver) throw new StoreUnavailable(message('it is closed'));
@@ -155,7 +181,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
         const id = ++lastId;
         worker ??= start();
         const giveUpAt = performance.timeOrigin + performance.now() + limitMs;
-        worker.postMessage({ id, method, args, giveUpAt } satisfies SqliteRequest);
+        worker.postMessage({ id, method, args, giveUpAt, lockMs } satisfies SqliteRequest);
         const timeout = startResponseTimeout(limitMs, () =>
           reject(new WriteUncertain(message(`no answer in ${limitMs} ms`))),
         );
@@ -163,8 +189,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
           unanswered.delete(id);
           timeout.clear();
           if (!('error' in response)) return resolve(response.value as T);
-          const { error, isCertain } = response;
-          reject(isCertain ? new StoreUnavailable(message(error)) : new WriteUncertain(message(error)));
+          reject(new failures[response.failure](message(response.error)));
         });
       });
     },
@@ -177,7 +202,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
       const { promise: isClosed, resolve } = Promise.withResolvers<boolean>();
       ended.on('exit', () => resolve(true));
       ended.postMessage('close');
-      const timeout = startResponseTimeout(2 * timeoutMs, () => resolve(false));
+      const timeout = startResponseTimeout(2 * usual.limitMs, () => resolve(false));
       await isClosed;
       timeout.clear();
       // A thread that hangs in a system call cannot be terminated; nothing waits for its end.

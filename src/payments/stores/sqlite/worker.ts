@@ -33,7 +33,7 @@ import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from 
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, busyTimeoutMs, readOnly, isInspected }: ThreadSettings = workerData;
+const { path, readOnly, isInspected }: ThreadSettings = workerData;
 
 /** How many calls share a transaction at most. */
 const maxBatch = 64;
@@ -44,6 +44,8 @@ interface OpenFile {
   readonly database: DatabaseSync;
   readonly methods: FileMethods;
   readonly inode: string;
+  /** How long SQLite waits for locks. */
+  lockMs: number;
 }
 
 let file: OpenFile | null = null;
@@ -145,15 +147,18 @@ const writes: ReadonlySet<keyof FileMethods> = new Set([
 
 /** Executes calls, in one transaction if one of them writes. Shape: the responses, which are true once it returns. */
 function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
+  const lockMs = Math.max(...requests.map((request) => request.lockMs));
   let isCommitting = false;
   try {
-    const open = openFile(requests.some(({ method, args }) => method === 'open' && args[0] === true));
+    const create = requests.some(({ method, args }) => method === 'open' && args[0] === true);
+    const open = openFile(create, lockMs);
     const isTransaction = requests.some(({ method }) => writes.has(method));
     if (isTransaction) open.database.exec('BEGIN IMMEDIATE');
     const now = performance.timeOrigin + performance.now();
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
       // Its caller takes it back, or says that nothing is stored.
-      if (writes.has(method) && giveUpAt < now) return { id, error: 'its caller gave up', isCertain: true };
+      if (writes.has(method) && giveUpAt < now)
+        return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(open.methods[method], null, args) };
     });
     isCommitting = isTransaction;
@@ -162,9 +167,11 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
   } catch (error) {
     rollBack();
     // A lock is temporary; after any other error the next call opens the file again.
-    if (!isBusy(error)) closeFile();
-    const reason = messageOf(error);
-    return requests.map(({ id }) => ({ id, error: reason, isCertain: !isCommitting }));
+    const isLocked = isBusy(error);
+    if (!isLocked) closeFile();
+    const reason = isLocked ? `another process has kept it locked for ${lockMs / 1000} s` : messageOf(error);
+    const failure = isCommitting ? 'uncertain' : isLocked ? 'locked' : 'not stored';
+    return requests.map(({ id }) => ({ id, error: reason, failure }));
   }
 }
 
@@ -176,13 +183,15 @@ function rollBack(): void {
   }
 }
 
-function openFile(create: boolean): OpenFile {
+function openFile(create: boolean, lockMs: number): OpenFile {
   // Writing on into a file that was moved away would hide the payments from everybody else.
   if (file !== null && inodeOf(path) !== file.inode) {
     closeFile();
     throw new Error('another file has taken its place');
   }
-  file ??= readOnly ? openToRead() : openToWrite(create);
+  file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);
+  if (file.lockMs !== lockMs) file.database.exec(`PRAGMA busy_timeout = ${lockMs}`);
+  file.lockMs = lockMs;
   return file;
 }
 
@@ -191,25 +200,25 @@ function closeFile(): void {
   file = null;
 }
 
-function openToRead(): OpenFile {
+function openToRead(lockMs: number): OpenFile {
   const inode = inodeOf(path);
   // Without a log nobody has the file open. Even to read, SQLite would make one, and its index, and leave them.
   const url = pathToFileURL(path);
   if (isInspected && !existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
-  const database = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs });
+  const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   checkSchema(database);
-  return { database, methods: methodsOf(database, prepareStatements(database)), inode };
+  return { database, methods: methodsOf(database, prepareStatements(database)), inode, lockMs };
 }
 
 /**
- * Opens the file, retrying within busyTimeoutMs: if two processes switch a new file to WAL at the same time, SQLite
+ * Opens the file, retrying within `lockMs`: if two processes switch a new file to WAL at the same time, SQLite
  * fails one of them without waiting.
  */
-function openToWrite(create: boolean): OpenFile {
-  const until = performance.now() + busyTimeoutMs;
+function openToWrite(create: boolean, lockMs: number): OpenFile {
+  const until = performance.now() + lockMs;
   for (;;) {
     try {
-      return openOnce(create);
+      return openOnce(create, Math.max(0, Math.ceil(until - performance.now())));
     } catch (error) {
       if (!isBusy(error) || performance.now() >= until) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
@@ -217,11 +226,11 @@ function openToWrite(create: boolean): OpenFile {
   }
 }
 
-function openOnce(create: boolean): OpenFile {
+function openOnce(create: boolean, lockMs: number): OpenFile {
   if (create) createFile();
   if (!statSync(path).isFile()) throw new Error('it is not a regular file');
   const inode = inodeOf(path);
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  const database = new DatabaseSync(path, { timeout: lockMs });
   try {
     database.exec('BEGIN IMMEDIATE');
     upgradeSchema(database, create);
@@ -233,7 +242,7 @@ function openOnce(create: boolean): OpenFile {
     // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
     // stays untouched.
     for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
-    return { database, methods, inode };
+    return { database, methods, inode, lockMs };
   } catch (error) {
     database.close();
     throw error;

@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
-import { lateBy, untilFound } from '../../../support/waits.ts';
+import { lateBy, until, untilFound } from '../../../support/waits.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
@@ -132,12 +133,52 @@ describe("another process's lock", () => {
     const took = performance.now() - began;
     clearInterval(ticking);
     expect(refused).toBeInstanceOf(StoreUnavailable);
-    expect(String(refused)).toMatch(/state-\d+\.db is not available: (database is locked|no answer)/);
+    expect(String(refused)).toMatch(
+      /state-\d+\.db is not available: (another process has kept it locked|no answer)/,
+    );
     expect(took).toBeLessThan(inTimeMs);
     // 80 would be all of them; frozen, there would be one or two.
     expect(ticks).toBeGreaterThan(5);
     release();
     expect(await store.begin(pending(), start)).toBeNull();
+  });
+
+  test('delays a start for longer than a payment', async () => {
+    const path = freshPath();
+    const release = lock(path);
+    const opening = open(path, 1);
+    await lateBy(100);
+    release();
+    expect((await opening).loss).toBeNull();
+  });
+
+  test('delays a start that has opened the file as well', async () => {
+    const path = freshPath();
+    let release = () => {};
+    const born = once(process, 'worker');
+    const opening = open(path, 500);
+    const [thread]: Worker[] = await born;
+    const post = vi.spyOn(thread as Worker, 'postMessage');
+    post.mockImplementation((message) => {
+      // The process that has made the file writes its metadata now.
+      if (message.method === 'writeMetadata') release = lock(path);
+      Worker.prototype.postMessage.call(thread, message);
+    });
+    await until(() => post.mock.calls.some(([message]) => message.method === 'writeMetadata'));
+    await lateBy(700);
+    release();
+    expect((await opening).loss).toBeNull();
+  });
+
+  test('makes payments wait for seconds at most', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}`, { retentionMs });
+    opened.push(store);
+    const release = lock(path);
+    await expect(store.begin(pending(), start)).rejects.toThrow(
+      /another process has kept it locked for 3.2 s|no answer in 4000 ms/,
+    );
+    release();
   });
 
   test('delays a payment that it lets go of in time', async () => {

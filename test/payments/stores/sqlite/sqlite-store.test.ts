@@ -166,10 +166,12 @@ describe('a file that cannot be the store stops the start, with its path and the
   test('a lock that does not go away', async () => {
     const path = freshPath();
     await (await open(path)).close();
-    const other = new DatabaseSync(path);
+    using other = new DatabaseSync(path);
     other.exec('BEGIN EXCLUSIVE');
-    await refused(path, /locked/);
-    other.close();
+    const refused = createSqliteStore({ path, retentionMs, timeoutMs: 60_000, startTimeoutMs: 100 });
+    await expect(refused).rejects.toThrow(
+      `${path} is not available: another process has kept it locked for 0.1 s. A program that restores or upgrades the file, or edits it, may be the reason: start bankql again when it has ended.`,
+    );
   });
 });
 
