@@ -14,7 +14,7 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql';
-import { readConfig } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
 import { messageOf, StartError } from '../errors.ts';
@@ -139,7 +139,11 @@ function explainFile(
     const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
     if (coerced.variableValues === undefined) throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
     const plan = planCalls({
-      ...{ schema: served, operation, fragments: fragmentsOf(document), defaults, credentials: anybody },
+      schema: served,
+      operation,
+      fragments: fragmentsOf(document),
+      defaults,
+      credentials: anybody(config),
       variableValues: coerced.variableValues,
     });
     return { file, operation: operation.name?.value ?? operation.operation, plan };
@@ -171,10 +175,13 @@ function placeholderOf(type: GraphQLInputType): unknown {
   return Object.fromEntries(required.map((field) => [field.name, placeholderOf(field.type)]));
 }
 
-const anyClaim: Readonly<Record<string, string>> = new Proxy({}, { get: () => 'claim' });
-
 /** Any caller: the calls are the same for each. */
-const anybody = { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller', claims: anyClaim };
+const anybody = ({ identity }: Config) => ({
+  subscriptionKey: 'key',
+  authProviderName: 'provider',
+  authId: 'caller',
+  claims: Object.fromEntries((identity?.claims ?? []).map((name) => [name, 'claim'])),
+});
 
 /** Errors: StartError that names the file. */
 function attempt<T>(file: string, work: () => T): T {

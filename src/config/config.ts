@@ -1,14 +1,14 @@
 import type { BankOptions } from '../bank/client.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
 import { bankWordsOf } from '../payments/outcome-words.ts';
-import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
+import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
-import { bankProxyOf, bankTlsOf, jwksProxyOf } from './proxy.ts';
+import { bankProxyOf, jwksProxyOf } from './proxy.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
@@ -170,6 +170,13 @@ function configOf(values: Values) {
   };
 }
 
+/** The files of certificates for the bank; null if no certificates are configured. */
+function bankTlsOf(values: Values) {
+  const { BANK_TLS_CERT: cert, BANK_TLS_KEY: key, BANK_TLS_CA: ca } = values;
+  if (cert === undefined && key === undefined && ca === undefined) return null;
+  return { cert: cert ?? null, key: key ?? null, ca: ca ?? null };
+}
+
 /** The total of each resource in this process: its share of a variable's value, or a part of its own heap. */
 const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLimits['totals'] =>
   Object.fromEntries(
@@ -182,7 +189,7 @@ const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLim
 /** The sandbox's logins are the ids of its customers, who all have a current account. */
 function viewerOf(values: Values): ViewerTemplates {
   const standard = (template: string) =>
-    values.BANK_BASE_URL === undefined ? parseViewerTemplate(template) : null;
+    values.BANK_BASE_URL === undefined ? validateViewerTemplate(template) : null;
   return {
     customerId: values.VIEWER_CUSTOMER_ID ?? standard('{auth-id}'),
     accountId: values.VIEWER_ACCOUNT_ID ?? standard('{auth-id}-current'),

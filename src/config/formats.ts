@@ -3,7 +3,7 @@ import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
-import { parseViewerTemplate, type ViewerTemplate } from '../schema/viewer-template.ts';
+import { validateViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
@@ -139,7 +139,7 @@ export const id = (variable: string): TextFormat<string> => ({
 });
 
 /** How an id is made of what a request shows. */
-export const viewerTemplate: TextFormat<ViewerTemplate> = { read: parseViewerTemplate };
+export const viewerTemplate: TextFormat<string> = { read: validateViewerTemplate };
 
 /** The operator's subscription key, which is never shown. */
 export const subscriptionKey: TextFormat<string> = {

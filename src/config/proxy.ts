@@ -20,13 +20,6 @@ export function jwksProxyOf(values: Values, jwksUrl: string): string | null {
   return BANK_PROXY ?? usualProxyOf(values, jwksUrl);
 }
 
-/** The files of certificates for the bank; null if no certificates are configured. */
-export function bankTlsOf(values: Values) {
-  const { BANK_TLS_CERT: cert, BANK_TLS_KEY: key, BANK_TLS_CA: ca } = values;
-  if (cert === undefined && key === undefined && ca === undefined) return null;
-  return { cert: cert ?? null, key: key ?? null, ca: ca ?? null };
-}
-
 interface Exception {
   readonly host: string;
   /** Null for any. */

@@ -205,7 +205,7 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
     const template = values[name];
     if (template === undefined || claimsOf(template).length === 0) return [];
     const remedy = '{claim:name} needs IDENTITY=jwt: without that no token is verified.';
-    return [problem(name, template.text, remedy, ['IDENTITY'])];
+    return [problem(name, template, remedy, ['IDENTITY'])];
   });
 
 /** The store of payment records; null if the operator has to name it. */

@@ -1,23 +1,14 @@
-import type { Caller } from '../bank/credentials.ts';
+import { type Caller, credentialHeaders } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { BankqlError } from '../errors.ts';
 
-/** A part of a template: literal text, or a placeholder. */
-type Part =
-  | { readonly text: string }
-  | { readonly credential: 'authId' | 'authProviderName' }
-  | { readonly claim: string };
-
-/** How an id is derived from a request's credentials, such as `{auth-id}-current`. */
-export interface ViewerTemplate {
-  readonly text: string;
-  readonly parts: readonly Part[];
-}
-
-/** The templates of the viewer's ids; null for one that is not configured. */
+/**
+ * How the viewer's ids are derived from a request's credentials: texts with placeholders, such as `{auth-id}-current`; null
+ * for one that is not configured.
+ */
 export interface ViewerTemplates {
-  readonly customerId: ViewerTemplate | null;
-  readonly accountId: ViewerTemplate | null;
+  readonly customerId: string | null;
+  readonly accountId: string | null;
 }
 
 /** The configuration variables that hold the templates. */
@@ -26,38 +17,31 @@ export const viewerVariables = {
   accountId: 'VIEWER_ACCOUNT_ID',
 } as const satisfies Record<keyof ViewerTemplates, string>;
 
-const credentialPlaceholders: ReadonlyMap<string, 'authId' | 'authProviderName'> = new Map([
-  ['auth-id', 'authId'],
-  ['provider', 'authProviderName'],
-]);
+const placeholders = /\{([^{}]*)\}/g;
+const claimPrefix = 'claim:';
+const credentialPlaceholders = { 'auth-id': 'authId', provider: 'authProviderName' } as const;
+
+const isClaim = (name: string) => name.startsWith(claimPrefix) && name.length > claimPrefix.length;
+const isCredential = (name: string): name is keyof typeof credentialPlaceholders =>
+  Object.hasOwn(credentialPlaceholders, name);
 
 /** The claims that a template uses. */
-export const claimsOf = ({ parts }: ViewerTemplate): readonly string[] =>
-  parts.flatMap((part) => ('claim' in part ? [part.claim] : []));
+export const claimsOf = (template: string): readonly string[] =>
+  Array.from(template.matchAll(placeholders), ([, name = '']) => name)
+    .filter(isClaim)
+    .map((name) => name.slice(claimPrefix.length));
 
-/** Errors: an Error whose message says what to give instead. */
-export function parseViewerTemplate(text: string): ViewerTemplate {
-  const parts = text.split(/(\{[^{}]*\})/).flatMap((piece): Part[] => {
-    if (piece === '') return [];
-    return [piece.startsWith('{') && piece.endsWith('}') ? placeholder(piece.slice(1, -1)) : plain(piece)];
+/** The template, if it can be used. Errors: an Error whose message says what to give instead. */
+export function validateViewerTemplate(template: string): string {
+  const filled = template.replace(placeholders, (text, name: string) => {
+    if (isCredential(name) || isClaim(name)) return 'x';
+    throw new Error(`${text} is unknown: give {auth-id}, {provider} or {claim:name}.`);
   });
-  // The result has to be a valid id, whatever replaces the placeholders.
-  validateId('it', parts.map((part) => ('text' in part ? part.text : 'x')).join(''));
-  return { text, parts };
-}
-
-function placeholder(name: string): Part {
-  const credential = credentialPlaceholders.get(name);
-  if (credential !== undefined) return { credential };
-  const claim = /^claim:(.+)$/s.exec(name)?.[1];
-  if (claim !== undefined) return { claim };
-  throw new Error(`{${name}} is unknown: give {auth-id}, {provider} or {claim:name}.`);
-}
-
-function plain(text: string): Part {
-  if (/[{}]/.test(text))
+  if (/[{}]/.test(filled))
     throw new Error('a brace is not closed, or was not opened: give {auth-id}, for example.');
-  return { text };
+  // The result has to be a valid id, whatever replaces the placeholders.
+  validateId('it', filled);
+  return template;
 }
 
 /**
@@ -65,26 +49,24 @@ function plain(text: string): Part {
  * Errors: MISSING_CREDENTIALS if the caller lacks what the template uses; BAD_USER_INPUT if the result is not a
  * valid id.
  */
-export function fillViewerTemplate(variable: string, { parts }: ViewerTemplate, caller: Caller): string {
+export function fillViewerTemplate(variable: string, template: string, caller: Caller): string {
   const missing = (what: string) =>
     new BankqlError(
       'MISSING_CREDENTIALS',
       `Who is logged in is not known: ${what}, which ${variable} names.`,
     );
-  const values = parts.map((part) => {
-    if ('text' in part) return part.text;
-    if ('claim' in part) {
-      const { claims = {} } = caller;
-      const value = Object.hasOwn(claims, part.claim) ? claims[part.claim] : undefined;
-      if (value === undefined) throw missing(`the token has no claim ${part.claim}`);
+  const id = template.replace(placeholders, (_text, name: string) => {
+    if (isCredential(name)) {
+      const credential = credentialPlaceholders[name];
+      const value = caller[credential];
+      if (value === null) throw missing(`the request lacks the header ${credentialHeaders[credential]}`);
       return value;
     }
-    const value = caller[part.credential];
-    if (value === null)
-      throw missing(
-        `the request lacks the header ${part.credential === 'authId' ? 'Auth-ID' : 'Auth-Provider-Name'}`,
-      );
+    const claim = name.slice(claimPrefix.length);
+    const { claims = {} } = caller;
+    const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+    if (value === undefined) throw missing(`the token has no claim ${claim}`);
     return value;
   });
-  return validateId(`What ${variable} makes of this login`, values.join(''));
+  return validateId(`What ${variable} makes of this login`, id);
 }

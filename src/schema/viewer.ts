@@ -10,12 +10,7 @@ import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
 import { pageArguments } from './relay-connection.ts';
-import {
-  fillViewerTemplate,
-  type ViewerTemplate,
-  type ViewerTemplates,
-  viewerVariables,
-} from './viewer-template.ts';
+import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
 /** The ids of the viewer. An id that is unknown or invalid is reported by the fields that need it. */
 export interface Viewer extends BankIds {
@@ -30,7 +25,7 @@ export interface Viewer extends BankIds {
  */
 export function viewerOf({ defaults, credentials }: ReadContext, bankId?: string | null): Viewer {
   const idOf = (name: keyof ViewerTemplates): string | Error => {
-    const template: ViewerTemplate | null = defaults.viewer?.[name] ?? null;
+    const template = defaults.viewer?.[name] ?? null;
     if (template === null) return notConfigured(viewerVariables[name]);
     try {
       return fillViewerTemplate(viewerVariables[name], template, credentials);

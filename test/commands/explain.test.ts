@@ -131,3 +131,18 @@ describe('what cannot be explained says why', () => {
     expect((await run(...args)).code).toContain(message);
   });
 });
+
+test('a claim of the token can say who the viewer is', async () => {
+  const viewer = join(folder, 'viewer.graphql');
+  writeFileSync(viewer, 'query Me { viewer { customer { legalName } } }');
+  const tokens = {
+    IDENTITY: 'jwt',
+    BANK_SUBSCRIPTION_KEY: 'key',
+    IDENTITY_JWKS_URL: 'https://login.example/keys',
+    IDENTITY_ISSUER: 'https://login.example',
+    IDENTITY_AUDIENCE: 'bank',
+    VIEWER_CUSTOMER_ID: '{claim:customer}',
+  };
+  const { output } = await runIn({ BANK_BASE_URL: 'https://bank.example', ...tokens }, viewer);
+  expect(output).toContain('Me makes 1 REST calls');
+});

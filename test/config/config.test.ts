@@ -52,12 +52,12 @@ const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 test('the viewer is the login with the sandbox bank; of another bank the operator says how', () => {
   const textsOf = (environment: Record<string, string>) => {
     const { customerId, accountId } = readConfig(environment).server.defaults.viewer;
-    return [customerId?.text, accountId?.text];
+    return [customerId, accountId];
   };
   expect(textsOf({})).toEqual(['{auth-id}', '{auth-id}-current']);
   expect(textsOf({ VIEWER_ACCOUNT_ID: 'family-joint' })).toEqual(['{auth-id}', 'family-joint']);
-  expect(textsOf(real)).toEqual([undefined, undefined]);
-  expect(textsOf({ ...real, VIEWER_CUSTOMER_ID: 'c-{provider}' })).toEqual(['c-{provider}', undefined]);
+  expect(textsOf(real)).toEqual([null, null]);
+  expect(textsOf({ ...real, VIEWER_CUSTOMER_ID: 'c-{provider}' })).toEqual(['c-{provider}', null]);
 });
 
 test.each<[string, Record<string, string>, string]>([

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { documented } from '../support/documented.ts';
 
-const own = parseViewerTemplate('{auth-id}');
+const own = validateViewerTemplate('{auth-id}');
 
 /** bankql in front of a bank that has everything, with three REST calls for an operation. */
 async function startLimited() {

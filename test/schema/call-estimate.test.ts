@@ -7,13 +7,13 @@ import { fragmentsOf } from '../../src/executor/selection.ts';
 import { type EstimatedCall, estimateCalls } from '../../src/schema/call-estimate.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { generatedOperation } from '../support/generated-operation.ts';
 
 /** Who is logged in, the account and the customer that other fields name too. */
-const viewer = { customerId: parseViewerTemplate('A'), accountId: parseViewerTemplate('A') };
+const viewer = { customerId: validateViewerTemplate('A'), accountId: validateViewerTemplate('A') };
 
 type Variables = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 /** The ids by which clients' caches tell objects apart that no operation can read again. */
 
-const viewer = { customerId: parseViewerTemplate('{auth-id}'), accountId: null };
+const viewer = { customerId: validateViewerTemplate('{auth-id}'), accountId: null };
 const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
 
 test('Viewer.id is that of the login and the bank, and is not a node', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -41,7 +41,7 @@ const PaymentOfList = graphql(`
   query PaymentOfList($key: String!) { payment(idempotencyKey: $key) { state } }
 `);
 
-const viewer = { customerId: parseViewerTemplate('{auth-id}'), accountId: null };
+const viewer = { customerId: validateViewerTemplate('{auth-id}'), accountId: null };
 
 const globalId = Buffer.from('Account:["BANK","ACC","owner"]').toString('base64url');
 

@@ -12,7 +12,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -103,8 +103,8 @@ const defaults = {
   viewId: 'owner',
   allProductsId: 'all',
   viewer: {
-    customerId: parseViewerTemplate('{auth-id}-C'),
-    accountId: parseViewerTemplate('{auth-id}-A'),
+    customerId: validateViewerTemplate('{auth-id}-C'),
+    accountId: validateViewerTemplate('{auth-id}-A'),
   },
 };
 

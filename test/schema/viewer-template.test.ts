@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { validateId } from '../../src/bank/ids.ts';
-import { fillViewerTemplate, parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { fillViewerTemplate, validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { idCorpus } from '../support/id-corpus.ts';
 
 const caller = {
@@ -11,7 +11,7 @@ const caller = {
   claims: { customer: 'c-1', 'https://bank.example/account': '00 12' },
 };
 const fill = (text: string, who: Parameters<typeof fillViewerTemplate>[2] = caller) =>
-  fillViewerTemplate('VIEWER_CUSTOMER_ID', parseViewerTemplate(text), who);
+  fillViewerTemplate('VIEWER_CUSTOMER_ID', validateViewerTemplate(text), who);
 
 describe('a template', () => {
   test.each([
@@ -36,7 +36,7 @@ describe('a template', () => {
     ['{auth-id} ', /white space/],
     ['{auth-id}%2f', /cannot be used as an id/],
   ])('%s is refused', (text, why) => {
-    expect(() => parseViewerTemplate(text)).toThrow(why);
+    expect(() => validateViewerTemplate(text)).toThrow(why);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
@@ -32,7 +32,7 @@ const OwnCustomer = graphql(`
   }
 `);
 
-const template = (text: string | null) => (text === null ? null : parseViewerTemplate(text));
+const template = (text: string | null) => (text === null ? null : validateViewerTemplate(text));
 
 /** bankql in front of a bank that has everything, with these templates. */
 async function start(customerId: string | null, accountId: string | null, bankId: string | null = 'BANK') {

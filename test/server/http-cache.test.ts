@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
     defaults: {
       bankId: 'BANK',
       viewId: 'owner',
-      viewer: { customerId: parseViewerTemplate('{auth-id}-C'), accountId: null },
+      viewer: { customerId: validateViewerTemplate('{auth-id}-C'), accountId: null },
     },
     http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
   });

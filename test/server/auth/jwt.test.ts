@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportSPKI, importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { credentialHeaders } from '../../../src/bank/credentials.ts';
-import { parseViewerTemplate } from '../../../src/schema/viewer-template.ts';
+import { validateViewerTemplate } from '../../../src/schema/viewer-template.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
 import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
@@ -113,8 +113,8 @@ describe('a good token', () => {
 
   test('says who is logged in by the claims that a template names', async () => {
     const viewer = {
-      customerId: parseViewerTemplate('{claim:customer}'),
-      accountId: parseViewerTemplate('{claim:account}-{auth-id}'),
+      customerId: validateViewerTemplate('{claim:customer}'),
+      accountId: validateViewerTemplate('{claim:account}-{auth-id}'),
     };
     const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
     await using own = createTestBankql({
