@@ -13,14 +13,8 @@ export type Changes<Body> = {
     | undefined;
 };
 
-export interface UpdatedBody<Body> {
-  readonly body: Body;
-  /**
-   * Paths of members that the body requires but that neither the record nor
-   * the changes have; the body is then invalid.
-   */
-  readonly missing: readonly string[];
-}
+/** Creates the error for a member that the body requires, and that neither the record nor the changes have, by its path. */
+type Missing = (path: string) => Error;
 
 /**
  * The body that writes a record back with changes.
@@ -28,15 +22,15 @@ export interface UpdatedBody<Body> {
  * It contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
  * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
  * body's shape does not have are dropped, since requests may not contain them. The record must match its own shape.
+ * Errors: that of `missing`.
  */
 export function updatedBody<T extends z.ZodObject>(
   shape: T,
   record: object,
   changes: Changes<z.infer<T>>,
-): UpdatedBody<z.infer<T>> {
-  const missing: string[] = [];
-  const body = membersOf(shape, record, changes, '', missing);
-  return { body: body as z.infer<T>, missing };
+  missing: Missing,
+): z.infer<T> {
+  return membersOf(shape, record, changes, '', missing) as z.infer<T>;
 }
 
 function membersOf(
@@ -44,14 +38,14 @@ function membersOf(
   record: object,
   changes: object,
   path: string,
-  missing: string[],
+  missing: Missing,
 ): object {
   const body: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(shape.def.shape)) {
     const place = `${path}${key}`;
     const value = memberOf(requiredShape(member), record, changes, key, `${place}.`, missing);
     if (value !== undefined) body[key] = value;
-    else if (!(member instanceof z.ZodOptional)) missing.push(place);
+    else if (!(member instanceof z.ZodOptional)) throw missing(place);
   }
   return body;
 }
@@ -62,7 +56,7 @@ function memberOf(
   changes: object,
   key: string,
   path: string,
-  missing: string[],
+  missing: Missing,
 ): unknown {
   const change: unknown = Reflect.get(changes, key);
   const current = Reflect.get(record, key) ?? undefined;

@@ -289,14 +289,10 @@ export class WrittenRecord<
       };
     };
 
-    const bodyOfChanged = (record: Item, changes: Changes<z.infer<Put['body']>>) => {
-      const { body, missing } = updatedBody(operation.body, record, changes);
-      const [first] = missing;
-      if (first === undefined) return body;
-      throw badUserInput(
-        `The bank's ${operation.id} requires \`${first}\`, which neither \`changes\` nor the record has; nothing was written.`,
+    const missing = (path: string) =>
+      badUserInput(
+        `The bank's ${operation.id} requires \`${path}\`, which neither \`changes\` nor the record has; nothing was written.`,
       );
-    };
 
     const resolve = async (
       _root: object,
@@ -315,7 +311,7 @@ export class WrittenRecord<
           return null;
         }
         // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
-        return bodyOfChanged(record, changesOf(record)) as never;
+        return updatedBody(operation.body, record, changesOf(record), missing) as never;
       });
       if (written === null) {
         checkConflictShown(conflict, payload, info);

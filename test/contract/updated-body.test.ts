@@ -22,32 +22,36 @@ const record = {
   unknown: { kept: 'nowhere' },
 };
 
+const missing = (path: string) => new Error(path);
+
 describe('a body that is updated', () => {
   test('is the record, without nulls and without what the shape does not know', () => {
-    expect(updatedBody(shape, record, {})).toEqual({
-      body: {
-        needed: 'n',
-        text: 't',
-        texts: ['a', 'b'],
-        inner: { needed: 'i', text: 'it' },
-        entries: [{ key: 'k' }, { key: 'l', value: 'v' }],
-      },
-      missing: [],
+    expect(updatedBody(shape, record, {}, missing)).toEqual({
+      needed: 'n',
+      text: 't',
+      texts: ['a', 'b'],
+      inner: { needed: 'i', text: 'it' },
+      entries: [{ key: 'k' }, { key: 'l', value: 'v' }],
     });
   });
 
   test('changes the members of objects, and replaces lists', () => {
-    const { body } = updatedBody(shape, record, { inner: { text: 'new' }, texts: [], entries: null });
+    const changes = { inner: { text: 'new' }, texts: [], entries: null };
+    const body = updatedBody(shape, record, changes, missing);
     expect(body).toEqual({ needed: 'n', text: 't', texts: [], inner: { needed: 'i', text: 'new' } });
   });
 
   test.each([
-    ['what is removed', record, { needed: null }, ['needed']],
-    ['what is removed further in', record, { inner: { needed: null } }, ['inner.needed']],
-    ['what a new object lacks', { needed: 'n' }, { inner: { text: 'new' } }, ['inner.needed']],
-    ['nothing of an object that is not there', { needed: 'n' }, { inner: { text: null } }, []],
-    ['what the record lacks', {}, { text: 'new' }, ['needed']],
-  ])('misses %s', (_, from, changes, missing) => {
-    expect(updatedBody(shape, from, changes).missing).toEqual(missing);
+    ['what is removed', record, { needed: null }, 'needed'],
+    ['what is removed further in', record, { inner: { needed: null } }, 'inner.needed'],
+    ['what a new object lacks', { needed: 'n' }, { inner: { text: 'new' } }, 'inner.needed'],
+    ['what the record lacks', {}, { text: 'new' }, 'needed'],
+  ])('misses %s', (_, from, changes, path) => {
+    expect(() => updatedBody(shape, from, changes, missing)).toThrow(new Error(path));
+  });
+
+  test('misses nothing of an object that is not there', () => {
+    const body = updatedBody(shape, { needed: 'n' }, { inner: { text: null } }, missing);
+    expect(body).toEqual({ needed: 'n' });
   });
 });
