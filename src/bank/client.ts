@@ -4,7 +4,7 @@ import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure } from './errors.ts';
 import { createTransport, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
-import { parseSuccess, type ReadResult, remember, successOf } from './remember.ts';
+import { parseResponses, parseSuccess, type ReadResult, successOf } from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
 import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
@@ -87,7 +87,7 @@ export interface BankClient {
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
  *
- *     share → remember → retry → report → breaker → pool → connection
+ *     share → parse → retry → report → breaker → pool → connection
  *
  * Reads take all of it; writes and payments begin at `report`. A step that is switched off is not part of it.
  */
@@ -104,7 +104,7 @@ export function createBankClient(options: BankOptions): BankClient {
   const transport = createTransport({ ...options, origin });
   const attempt = report(options, breaker(breakerOptions, transport.send));
   const updates = new UpdateQueue(options.onShed);
-  const reads = new SharedReads(options, remember(options, retry(options, attempt)));
+  const reads = new SharedReads(options, parseResponses(options, retry(options, attempt)));
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;

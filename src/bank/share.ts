@@ -5,7 +5,7 @@ import { Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type CallLimits, contextOptions } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
-import type { Fetch, Reader, ReadResult } from './remember.ts';
+import type { Fetch, Reader, ReadResult } from './parsed-responses.ts';
 import type { PreparedCall } from './request.ts';
 
 /** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for an unavailable bank. */

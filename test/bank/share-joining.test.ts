@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallLimits } from '../../src/bank/exchange.ts';
-import type { Reader, ReadResult } from '../../src/bank/remember.ts';
+import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
 import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
 import { SharedReads, type SharedSource } from '../../src/bank/share.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';

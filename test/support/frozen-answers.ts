@@ -1,7 +1,7 @@
 import type { BankClient } from '../../src/bank/client.ts';
 
 /**
- * A bank whose answers nobody can change. They are shared (share.ts, remember.ts): whoever changed
+ * A bank whose answers nobody can change. They are shared (share.ts, parsed-responses.ts): whoever changed
  * one would change another caller's.
  */
 export const frozenAnswers = (bank: BankClient): BankClient => ({

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import type { HttpResponse } from '../../src/bank/http-message.ts';
-import { ParsedResponseCache } from '../../src/bank/remember.ts';
+import { ParsedResponseCache } from '../../src/bank/parsed-responses.ts';
 import { prepareCall } from '../../src/bank/request.ts';
 import type { Drift } from '../../src/bank/response.ts';
 import { getBranches, postBranches } from '../../src/contract/branch.ts';

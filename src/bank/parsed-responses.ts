@@ -38,14 +38,14 @@ export interface Reader {
 /** Makes a read. Errors: BankqlError. */
 export type Fetch = (call: PreparedCall, limits: CallLimits, reader: Reader) => void;
 
-interface RememberOptions {
+interface ParseOptions {
   /** The memory that parsed answers may take, in bytes. */
   readonly parsedCacheBytes: number;
   readonly onDrift?: ((drift: Drift) => void) | undefined;
 }
 
 /** Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. */
-export function remember({ parsedCacheBytes, onDrift }: RememberOptions, next: Send): Fetch {
+export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
   const parsedResponses = new ParsedResponseCache(parsedCacheBytes);
   return (call, limits, reader) => {
     next(call, limits, (result, sent) => {
