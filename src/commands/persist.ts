@@ -13,15 +13,16 @@ import {
   validate,
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
-import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
+import { type CheckDocument, createDocumentCheck } from '../engine/validation.ts';
 import { messageOf, StartError } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
-import { schema } from '../schema/schema.ts';
 import { type CliContext, readWords } from './command.ts';
 import { servedSchema } from './schema.ts';
 
+type PersistContext = Pick<CliContext, 'environment' | 'args' | 'write'>;
+
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
-export async function persist({ environment, args, write }: CliContext): Promise<number> {
+export async function persist({ environment, args, write }: PersistContext): Promise<number> {
   // Only the schema and the limits of documents are needed: builds of apps have no bank.
   const limits = Object.entries(environment).filter(
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
@@ -29,12 +30,12 @@ export async function persist({ environment, args, write }: CliContext): Promise
   const config = readConfig(Object.fromEntries(limits));
   const { documentLimits } = config.server;
   const served = servedSchema(config);
+  // Whether introspection is allowed is the server's: its start refuses a manifest that uses it otherwise.
+  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   const [task, ...files] = args;
   // A folder may be called "check" too, but --out is only for making a manifest.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));
-  return isCheck
-    ? runPersistCheck(files, documentLimits, write, served)
-    : runPersist(args, documentLimits, write, served);
+  return isCheck ? checkManifests(files, check, served, write) : makeManifest(args, check, write);
 }
 
 /**
@@ -43,15 +44,12 @@ export async function persist({ environment, args, write }: CliContext): Promise
  * Shape:  the exit code: 0, or 1 if an operation was refused.
  * Errors: StartError.
  */
-async function runPersist(
+async function makeManifest(
   args: readonly string[],
-  documentLimits: DocumentLimits,
-  write: (text: string) => void,
-  served: GraphQLSchema,
+  check: CheckDocument,
+  write: CliContext['write'],
 ): Promise<number> {
   const { folder, out } = readOptions(args);
-  // If introspection is disabled, startup refuses a manifest that uses it.
-  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   const { documents, refused } = generateManifest(await sourcesIn(folder), check);
   if (refused.length > 0) {
     for (const { file, reason } of refused) write(`${file}: ${reason}\n`);
@@ -90,18 +88,16 @@ async function sourcesIn(folder: string) {
  * Shape:  the exit code: 0, or 1 if a document would be refused.
  * Errors: StartError.
  */
-export async function runPersistCheck(
+async function checkManifests(
   files: readonly string[],
-  documentLimits: DocumentLimits,
-  write: (text: string) => void,
-  served: GraphQLSchema = schema,
+  check: CheckDocument,
+  served: GraphQLSchema,
+  write: CliContext['write'],
 ): Promise<number> {
   const option = files.find((word) => word.startsWith('-'));
   if (option !== undefined) throw new StartError(`There is no option ${option}: see bankql persist --help.`);
   if (files.length === 0)
     throw new StartError('Name the manifests to check, such as bankql persist check manifest.json.');
-  // As in the making of a manifest: whether introspection is allowed is the server's.
-  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   let refusedInAll = 0;
   for (const file of files) {
     const texts = await readManifest(file).catch((cause: Error) => {

@@ -63,7 +63,7 @@ const accountList = (scope: string): Check =>
  * A call of each read operation, including the POST queries; for the account list, one with each scope of the
  * specification and one with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
  */
-const checksOf = (accountScope: string): readonly Check[] => [
+export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
   check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
   check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
@@ -81,9 +81,6 @@ const checksOf = (accountScope: string): readonly Check[] => [
   })),
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
-
-/** The checks of the default configuration. */
-export const checks = checksOf('views');
 
 /** The result of one check. */
 interface CheckResult {
@@ -194,11 +191,11 @@ function plain(line: string, secrets: readonly string[]): string {
 interface DoctorContext extends DoctorOptions {
   readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */
-  readonly accountScope?: string;
+  readonly accountScope: string;
   /** Receives the output, line by line. */
   readonly write: (text: string) => void;
   /** Is told which call is under way, and null when none is any more. */
-  readonly progress?: (activity: string | null) => void;
+  readonly progress: (activity: string | null) => void;
 }
 
 const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
@@ -225,8 +222,8 @@ export async function runDoctor({
   ids,
   credentials,
   write,
-  progress = () => {},
-  accountScope = 'views',
+  progress,
+  accountScope,
 }: DoctorContext): Promise<number> {
   const checks = checksOf(accountScope);
   const row = rowsFor(checks);

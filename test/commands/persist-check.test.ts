@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runPersistCheck } from '../../src/commands/persist.ts';
-import { readConfig } from '../../src/config/config.ts';
+import { persist } from '../../src/commands/persist.ts';
 import { runProcess } from '../support/process.ts';
 
 let folder = '';
@@ -18,11 +17,12 @@ async function manifest(name: string, content: unknown): Promise<string> {
   return file;
 }
 
-async function check(files: readonly string[], limits: Record<string, string> = {}) {
+async function check(files: readonly string[], environment: Record<string, string> = {}) {
   let output = '';
-  const code = await runPersistCheck(files, readConfig(limits).server.documentLimits, (text) => {
+  const write = (text: string) => {
     output += text;
-  });
+  };
+  const code = await persist({ environment, args: ['check', ...files], write });
   return { code, lines: output.trimEnd().split('\n') };
 }
 

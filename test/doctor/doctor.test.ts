@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { checks, runDoctor } from '../../src/doctor/doctor.ts';
+import { checksOf, runDoctor } from '../../src/doctor/doctor.ts';
 import type { DoctorIds } from '../../src/doctor/doctor-options.ts';
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries } from '../support/sample-calls.ts';
+
+const checks = checksOf('views');
 
 /** What the doctor prints of the bank at this address, and its exit code. */
 async function examine(
@@ -17,6 +19,8 @@ async function examine(
   const { timeoutMs = 60_000 } = given;
   const code = await runDoctor({
     ...example,
+    accountScope: 'views',
+    progress: () => {},
     ...given,
     bank: { baseUrl, timeoutMs, connectTimeoutMs: timeoutMs, maxBodyBytes: 1024 * 1024 },
     write: (part) => {

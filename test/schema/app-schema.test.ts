@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { isInputObjectType, isObjectType } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
-import { runPersistCheck } from '../../src/commands/persist.ts';
+import { persist } from '../../src/commands/persist.ts';
 import { printSchema } from '../../src/commands/schema.ts';
 import { readSchema } from '../../src/commands/serve.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { appSchema, printedSchema, schema } from '../../src/schema/schema.ts';
+import { printedSchema, schema } from '../../src/schema/schema.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -64,9 +64,9 @@ describe('the mutations of the staff', () => {
         one: 'mutation A { putBranch(input: { branchId: "b", branch: { acceptsDeposits: true } }) { trackId } }',
       }),
     );
-    const { documentLimits } = readConfig({}).server;
-    const check = (served: typeof schema) => runPersistCheck([file], documentLimits, () => {}, served);
-    expect([await check(schema), await check(appSchema())]).toEqual([0, 1]);
+    const check = (SCHEMA: string) =>
+      persist({ environment: { SCHEMA }, args: ['check', file], write: () => {} });
+    expect([await check('full'), await check('app')]).toEqual([0, 1]);
   });
 
   test('are FORBIDDEN for customers at the sandbox', async () => {
