@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { Caller } from '../bank/credentials.ts';
+import { type Caller, credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
@@ -93,7 +93,7 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
 
 /**
  * A POST of an operation that was accepted on a connection, with all that follows from its head: most clients send heads that
- * differ in nothing but their lengths and ids.
+ * differ in nothing but their lengths and ids, and in their callers' credentials if one client serves many users.
  */
 export interface KnownHead {
   readonly target: string;
@@ -113,22 +113,33 @@ export interface KnownHead {
   secrets: Secrets;
 }
 
+const credentialNames: ReadonlySet<string> = new Set(
+  ['Authorization', ...Object.values(credentialHeaders)].map((name) => name.toLowerCase()),
+);
+
 /**
  * The policy's result for a request whose head is the known one, byte for byte, except for the parts that differ in each
- * request; null if the head is another one, or the body is too long.
+ * request; null if the head is another one, or the body is too long. With other credentials, `head` is known without a caller.
  */
 export function recallPolicy(
-  { target, rawHeaders, hasRequestId, policy }: KnownHead,
+  known: KnownHead,
   request: IncomingMessage,
   maxRequestBytes: number,
-): Pick<PolicyResult, 'headers' | 'requestId'> | null {
+): (Pick<PolicyResult, 'headers' | 'requestId'> & { readonly head: KnownHead }) | null {
+  const { target, rawHeaders, hasRequestId, policy } = known;
   const given = request.rawHeaders;
+  let head = known;
   if (request.method !== 'POST' || request.url !== target || given.length !== rawHeaders.length) return null;
   for (let at = 0; at < given.length; at += 2) {
     const [name, value] = [given[at], given[at + 1]];
     if (name !== rawHeaders[at]) return null;
     if (value === rawHeaders[at + 1]) continue;
-    switch (name?.toLowerCase()) {
+    const lowerCase = name?.toLowerCase() ?? '';
+    if (credentialNames.has(lowerCase)) {
+      if (head === known) head = { ...known, rawHeaders: given, caller: null, secrets: [] };
+      continue;
+    }
+    switch (lowerCase) {
       case 'x-request-id':
       case 'idempotency-key':
       case 'traceparent':
@@ -142,7 +153,7 @@ export function recallPolicy(
   const requestId = hasRequestId ? requestIdOf(request.headers['x-request-id']) : randomUUID();
   const headers = policy.slice();
   headers[requestIdAt] = requestId;
-  return { headers, requestId };
+  return { headers, requestId, head };
 }
 
 /**
@@ -296,11 +307,33 @@ export async function inflateBody(body: Uint8Array, maxBytes: number): Promise<U
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
+ * Bodies without variables, which many callers send alike, with what they ask for: the last of each length, modulo the number of
+ * places. Their documents are kept anyway (engine/documents.ts).
+ */
+const recentBodies: ({ readonly bytes: Buffer; readonly params: unknown } | undefined)[] = Array.from({
+  length: 64,
+});
+/** A longer body is not kept, in bytes. */
+const longestKept = 8192;
+
+/**
  * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
- * and most decoders take bytes that are no UTF-8 for U+FFFD.
+ * and most decoders take bytes that are no UTF-8 for U+FFFD. The result is shared by equal bodies, and must not be changed.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
+  if (bytes.length > longestKept) return parseBody(bytes);
+  const place = bytes.length % recentBodies.length;
+  const recent = recentBodies[place];
+  if (recent?.bytes.length === bytes.length && recent.bytes.equals(bytes)) return recent.params;
+  const params = parseBody(bytes);
+  if (Object.values(params ?? {}).every((member) => typeof member === 'string'))
+    // A copy: a part of what a socket read would retain all of it.
+    recentBodies[place] = { bytes: Buffer.from(bytes), params: Object.freeze(params) };
+  return params;
+}
+
+function parseBody(bytes: Uint8Array): unknown {
   let problem: string | null;
   let body: unknown;
   try {

@@ -95,7 +95,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     const checked = recalled ?? checkOrRefuse(request, response);
     if (checked === null) return;
     const { headers, requestId } = checked;
-    const head = recalled === null ? null : knownHead;
+    const head = recalled?.head ?? null;
     const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');
     const activity = isHealth ? null : (observer?.begin(requestId, request) ?? null);
     const scope = new Serving(response, checked, activity, observer, logUnexpected);

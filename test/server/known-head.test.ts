@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/bank/credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
+import { type KnownHead, recallPolicy } from '../../src/server/request.ts';
 import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -94,6 +95,26 @@ describe('with credentials in headers', () => {
     expect((await connection.send({ ...headers, 'Content-Type': 'text/plain' })).status).toBe(415);
     expect((await connection.send(headers, { body: query.padEnd(201) })).status).toBe(413);
   });
+});
+
+test('of a head that differs only in its credentials, all is known but the caller', () => {
+  const caller: Caller = { subscriptionKey: 'k', authProviderName: 'p', authId: 'alice' };
+  const rawHeaders = ['Accept', 'application/json', 'Auth-ID', 'alice', 'Authorization', 'Bearer a'];
+  const known: KnownHead = {
+    ...{ target: '/graphql', rawHeaders, hasRequestId: false, policy: ['X-Request-Id', 'first'] },
+    ...{ mediaType: 'application/json', stream: null, explain: undefined, isGzip: false },
+    ...{ caller, secrets: [() => ['alice']] },
+  };
+  const recall = (given: readonly string[]) =>
+    recallPolicy(known, { method: 'POST', url: '/graphql', rawHeaders: given } as IncomingMessage, 100)?.head;
+  expect(recall([...rawHeaders])).toBe(known);
+  for (const at of [3, 5]) {
+    const given = rawHeaders.with(at, 'other');
+    expect(recall(given)).toEqual({ ...known, rawHeaders: given, caller: null, secrets: [] });
+  }
+  expect(recall(rawHeaders.with(1, 'other'))).toBeUndefined();
+  expect(recall(rawHeaders.with(2, 'Auth-Provider-Name'))).toBeUndefined();
+  expect(known).toMatchObject({ rawHeaders, caller });
 });
 
 /** Counts how often callers are authenticated. */
