@@ -1,6 +1,7 @@
-import { columnsOf, type Row, rowColumns, rowIn, type StoreDriver } from '../../src/payments/driver.ts';
+import { type Row, rowIn, type StoreDriver } from '../../src/payments/driver.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
+import { columnsOf, rowColumns } from '../../src/payments/stores/payment-columns.ts';
 import { createPostgresStore } from '../../src/payments/stores/postgres/postgres-store.ts';
 import { between } from './choices.ts';
 import type { SimulatedNetwork, SimulatedSocket } from './network.ts';

@@ -1,7 +1,8 @@
-import { finishedStates, matchesQuery, type Row, type RowQuery, type StoreDriver } from '../driver.ts';
+import { matchesQuery, type Row, type RowQuery, type StoreDriver } from '../driver.ts';
 import { newMetadata } from '../lost-records.ts';
 import { prepareProtocol, type StoreOptions } from '../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../store.ts';
+import { finishedStates } from './payment-columns.ts';
 
 /**
  * A payment store that forgets everything when the process ends: for the sandbox and for tests only.

@@ -1,23 +1,20 @@
 import { z } from 'zod';
+import type { InsertResult, Row, StoreDriver, StoredText } from '../../driver.ts';
+import type { CheckedStore } from '../../lost-records.ts';
+import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
+import type { PaymentStore } from '../../store.ts';
 import {
   type Columns,
   columnDefinitions,
   columnsOf,
   finished,
-  type InsertResult,
   pendingAt,
-  type Row,
   rowColumns,
-  type StoreDriver,
-  type StoredText,
   searchSql,
   storedColumns,
   unfinished,
   unknownAt,
-} from '../../driver.ts';
-import type { CheckedStore } from '../../lost-records.ts';
-import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
-import type { PaymentStore } from '../../store.ts';
+} from '../payment-columns.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
 import { openLine } from './line.ts';

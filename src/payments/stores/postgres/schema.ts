@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { z } from 'zod';
-import { columnDefinitions, rowIndexes } from '../../driver.ts';
+import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
 import { type PostgresConnection, ServerRefused } from './connection.ts';
 
 /** The tables of a payment store in PostgreSQL, in a schema of their own. */

@@ -13,10 +13,11 @@ import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
-import { rowIn, storedColumns } from '../../driver.ts';
+import { rowIn } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readableMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
+import { storedColumns } from '../payment-columns.ts';
 import { isBusy, upgradeSchema } from './schema.ts';
 import { markFiles } from './sqlite-store.ts';
 

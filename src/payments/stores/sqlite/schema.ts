@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { columnDefinitions, rowIndexes } from '../../driver.ts';
+import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
 
 /** The tables of the payment store's SQLite file, and the upgrade of older files. */
 

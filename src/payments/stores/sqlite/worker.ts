@@ -22,7 +22,7 @@ import {
   storedColumns,
   unfinished,
   unknownAt,
-} from '../../driver.ts';
+} from '../payment-columns.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { searchSql } from '../../../../src/payments/driver.ts';
 import type { PaymentStore, StoreEvent } from '../../../../src/payments/store.ts';
+import { searchSql } from '../../../../src/payments/stores/payment-columns.ts';
 import {
   createPostgresStore,
   type PostgresStoreOptions,

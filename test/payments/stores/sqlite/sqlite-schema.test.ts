@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
-import { searchSql } from '../../../../src/payments/driver.ts';
 import type { PaymentQuery } from '../../../../src/payments/store.ts';
+import { searchSql } from '../../../../src/payments/stores/payment-columns.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start } from '../store-conformance.ts';
 

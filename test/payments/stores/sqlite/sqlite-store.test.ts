@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
-import { rowColumns } from '../../../../src/payments/driver.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { rowColumns } from '../../../../src/payments/stores/payment-columns.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { describePaymentStore, done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
