@@ -124,7 +124,7 @@ export const uses = {
     share: 1,
     reserve: 0,
     givesWay:
-      'the connection that was refused longest ago, or the oldest of the caller that has most: an idle one, or else one whose client has to send or read more',
+      'the connection that was refused longest ago, or the oldest of the address that has most, and there of the caller: an idle one, or else one whose client has to send or read more',
     times: 1,
     stalledMs: Infinity,
     refusal: 'the connection is closed',
@@ -205,14 +205,19 @@ export function refusalOf(why: ShedReason): string {
 
 type Held = Record<Counted, number>;
 
+/** Callers that give way together: those of a peer that claims many identities, or one whose identity is proven. */
+export interface Group extends Held {
+  readonly name: string;
+}
+
 /**
  * One caller: a verified subject, an identity in headers that a proxy vouches for, or a peer. An identity that nobody has
  * proven is one caller for each peer that claims it, so that nobody uses up what belongs to its real owner.
  */
 export class Account {
   readonly name: string;
-  /** The resources that its group holds. Accounts of one group give way together: those of a peer that claims many identities. */
-  readonly group: Held;
+  readonly group: Group;
+  readonly #ledger: Pick<Ledger, 'requests' | 'groups'>;
   /** Whether the ledger knows it: it forgets those that hold nothing. */
   isListed = true;
   requests = 0;
@@ -229,9 +234,16 @@ export class Account {
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
   first: Holder | null = null;
 
-  constructor(name: string, group: Held) {
+  constructor(name: string, group: Group, ledger: Pick<Ledger, 'requests' | 'groups'>) {
     this.name = name;
     this.group = group;
+    this.#ledger = ledger;
+  }
+
+  /** Whether it has several requests, and its group at least a quarter of what a group has on average. */
+  get hasMany(): boolean {
+    const { requests, groups } = this.#ledger;
+    return this.requests > 1 && 4 * this.group.requests * groups >= requests;
   }
 }
 
@@ -279,7 +291,7 @@ export class Ledger implements Held {
   readonly #onShed: (why: ShedReason) => void;
   /** Those that hold nothing are removed once a second: a Map that grows and shrinks all the time leaves tables behind. */
   readonly #accounts = new Map<string, Account>();
-  readonly #groups = new Map<string, Held>();
+  readonly #groups = new Map<string, Group>();
   readonly #timer: NodeJS.Timeout;
   #isLate = false;
   /** How many requests of callers without another one are accepted until the lag is measured next, while it is too long. */
@@ -322,10 +334,10 @@ export class Ledger implements Held {
     if (account === undefined) {
       let held = this.#groups.get(group);
       if (held === undefined) {
-        held = { requests: 0, arriving: 0, values: 0, unread: 0 };
+        held = { name: group, requests: 0, arriving: 0, values: 0, unread: 0 };
         this.#groups.set(group, held);
       }
-      account = new Account(name, held);
+      account = new Account(name, held, this);
       this.#accounts.set(name, account);
     }
     return account;
@@ -338,6 +350,11 @@ export class Ledger implements Held {
       this.#accounts.delete(account.name);
     }
     for (const [name, group] of this.#groups) if (!holdsAnything(group)) this.#groups.delete(name);
+  }
+
+  /** How many groups there are; the ledger forgets those that hold nothing. */
+  get groups(): number {
+    return this.#groups.size;
   }
 
   /** Whether a request of a caller that holds nothing would be accepted. */

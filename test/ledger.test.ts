@@ -141,6 +141,19 @@ test('however many names a peer claims, it gives way to another peer', () => {
   expect(given.admit('subject').why).toBeNull();
 });
 
+test('a caller has many requests if it has several, and its group a quarter of the average or more', () => {
+  using given = open({ requests: 1000 });
+  const { admit } = given;
+  const admitAll = (count: number, caller: string, group?: string) =>
+    Array.from({ length: count }, () => admit(caller, group)).at(-1)?.holder.account;
+  const single = admitAll(1, 'single');
+  const several = admitAll(8, 'several');
+  expect([single?.hasMany, several?.hasMany]).toEqual([false, true]);
+  for (let n = 0; n < 150; n++) admit(`invented ${n}`, 'peer');
+  expect(several?.hasMany).toBe(false);
+  expect(admitAll(2, 'invented 0', 'peer')?.hasMany).toBe(true);
+});
+
 test('if too much is arriving, what has been arriving longest gives way', () => {
   using given = open({ arriving: 1000 });
   for (let n = 0; n < 8; n++) given.holding('slow', 'arriving', 30);

@@ -94,12 +94,13 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
   oneHash('sha256', JSON.stringify(values), 'base64');
 
 /** What is derived from a request's credentials once, however many calls it makes. */
-export class CallerIdentity {
+export class CallerIdentity implements Identity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   readonly id: string;
-  /** Identifies the caller that takes turns with others, as the ledger counts callers: by what proves its identity. */
+  /** They identify the caller that takes turns with others, as the ledger counts callers: by what proves its identity. */
   readonly name: string;
+  readonly group: string;
   /** The headers of each operation that was called. */
   readonly headers = new Map<Operation, string[]>();
   #keyId: string | null = null;
@@ -108,7 +109,9 @@ export class CallerIdentity {
     const { subscriptionKey, authProviderName, authId } = credentials;
     this.credentials = credentials;
     this.id = hash([subscriptionKey, authProviderName, authId]);
-    this.name = credentials.identity?.name ?? this.id;
+    const { name, group } = credentials.identity ?? { name: this.id, group: this.id };
+    this.name = name;
+    this.group = group;
   }
 
   /** Identifies subscription keys without containing one. */

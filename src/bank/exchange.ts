@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { type ShedReason, uses } from '../ledger.ts';
 import { BankConnection, shownSwitchingProtocols } from './connection.ts';
 import { createConnector, describeConnectionFailure, type NetworkOptions } from './connector.ts';
+import type { Identity } from './credentials.ts';
 import { type Cancellation, type OperationDeadline, type QueuedTimer, TimerQueue } from './deadline.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { FairPool, type OperationUsage, type PoolRequest, type WaitingRequest } from './pool.ts';
@@ -147,7 +148,7 @@ const maxInterimResponses = 1000;
 
 /** One request and its answer, from the wait for a connection to the last byte: undici's handler for it. */
 class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection> {
-  readonly caller: string;
+  readonly caller: Identity;
   readonly operation: string;
   readonly suits: ((connection: BankConnection) => boolean) | null;
   readonly session: OperationDeadline | null;
@@ -175,7 +176,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   #size = 0;
 
   constructor(connections: Connections, call: PreparedCall, limits: CallLimits, onResult: OnResult) {
-    this.caller = call.caller.name;
+    this.caller = call.caller;
     this.operation = call.operation.id;
     this.session = limits.operationDeadline;
     this.suits = connections.isPerIdentity

@@ -1,4 +1,6 @@
 import { littleShare } from '../ledger.ts';
+import type { Identity } from './credentials.ts';
+import { FairOrder, TurnTaking } from './fair-order.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** The requests of one GraphQL operation. */
@@ -9,8 +11,8 @@ export interface PoolSession {
 
 /** A request for a resource. */
 export interface PoolRequest<Resource> {
-  /** The caller that it is for: callers get equal shares of what they wait for. */
-  readonly caller: string;
+  /** The caller that it is for. Groups get equal shares of what they wait for, and in each group its callers. */
+  readonly caller: Identity;
   /** The bank operation that the resource is for: see OperationState. */
   readonly operation: string;
   /** Whether this resource suits the request; null if all do. */
@@ -70,23 +72,27 @@ export interface OperationUsage {
   readonly waits: number;
 }
 
+/** Callers with waiting requests that count together: nobody has proven that they are different ones. */
+class Group<Resource> extends TurnTaking {
+  readonly callers = new FairOrder<Caller<Resource>>();
+}
+
 /** A caller with waiting requests. */
-interface Caller<Resource> {
-  readonly id: string;
-  /** The virtual time at which it has used up its share so far. */
-  served: number;
-  /** The same, or less if it goes before all others: the lowest is next. */
-  rank: number;
-  readonly queues: Map<OperationState<Resource>, Queue<Resource>>;
+class Caller<Resource> extends TurnTaking {
+  readonly group: Group<Resource>;
+  readonly queues = new Map<OperationState, Queue<Resource>>();
+
+  constructor(id: string, group: Group<Resource>) {
+    super(id);
+    this.group = group;
+  }
 }
 
 /** A caller's waiting requests for one bank operation; it exists while any request waits. */
 interface Queue<Resource> {
   readonly caller: Caller<Resource>;
-  readonly operation: OperationState<Resource>;
+  readonly operation: OperationState;
   readonly requests: LinkedList<WaitingRequest<Resource>>;
-  /** Its position among the operation's queues. */
-  position: ListNode<Queue<Resource>> | null;
 }
 
 /** A waiting request, for `cancel`. */
@@ -101,13 +107,18 @@ export interface WaitingRequest<Resource> {
   arrival: ListNode<WaitingRequest<Resource>> | null;
 }
 
-/** A resource, and the current or last request that holds or held it. */
-interface Slot<Resource> {
-  readonly resource: Resource;
-  operation: OperationState<Resource> | null;
-  caller: string;
+/** A request that holds a resource, as its operation knows it. */
+interface Hold {
+  operation: OperationState | null;
   since: number;
-  hold: ListNode<Slot<Resource>> | null;
+  /** Its position among those of its operation, while it is held. */
+  position: ListNode<Hold> | null;
+}
+
+/** A resource, and the current or last request that holds or held it. */
+interface Slot<Resource> extends Hold {
+  readonly resource: Resource;
+  caller: Identity | null;
 }
 
 /** The clock of waiting ticks this often while any request waits, in milliseconds. */
@@ -124,12 +135,7 @@ const refusedAtOnce = 32;
  * Limits how many requests hold a resource at the same time. A free resource is taken at once: the most recently used
  * one, a new one if none suits, or, at the maximum, the least recently used one.
  *
- * If none is free, callers share what becomes free equally (fair queueing by virtual time): virtual time advances by one
- * while each waiting caller is served once, and the caller that is the furthest behind is next. A caller that begins to
- * wait counts as if it had always waited and used its share up to now, plus what it holds. The pool remembers what a
- * caller was served until virtual time has passed it. A newcomer, which was served nothing lately and holds nothing,
- * goes first, however many wait; but only once until another caller was served, so that many newcomers do not starve
- * those that wait.
+ * If none is free, groups share what becomes free equally, and in each group its callers (FairOrder).
  *
  * Requests whose bank operation is held back (OperationState) are skipped, and so are callers that hold an eighth of the
  * resources or more while no more than the reserve is free.
@@ -150,20 +156,17 @@ export class FairPool<Resource> {
   readonly #reserve: number;
   readonly #little: number;
   readonly #slots = new Map<Resource, Slot<Resource>>();
-  /** How many resources each caller holds, of those that hold any. */
+  /** How many resources each caller and each group holds, of those that hold any, by their names. */
   readonly #heldBy = new Map<string, number>();
   readonly #idle: Slot<Resource>[] = [];
   /** How many resources are free, or were never created. */
   #free: number;
   /** Bounded: the contract has a fixed number of operations. */
-  readonly #operations = new Map<string, OperationState<Resource>>();
-  /** The callers with waiting requests. */
+  readonly #operations = new Map<string, OperationState>();
+  /** The callers with waiting requests, their groups, and the order in which these are served. */
   readonly #callers = new Map<string, Caller<Resource>>();
-  /** Those without, whose `served` still counts. */
-  readonly #gone = new Map<string, number>();
-  #virtualTime = 0;
-  /** Whether a newcomer goes before all others. */
-  #mayGoFirst = true;
+  readonly #groups = new Map<string, Group<Resource>>();
+  readonly #order = new FairOrder<Group<Resource>>();
   #waiting = 0;
   /** Those that wait for no longer than `waitMs`, in the order of arrival. */
   readonly #limited = new LinkedList<WaitingRequest<Resource>>();
@@ -212,7 +215,7 @@ export class FairPool<Resource> {
     // Requests that already wait for this operation are held back as well, so none of them is overtaken.
     if (
       (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) &&
-      this.#mayTake(request.caller)
+      this.#mayTake(request.caller.name)
     ) {
       this.#grant(request, operation, now);
       return null;
@@ -226,9 +229,7 @@ export class FairPool<Resource> {
     if (slot === undefined) return;
     const now = this.#clock.now();
     slot.operation?.release(slot, now);
-    const held = this.#heldBy.get(slot.caller) ?? 0;
-    if (held > 1) this.#heldBy.set(slot.caller, held - 1);
-    else this.#heldBy.delete(slot.caller);
+    if (slot.caller !== null) this.#count(slot.caller, -1);
     this.#idle.push(slot);
     this.#free++;
     if (this.#waiting > 0) this.#serveWaiting(now);
@@ -244,9 +245,7 @@ export class FairPool<Resource> {
     operation.waiting--;
     requests.remove(position);
     if (arrival !== null) this.#limited.remove(arrival);
-    if (requests.first !== null || queue.position === null) return;
-    operation.queues.remove(queue.position);
-    queue.position = null;
+    if (requests.first !== null) return;
     caller.queues.delete(operation);
     if (caller.queues.size === 0) this.#leave(caller);
   }
@@ -258,7 +257,23 @@ export class FairPool<Resource> {
 
   /** Whether a caller may take one of those that are free: the last ones are for callers that hold little. */
   #mayTake(caller: string): boolean {
-    return this.#free > this.#reserve || (this.#heldBy.get(caller) ?? 0) < this.#little;
+    return this.#free > this.#reserve || this.#heldOf(caller) < this.#little;
+  }
+
+  #heldOf(name: string): number {
+    return this.#heldBy.get(name) ?? 0;
+  }
+
+  /** A caller holds one more, or one less. */
+  #count({ name, group }: Identity, change: 1 | -1): void {
+    this.#countName(name, change);
+    if (group !== name) this.#countName(group, change);
+  }
+
+  #countName(name: string, change: 1 | -1): void {
+    const held = this.#heldOf(name) + change;
+    if (held > 0) this.#heldBy.set(name, held);
+    else this.#heldBy.delete(name);
   }
 
   /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
@@ -271,14 +286,14 @@ export class FairPool<Resource> {
     }));
   }
 
-  #grant(request: PoolRequest<Resource>, operation: OperationState<Resource>, now: number): void {
+  #grant(request: PoolRequest<Resource>, operation: OperationState, now: number): void {
     const slot = this.#take(request);
     this.#free--;
     slot.caller = request.caller;
-    this.#heldBy.set(request.caller, (this.#heldBy.get(request.caller) ?? 0) + 1);
+    this.#count(request.caller, 1);
     slot.operation = operation;
     slot.since = now;
-    slot.hold = operation.holds.append(slot);
+    slot.position = operation.holds.append(slot);
     operation.held++;
     if (request.session) request.session.isServed = true;
     request.onAcquired(slot.resource, now);
@@ -295,7 +310,7 @@ export class FairPool<Resource> {
     const at = suits === null ? -1 : idle.findLastIndex(({ resource }) => suits(resource));
     if (at === -1 && this.#slots.size < this.#max) {
       const resource = this.#create();
-      const slot = { resource, operation: null, caller: '', since: 0, hold: null };
+      const slot = { resource, operation: null, caller: null, since: 0, position: null };
       this.#slots.set(resource, slot);
       return slot;
     }
@@ -304,11 +319,7 @@ export class FairPool<Resource> {
     return slot;
   }
 
-  #enqueue(
-    request: PoolRequest<Resource>,
-    operation: OperationState<Resource>,
-    now: number,
-  ): WaitingRequest<Resource> {
+  #enqueue(request: PoolRequest<Resource>, operation: OperationState, now: number): WaitingRequest<Resource> {
     const queue = this.#queueOf(request.caller, operation);
     if (this.#stopTicking === null) {
       this.#lastTick = now;
@@ -334,7 +345,8 @@ export class FairPool<Resource> {
         this.cancel(waiting);
         request.onOverloaded();
       } else {
-        this.#charge(queue.caller);
+        this.#order.charge(queue.caller.group);
+        queue.caller.group.callers.charge(queue.caller);
         this.cancel(waiting);
         this.#grant(request, queue.operation, now);
       }
@@ -343,78 +355,62 @@ export class FairPool<Resource> {
 
   /** The queue whose turn it is: operations that are quick and below their share first, then the caller that is next. */
   #next(now: number): Queue<Resource> | null {
-    let next: Queue<Resource> | null = null;
-    let least = 2;
     if (this.#free === 0) return null;
+    let first = heldBack;
     for (const operation of this.#operations.values()) {
-      let node = operation.queues.first;
-      if (node === null) continue;
-      const pressure = operation.pressure(now);
-      if (pressure > least || !operation.admits(pressure, this.#free)) continue;
-      const latest = next === null || pressure < least ? Number.POSITIVE_INFINITY : next.caller.rank;
-      while (node !== null && node.value.caller.rank <= latest && !this.#mayTake(node.value.caller.id))
-        node = node.next;
-      if (node === null || node.value.caller.rank > latest) continue;
-      next = node.value;
-      least = pressure;
+      if (operation.waiting === 0) continue;
+      operation.updatePrecedence(now, this.#free);
+      first = Math.min(first, operation.precedence);
+    }
+    let next: Queue<Resource> | null = null;
+    let best = heldBack;
+    for (let group = this.#order.first; group !== null && best > first; group = group.next) {
+      for (let caller = group.value.callers.first; caller !== null && best > first; caller = caller.next) {
+        if (!this.#mayTake(caller.value.id)) continue;
+        for (const queue of caller.value.queues.values()) {
+          if (queue.operation.precedence >= best) continue;
+          next = queue;
+          best = queue.operation.precedence;
+        }
+      }
     }
     return next;
   }
 
-  /** A caller is served once: virtual time advances, and the caller moves back, in all of its queues. */
-  #charge(caller: Caller<Resource>): void {
-    this.#virtualTime += 1 / this.#callers.size;
-    if (caller.rank === caller.served) this.#mayGoFirst = true;
-    caller.rank = ++caller.served;
-    for (const queue of caller.queues.values()) {
-      if (queue.position !== null) queue.operation.queues.remove(queue.position);
-      let previous = queue.operation.queues.last;
-      while (previous !== null && previous.value.caller.rank > caller.rank) previous = previous.previous;
-      queue.position = queue.operation.queues.addAfter(previous, queue);
-    }
-  }
-
-  #queueOf(id: string, operation: OperationState<Resource>): Queue<Resource> {
-    const caller = this.#callers.get(id) ?? this.#enter(id);
+  #queueOf(identity: Identity, operation: OperationState): Queue<Resource> {
+    const caller = this.#callers.get(identity.name) ?? this.#enter(identity);
     let queue = caller.queues.get(operation);
     if (queue === undefined) {
-      queue = { caller, operation, requests: new LinkedList(), position: null };
-      let next = operation.queues.first;
-      while (next !== null && next.value.caller.rank <= caller.rank) next = next.next;
-      const previous = next === null ? operation.queues.last : next.previous;
-      queue.position = operation.queues.addAfter(previous, queue);
+      queue = { caller, operation, requests: new LinkedList() };
       caller.queues.set(operation, queue);
     }
     return queue;
   }
 
   /** A caller begins to wait. */
-  #enter(id: string): Caller<Resource> {
-    const held = this.#heldBy.get(id) ?? 0;
-    // Turns that it was served before virtual time passed it no longer count.
-    const before = this.#gone.get(id) ?? 0;
-    const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
-    const served = Math.max(this.#virtualTime + held, before);
-    const rank = goesFirst ? Number.NEGATIVE_INFINITY : served;
-    if (goesFirst) this.#mayGoFirst = false;
-    this.#gone.delete(id);
-    const caller: Caller<Resource> = { id, served, rank, queues: new Map() };
-    this.#callers.set(id, caller);
+  #enter(identity: Identity): Caller<Resource> {
+    let group = this.#groups.get(identity.group);
+    if (group === undefined) {
+      group = new Group<Resource>(identity.group);
+      this.#groups.set(group.id, group);
+      this.#order.enter(group, this.#heldOf(group.id));
+    }
+    const caller = new Caller(identity.name, group);
+    group.callers.enter(caller, this.#heldOf(caller.id));
+    this.#callers.set(caller.id, caller);
     if (this.#callers.size === this.#crowd) this.#onCrowded(true);
     return caller;
   }
 
   /** A caller's last request waits no longer. */
-  #leave({ id, served }: Caller<Resource>): void {
+  #leave(caller: Caller<Resource>): void {
     if (this.#callers.size === this.#crowd) this.#onCrowded(false);
-    this.#callers.delete(id);
-    if (this.#callers.size === 0) this.#gone.clear();
-    else if (served > this.#virtualTime) this.#gone.set(id, served);
-    // Those that left first are passed first, nearly: this bounds them by the callers that were served lately.
-    for (const [gone, until] of this.#gone) {
-      if (until > this.#virtualTime) break;
-      this.#gone.delete(gone);
-    }
+    const { group } = caller;
+    this.#callers.delete(caller.id);
+    group.callers.leave(caller);
+    if (group.callers.size > 0) return;
+    this.#groups.delete(group.id);
+    this.#order.leave(group);
   }
 
   #tick(): void {
@@ -439,8 +435,8 @@ export class FairPool<Resource> {
     this.#stopTicking = null;
   }
 
-  #addOperation(id: string): OperationState<Resource> {
-    const operation = new OperationState<Resource>(this.#limits, this.#operations);
+  #addOperation(id: string): OperationState {
+    const operation = new OperationState(this.#limits, this.#operations);
     this.#operations.set(id, operation);
     return operation;
   }
@@ -455,6 +451,8 @@ interface OperationLimits {
   readonly slowMs: number;
 }
 
+/** The precedence of operations that are not served now. */
+const heldBack = 3;
 /** An operation is compared with those that were called within this time, in milliseconds. */
 const recentMs = 10_000;
 /** Between `quickMs` and `slowMs`, an operation is slow if it takes this many times as long as the others. */
@@ -476,34 +474,34 @@ const slowFactor = 4;
  * Slow means slow compared with the other operations: if the bank is equally slow for everything, nothing is held back,
  * nor is an operation when no other one was called lately.
  */
-class OperationState<Resource> {
+class OperationState {
   /** How many requests wait, and how many have had to. */
   waiting = 0;
   waits = 0;
-  /** The callers' queues for it, in the order of their turns. */
-  readonly queues = new LinkedList<Queue<Resource>>();
   /** The resources that its requests hold, oldest first, and their number. */
-  readonly holds = new LinkedList<Slot<Resource>>();
+  readonly holds = new LinkedList<Hold>();
   held = 0;
+  /** Operations with a lower number are served first: its pressure when that was looked at last, or `heldBack`. */
+  precedence = heldBack;
   lastUse = Number.NEGATIVE_INFINITY;
   /** How long the last request took, in milliseconds; 0 before the first. */
   #lastMs = 0;
   #averageMs: number | null = null;
   readonly #limits: OperationLimits;
-  readonly #all: ReadonlyMap<string, OperationState<Resource>>;
+  readonly #all: ReadonlyMap<string, OperationState>;
 
   /** `all` are the operations that share the resources, with this one. */
-  constructor(limits: OperationLimits, all: ReadonlyMap<string, OperationState<Resource>>) {
+  constructor(limits: OperationLimits, all: ReadonlyMap<string, OperationState>) {
     this.#limits = limits;
     this.#all = all;
   }
 
-  release(slot: Slot<Resource>, now: number): void {
+  release(hold: Hold, now: number): void {
     this.held--;
-    if (slot.hold !== null) this.holds.remove(slot.hold);
-    slot.hold = null;
-    slot.operation = null;
-    this.#lastMs = now - slot.since;
+    if (hold.position !== null) this.holds.remove(hold.position);
+    hold.position = null;
+    hold.operation = null;
+    this.#lastMs = now - hold.since;
     this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
   }
 
@@ -513,6 +511,12 @@ class OperationState<Resource> {
     const isSlow = this.#isSlow(now);
     if (isAtShare && isSlow) return 2;
     return isAtShare || isSlow ? 1 : 0;
+  }
+
+  /** Sets its precedence, when this many resources are free. */
+  updatePrecedence(now: number, free: number): void {
+    const pressure = this.pressure(now);
+    this.precedence = this.admits(pressure, free) ? pressure : heldBack;
   }
 
   /** Whether it may take a resource when this many are free. */

@@ -16,6 +16,10 @@ const iterationsBetween = 16;
 export interface TurnTaker {
   /** How many requests of it are in progress. */
   readonly requests: number;
+  /** Those of all callers that may be this one under other names, since nobody has proven them; this one's own included. */
+  readonly group: { readonly requests: number };
+  /** Whether it has several, and its group not far fewer than others: then it waits while connections are too few. */
+  readonly hasMany: boolean;
   /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
   beginnings: number;
   /** Its next turn of deferred work. */
@@ -31,6 +35,8 @@ export interface TurnTaker {
 
 export const newcomer = (): TurnTaker => ({
   requests: 1,
+  group: { requests: 1 },
+  hasMany: false,
   beginnings: 0,
   work: 0,
   owed: 0,
@@ -139,6 +145,8 @@ const turnsAhead = 8;
  * first, even if those with many have just come and have taken no turns yet.
  */
 const turnsPerRequest = 32;
+/** The same for each request of the other callers in its group: one that invents names does not come before others. */
+const turnsPerGroupRequest = 8;
 /** How long an execution waits while connections to the bank are too few, in milliseconds. */
 const mostWaitMs = 1000;
 
@@ -210,7 +218,7 @@ export class WorkQueue {
    * not moved by its own turns, unless it takes very many.
    */
   moveBack(): boolean {
-    const { requests, owed, lastOwed, lastWork } = this.taker;
+    const { requests, group, owed, lastOwed, lastWork } = this.taker;
     // A beginning is expected to take as long as the shorter one of the last two: a garbage collection may have delayed the other.
     // Long work is expected to be like the caller's last one; that of others with the same document is a second best, since their
     // variables may differ.
@@ -218,7 +226,8 @@ export class WorkQueue {
       this.stage === stages.beginning
         ? owed + Math.min(owed, lastOwed) + (requests - 1) * turnsPerRequest
         : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, credit);
-    const place = this.turn + expected - (this.hasBegun ? 2 * credit : 0);
+    const others = (group.requests - requests) * turnsPerGroupRequest;
+    const place = this.turn + expected + others - (this.hasBegun ? 2 * credit : 0);
     if (place <= this.place) return false;
     this.place = place;
     return true;
@@ -290,7 +299,7 @@ export class Scheduler {
   #isLongFirst = false;
   /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
   #beginsUntil: number | null = null;
-  /** How many banks have too few connections: meanwhile executions of callers with several requests do not begin in their turn. */
+  /** How many banks have too few connections: meanwhile executions of callers with many requests do not begin in their turn. */
   #crowded = 0;
 
   constructor(now: () => number = performance.now.bind(performance)) {
@@ -329,9 +338,9 @@ export class Scheduler {
     });
   }
 
-  /** Whether its executions that wait do not begin now. One with a single request is never kept waiting by the others' calls. */
-  #mustWait({ requests }: TurnTaker): boolean {
-    return this.#crowded > 0 && requests > 1;
+  /** Whether its executions that wait do not begin now. One that has little is never kept waiting by the others' calls. */
+  #mustWait({ hasMany }: TurnTaker): boolean {
+    return this.#crowded > 0 && hasMany;
   }
 
   readonly #endIteration = () => {

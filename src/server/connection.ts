@@ -117,6 +117,11 @@ export class Connection {
     this.peer = peerOf(socket.remoteAddress);
   }
 
+  /** Those that it is closed with if there are too many. */
+  get group(): string {
+    return this.account === nobody ? this.peer : this.account.group.name;
+  }
+
   get isIdle(): boolean {
     return this.#response === null;
   }
@@ -418,32 +423,36 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 const closedAtOnce = 1 / 64;
 
 /**
- * The oldest connections of the caller that has most, those that are idle first; none that bankql works for, and no caller's only
- * connection unless it is idle.
+ * The oldest connections of the group that has most, and in it of the caller that has most: those that are idle, or else those
+ * whose client has to send or read more. None that bankql works for, and no group's only connection unless it is idle.
  */
 function closableOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
   const open = connections.values().filter(({ socket }) => !socket.destroyed);
-  const byCaller = Map.groupBy(open, ({ account }) => account.name);
-  let most = 0;
-  let closable: readonly Connection[] = [];
-  for (const theirs of byCaller.values()) {
-    if (theirs.length <= most) continue;
-    const idle = theirs.filter(({ isIdle }) => isIdle);
-    const found =
-      idle.length > 0 || theirs.length === 1 ? idle : theirs.filter(({ awaitsClient }) => awaitsClient);
-    if (found.length === 0) continue;
-    most = theirs.length;
-    closable = found;
+  const most = Math.ceil(connections.size * closedAtOnce);
+  for (const group of largestFirst(open, (connection) => connection.group)) {
+    for (const theirs of largestFirst(group, ({ account }) => account.name)) {
+      const idle = theirs.filter(({ isIdle }) => isIdle);
+      const closable =
+        idle.length > 0 || group.length === 1 ? idle : theirs.filter(({ awaitsClient }) => awaitsClient);
+      if (closable.length > 0) return closable.slice(0, most).map(({ socket }) => socket);
+    }
   }
-  return closable.slice(0, Math.ceil(connections.size * closedAtOnce)).map(({ socket }) => socket);
+  return [];
 }
+
+const largestFirst = (connections: Iterable<Connection>, keyOf: (connection: Connection) => string) =>
+  [...Map.groupBy(connections, keyOf).values()].sort((a, b) => b.length - a.length);
 
 /** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
 const leftReason = new Error('The client has left, or its request has given way.');
 
 const outside = AsyncLocalStorage.snapshot();
 
-const nobody = new Account('', { requests: 0, arriving: 0, values: 0, unread: 0 });
+const nobody = new Account(
+  '',
+  { name: '', requests: 0, arriving: 0, values: 0, unread: 0 },
+  { requests: 0, groups: 0 },
+);
 
 const refusals = new Map<ShedReason, RequestError>();
 

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Identity } from '../../src/bank/credentials.ts';
 import { FairPool, type PoolSession } from '../../src/bank/pool.ts';
 
 /** No operation is held back. */
 const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
+
+/** A caller whose name is proven. */
+const proven = (name: string): Identity => ({ name, group: name });
 
 test('tells when half as many callers wait as there are resources, and when fewer do again', () => {
   const told: boolean[] = [];
@@ -11,7 +15,13 @@ test('tells when half as many callers wait as there are resources, and when fewe
   const onCrowded = (isCrowded: boolean) => void told.push(isCrowded);
   const pool = new FairPool<number>(4, () => ++made, { ...noBulkheads, onCrowded });
   const ask = (caller: string) =>
-    pool.acquire({ caller, operation: 'read', suits: null, onAcquired() {}, onOverloaded() {} });
+    pool.acquire({
+      caller: proven(caller),
+      operation: 'read',
+      suits: null,
+      onAcquired() {},
+      onOverloaded() {},
+    });
   // However many calls of one caller wait.
   for (let n = 0; n < 10; n++) ask('a');
   expect(told).toEqual([]);
@@ -36,7 +46,7 @@ function turnstileOf(places: number) {
   const inside: { readonly caller: string; readonly place: number }[] = [];
   const ask = (caller: string) =>
     turnstile.acquire({
-      caller,
+      caller: proven(caller),
       operation: 'read',
       suits: null,
       onOverloaded() {},
@@ -52,7 +62,7 @@ test('the last connections are for callers that hold little, also among those th
   const held: number[] = [];
   const ask = (caller: string) =>
     pool.acquire({
-      caller,
+      caller: proven(caller),
       operation: 'read',
       suits: null,
       onOverloaded() {},
@@ -150,7 +160,7 @@ test('whatever happens, each place has one visitor at most, nobody waits while o
             waits.delete(nth);
           };
           const wait = turnstile.acquire({
-            caller: `caller ${who}`,
+            caller: { name: `caller ${who}`, group: `group ${who % 2}` },
             operation: `operation ${nth % 2}`,
             suits: null,
             onOverloaded() {},
@@ -195,9 +205,9 @@ function timedPool(places: number, waitMs: number) {
   const pool = new FairPool<number>(places, () => ++made, { ...noBulkheads, waitMs, clock });
   const served: { readonly caller: string; readonly place: number; readonly at: number }[] = [];
   const refused: string[] = [];
-  const ask = (caller: string, session: PoolSession | null = null) =>
+  const ask = (caller: string, session: PoolSession | null = null, group = caller) =>
     pool.acquire({
-      caller,
+      caller: { name: caller, group },
       operation: 'read',
       suits: null,
       session,
@@ -359,5 +369,46 @@ describe('a caller that begins to wait', () => {
     const count = served.filter(({ caller }) => caller === 'back again').length;
     expect(count).toBeLessThanOrEqual(3);
     expect(count).toBeGreaterThan(0);
+  });
+
+  test('has turns with the other names of its group only: one that invents names gets no more than others', () => {
+    const { pool, served, ask } = timedPool(8, 1e9);
+    let invented = 0;
+    const invent = () => ask(`invented ${invented++}`, null, 'peer of the inventor');
+    for (let nth = 0; nth < 150; nth++) invent();
+    // Whatever of them is served, another name takes its place.
+    const serve = (count: number) => {
+      for (let nth = 0; nth < count; nth++) {
+        pool.release((nth % 8) + 1);
+        invent();
+      }
+    };
+    serve(80);
+    const turnsUntilServed = () =>
+      served.findIndex(({ caller }, nth) => nth >= before && caller === 'victim');
+    let before = served.length;
+    ask('victim');
+    serve(1);
+    expect(turnsUntilServed()).toBe(before);
+    // Not only the first time, and not only one at a time.
+    before = served.length;
+    for (let nth = 0; nth < 10; nth++) ask('victim');
+    serve(24);
+    const own = served.slice(before).filter(({ caller }) => caller === 'victim');
+    expect(own.length).toBeGreaterThanOrEqual(10);
+  });
+
+  test('goes first in its group too', () => {
+    const { pool, served, ask } = timedPool(10, 1e9);
+    for (let call = 0; call < 20; call++)
+      for (let login = 0; login < 100; login++) ask(`login ${login}`, null, 'peer');
+    const serve = (count: number) => {
+      for (let nth = 0; nth < count; nth++) pool.release((nth % 10) + 1);
+    };
+    serve(150);
+    ask('newcomer', null, 'peer');
+    const before = served.length;
+    serve(1);
+    expect(served[before]?.caller).toBe('newcomer');
   });
 });

@@ -296,7 +296,7 @@ test('an execution with many REST calls takes as many turns', async () => {
 
 test('a caller with one request comes before one with many, though that one has taken fewer turns', async () => {
   const { scheduler, done, work } = scheduled(6);
-  const many = { ...newcomer(), requests: 3 };
+  const many = { ...newcomer(), requests: 3, group: { requests: 3 } };
   const one = { ...newcomer(), beginnings: 50 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   // Nobody else begins at once in this iteration of the event loop.
@@ -307,9 +307,20 @@ test('a caller with one request comes before one with many, though that one has 
   expect(await allWork(done, 2)).toBe('om');
 });
 
+test('callers of a group that has many requests come after the others, however many names they have', async () => {
+  const { scheduler, done, work } = scheduled(6);
+  const group = { requests: 150 };
+  const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
+  for (let n = 0; n < 2; n++) begin('x', newcomer());
+  for (let n = 0; n < 5; n++) begin('i', { ...newcomer(), group });
+  begin('v', { ...newcomer(), beginnings: 10 });
+  expect(done()).toBe('xx');
+  expect(await allWork(done, 6)).toBe('viiiii');
+});
+
 test('while connections are too few, waiting executions of callers with several requests do not begin; others and long work do', async () => {
   const { scheduler, queueOf, done, work } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 3 };
+  const heavy = { ...newcomer(), owed: 100, requests: 3, hasMany: true };
   const single = { ...newcomer(), owed: 200 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   scheduler.onCrowded(true);
@@ -331,7 +342,7 @@ test('an execution that has waited a second for connections is refused, unless t
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { scheduler } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 2 };
+  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
   void scheduler.begin(newcomer(), () => {});
   const begin = () => scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
   scheduler.onCrowded(true);
@@ -350,7 +361,7 @@ test('an execution whose client leaves, or that is refused, waits no longer; not
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { scheduler } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 2 };
+  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
   void scheduler.begin(newcomer(), () => {});
   scheduler.onCrowded(true);
   const client = new AbortController();

@@ -186,15 +186,16 @@ test('if too many clients are connected, the oldest idle connection of the calle
   for (const client of greedy) client[Symbol.dispose]();
 });
 
-test('if the caller with most connections has no idle one, its oldest is closed that waits for its client, and none that bankql works for', async () => {
-  const ledger = new Ledger(ledgerLimits({ sockets: 5 }));
+/** A server for so many connections. A path says whose request it is, `/group/name/`, and what becomes of it: idle, arriving or open. */
+async function startCrowded(most: number) {
+  const ledger = new Ledger(ledgerLimits({ sockets: most }));
   const arrived: string[] = [];
   const listening = await listen(
     '127.0.0.1',
     0,
     ({ url = '' }, response) => {
-      const [, caller = '', state = ''] = url.split('/');
-      response.identify({ name: caller, group: '' });
+      const [, group = '', name = '', state = ''] = url.split('/');
+      response.identify({ name, group });
       if (state === 'arriving') response.awaitMore(0);
       if (state === 'idle') response.writeHead(200, ['Content-Length', '0']).end();
       arrived.push(url);
@@ -203,27 +204,48 @@ test('if the caller with most connections has no idle one, its oldest is closed 
   );
   const closed: string[] = [];
   const sockets: Socket[] = [];
-  const open = async (path: string) => {
-    const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
-    sockets.push(socket);
-    socket.resume().on('error', () => {});
-    socket.once('close', () => closed.push(path));
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await until(() => arrived.includes(path));
+  return {
+    closed,
+    async open(path: string) {
+      const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+      sockets.push(socket);
+      socket.resume().on('error', () => {});
+      socket.once('close', () => closed.push(path));
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await until(() => arrived.includes(path));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      ledger.close();
+      await listening.close();
+    },
   };
-  for (const path of ['/greedy/worked-for', '/greedy/arriving/1', '/greedy/arriving/2']) await open(path);
-  for (const path of ['/modest/idle/1', '/modest/idle/2', '/first/idle']) await open(path);
+}
+
+test('if the caller with most connections has no idle one, its oldest is closed that waits for its client, and none that bankql works for', async () => {
+  await using server = await startCrowded(5);
+  const { closed, open } = server;
+  for (const path of ['/peer/greedy/open', '/peer/greedy/arriving/1', '/peer/greedy/arriving/2'])
+    await open(path);
+  for (const path of ['/peer/modest/idle/1', '/peer/modest/idle/2', '/peer/first/idle']) await open(path);
   await until(() => closed.length === 1);
-  await open('/second/idle');
+  await open('/peer/second/idle');
   await until(() => closed.length === 2);
-  expect(closed).toEqual(['/greedy/arriving/1', '/greedy/arriving/2']);
+  expect(closed).toEqual(['/peer/greedy/arriving/1', '/peer/greedy/arriving/2']);
   // The greedy caller has one left, which is not idle.
-  await open('/third/idle');
+  await open('/peer/third/idle');
   await until(() => closed.length === 3);
-  expect(closed[2]).toBe('/modest/idle/1');
-  for (const socket of sockets) socket.destroy();
-  ledger.close();
-  await listening.close();
+  expect(closed[2]).toBe('/peer/modest/idle/1');
+});
+
+test('if too many clients are connected, a peer with many names gives up connections, and not a caller with fewer', async () => {
+  await using server = await startCrowded(5);
+  const { closed, open } = server;
+  // The caller with most connections is not in the group with most.
+  for (const path of ['/own/victim/idle/1', '/own/victim/idle/2']) await open(path);
+  for (const name of ['1', '2', '3', '4']) await open(`/peer/invented-${name}/arriving`);
+  await until(() => closed.length === 1);
+  expect(closed).toEqual(['/peer/invented-1/arriving']);
 });
 
 test('a sixty-fourth of all connections is closed at once, so that clients that keep connecting cost little', async () => {

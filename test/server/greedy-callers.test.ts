@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { Agent, createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AttackedProcess } from '../support/attacked-process.ts';
@@ -30,10 +30,17 @@ const lists = [
   ['/few/', few],
   ['/many/', many],
 ] as const;
+/** The calls for the bank `held`, which are answered when a test wants, and their paths in the order of arrival. */
+const held: ServerResponse[] = [];
+const arrived: string[] = [];
 const bank = createServer(({ url = '' }, response) => {
   response.setHeader('Content-Type', 'application/json');
-  response.end(lists.find(([part]) => url.includes(part))?.[1]);
+  if (url.includes('/held/')) {
+    arrived.push(url);
+    held.push(response);
+  } else response.end(lists.find(([part]) => url.includes(part))?.[1]);
 });
+const answerOne = () => held.shift()?.end('{"email":"somebody@bank.example"}');
 const key = await createKey('ES256', 'key-1');
 let issuer: Issuer;
 beforeAll(async () => {
@@ -48,6 +55,8 @@ afterAll(async () => {
 const sockets: Socket[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
+  for (const response of held.splice(0)) response.destroy();
+  arrived.length = 0;
 });
 
 const start = (environment: Readonly<Record<string, string>> = {}) =>
@@ -147,4 +156,62 @@ test('200 requests for large answers at the same time do not end the process, an
   // Those over a caller's share are refused; the others are answered, or told that it is too much.
   expect(statuses).toHaveLength(200);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
+});
+
+/** A request that reads so many customers of the bank `held`. */
+const readsOf = (name: string, count: number) => {
+  const fields = Array.from(
+    { length: count },
+    (_, n) => `c${n}: customer(customerId: "${name}-${n}") { email }`,
+  );
+  return JSON.stringify({ query: `{ bank(bankId: "held") { ${fields.join(' ')} } }` });
+};
+const waitingCalls = (bankql: AttackedProcess) =>
+  bankql.metric('bankql_bank_places_waited_for{bank_operation="getCustomer",pool="kept"}');
+
+/** The result, while the bank answers every call. */
+async function answeringAll<Result>(result: Promise<Result>): Promise<Result> {
+  const answering = setInterval(() => {
+    while (held.length > 0) answerOne();
+  }, 10);
+  return result.finally(() => clearInterval(answering));
+}
+
+test('150 names that one address invents do not keep the calls of another address waiting', async () => {
+  await using bankql = await start({ BANK_CONNECTIONS: '8' });
+  const inventing = Array.from({ length: 150 }, (_, n) =>
+    bankql.ask(readsOf('i', 1), byHeader(`invented-${n}`)),
+  );
+  // The bulkhead of the bank operation leaves one connection free.
+  await expect.poll(() => waitingCalls(bankql)).toBe(143);
+  const elsewhere = new Agent({ localAddress: '127.0.0.2' });
+  const victim = ['victim-a', 'victim-b'].map((name) =>
+    bankql.ask(readsOf(name, 3), byHeader('victim'), elsewhere),
+  );
+  await expect.poll(() => waitingCalls(bankql)).toBe(149);
+  expect(arrived).toHaveLength(7);
+  // Its calls take every second turn.
+  for (let count = 8; count <= 19; count++) {
+    answerOne();
+    await expect.poll(() => arrived.length).toBe(count);
+  }
+  expect(arrived.filter((path) => path.includes('victim'))).toHaveLength(6);
+  const answers = await answeringAll(Promise.all([...inventing, ...victim]));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  elsewhere.destroy();
+});
+
+test('while calls of many callers wait for connections, requests of a caller with many are refused before they make a call', async () => {
+  await using bankql = await start({ BANK_CONNECTIONS: '2' });
+  const patient = ['a', 'b'].map((name) => bankql.ask(readsOf(name, 3), byHeader(name)));
+  await expect.poll(() => waitingCalls(bankql)).toBeGreaterThanOrEqual(4);
+  const refused: string[] = [];
+  const greedy = Array.from({ length: 100 }, async (_, n) => {
+    const { status } = await bankql.ask(readsOf(`greedy-${n}`, 1), byHeader('greedy'));
+    if (status === 503) refused.push(`greedy-${n}`);
+  });
+  await expect.poll(() => refused.length).toBeGreaterThan(0);
+  await answeringAll(Promise.all([...patient, ...greedy]));
+  expect(refused.filter((name) => arrived.some((path) => path.endsWith(`/${name}-0`)))).toEqual([]);
+  expect(await bankql.metric('bankql_requests_shed_total{why="connections"}')).toBe(refused.length);
 });

@@ -65,8 +65,12 @@ export class AttackedProcess implements AsyncDisposable {
   }
 
   /** Sends a body to /graphql, and reads the answer without keeping it. Errors: where there is none. */
-  ask(body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
-    const { agent, promise, resolve, reject } = { agent: this.#agent, ...Promise.withResolvers<Answered>() };
+  ask(
+    body: string,
+    headers: Readonly<Record<string, string>> = {},
+    agent: Agent = this.#agent,
+  ): Promise<Answered> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answered>();
     const sent = request(`${this.url}/graphql`, {
       agent,
       method: 'POST',

@@ -1,0 +1,81 @@
+import { LinkedList, type ListNode } from './linked-list.ts';
+
+/** One that waits and takes turns with others. */
+export class TurnTaking {
+  readonly id: string;
+  /** The virtual time at which it has used up its share so far. */
+  served = 0;
+  /** The same, or less if it goes before all others: the lowest is next. */
+  rank = 0;
+  position: ListNode<this> | null = null;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+/**
+ * Whose turn it is among those that wait (fair queueing by virtual time): virtual time advances by one while each of them is
+ * served once, and the one that is the furthest behind is next. One that begins to wait counts as if it had always waited and
+ * used its share up to now, plus what it holds. Its turns are remembered until virtual time has passed them. A newcomer,
+ * which was served nothing lately and holds nothing, goes first, however many wait; but only once until another one was served,
+ * so that many newcomers do not starve those that wait.
+ */
+export class FairOrder<Member extends TurnTaking> {
+  size = 0;
+  readonly #members = new LinkedList<Member>();
+  /** Those that do not wait any more, whose `served` still counts. */
+  readonly #gone = new Map<string, number>();
+  #virtualTime = 0;
+  /** Whether a newcomer goes before all others. */
+  #mayGoFirst = true;
+
+  /** The one whose turn is next, and behind it the others. */
+  get first(): ListNode<Member> | null {
+    return this.#members.first;
+  }
+
+  /** Begins to wait, while it holds so much of what it waits for. */
+  enter(member: Member, held: number): void {
+    // Turns that it was served before virtual time passed it no longer count.
+    const before = this.#gone.get(member.id) ?? 0;
+    const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
+    if (goesFirst) this.#mayGoFirst = false;
+    this.#gone.delete(member.id);
+    member.served = Math.max(this.#virtualTime + held, before);
+    member.rank = goesFirst ? Number.NEGATIVE_INFINITY : member.served;
+    this.size++;
+    this.#insert(member);
+  }
+
+  /** It is served once: virtual time advances, and it moves back. */
+  charge(member: Member): void {
+    this.#virtualTime += 1 / this.size;
+    if (member.rank === member.served) this.#mayGoFirst = true;
+    member.rank = ++member.served;
+    this.#remove(member);
+    this.#insert(member);
+  }
+
+  /** Waits no longer. */
+  leave(member: Member): void {
+    this.#remove(member);
+    if (--this.size === 0) this.#gone.clear();
+    else if (member.served > this.#virtualTime) this.#gone.set(member.id, member.served);
+    // Those that left first are passed first, nearly: this bounds them by those that were served lately.
+    for (const [gone, until] of this.#gone) {
+      if (until > this.#virtualTime) break;
+      this.#gone.delete(gone);
+    }
+  }
+
+  #insert(member: Member): void {
+    let previous = this.#members.last;
+    while (previous !== null && previous.value.rank > member.rank) previous = previous.previous;
+    member.position = this.#members.addAfter(previous, member);
+  }
+
+  #remove({ position }: Member): void {
+    if (position !== null) this.#members.remove(position);
+  }
+}
