@@ -12,6 +12,7 @@ import { type CheckedStore, createLossGuard, type LossGuardOptions } from './los
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type AttemptOutcome,
+  type InTurns,
   type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
@@ -74,7 +75,10 @@ const rowOf = (held: HeldPayment): Row => {
   return { id, version: `${writer}.${++writes}`, created_at: createdAt, held };
 };
 
-const pageSize = 500;
+/** Of several searches at once, pages may arrive in one event. */
+const pageSize = 128;
+/** How many records are read at once: in less than a millisecond. */
+const recordsPerStep = 32;
 const purgeEveryMs = 60_000;
 /** Between two steps of a purge, so that payments have most of the store. */
 const purgePauseMs = 30;
@@ -84,6 +88,13 @@ const remarkableShare = 0.1;
 const maxRounds = 20;
 /** With this many unwritten ends no further payment begins: they are held in memory. */
 const maxUnwritten = 1_000;
+
+const atOnce: InTurns = async (_records, steps) => {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+};
 
 /** Errors: those of `open`. */
 export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
@@ -161,6 +172,19 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       onUnreadable(error);
       return null;
     }
+  }
+
+  function* readPage(
+    page: readonly StoredRow[],
+    onUnreadable: ((error: UnreadableRecord) => void) | undefined,
+  ): Generator<void, Row[]> {
+    const rows: Row[] = [];
+    for (const [index, stored] of page.entries()) {
+      if (index % recordsPerStep === recordsPerStep - 1) yield;
+      const row = read(stored, onUnreadable);
+      if (row !== null) rows.push(row);
+    }
+    return rows;
   }
 
   async function load(id: string): Promise<Row | null> {
@@ -265,10 +289,11 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     now: number,
     limit: number,
     onUnreadable: ((error: UnreadableRecord) => void) | undefined,
+    inTurns: InTurns,
   ): Promise<PaymentRecord[]> {
     const records: PaymentRecord[] = [];
     const expiry = clock.forRetention(now);
-    const at = clock.forLeases(now);
+    const leaseOver = { kind: 'lease over', at: clock.forLeases(now) } as const;
     // Records of another state than the store says: their lease is over, or their end is not written.
     const { states } = query;
     const isBehind = unwritten.size > 0 || states?.includes('UNKNOWN');
@@ -279,11 +304,13 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
+      const known = await inTurns(page.length, readPage(page, onUnreadable));
       const found = await Promise.all(
-        page.map(async (stored) => {
-          const known = read(stored, onUnreadable);
-          return known && (await apply(stored.id, { kind: 'lease over', at }, known)).after;
-        }),
+        known.map((row) =>
+          advance(row.held, leaseOver).next === undefined
+            ? row
+            : apply(row.id, leaseOver, row).then(({ after }) => after),
+        ),
       );
       for (const row of found) {
         if (row === null) continue;
@@ -301,13 +328,14 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     { limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery,
     now: number,
     onUnreadable?: (error: UnreadableRecord) => void,
+    inTurns: InTurns = atOnce,
   ) {
-    const found = await readAll(query, now, limit, onUnreadable);
+    const found = await readAll(query, now, limit, onUnreadable, inTurns);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
     hasOlder ??= (await driver.search({ payer: null, limit: 1 })).length > 0;
     if (!hasOlder) return found;
-    const older = await readAll({ ...query, payer: null }, now, limit, onUnreadable);
+    const older = await readAll({ ...query, payer: null }, now, limit, onUnreadable, inTurns);
     const direction = query.newestFirst ? -1 : 1;
     return [...found, ...older]
       .sort((a, b) => direction * (a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)))
@@ -395,9 +423,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       assertOpen();
       return (await unwritten.find(id)) ?? (await current(id, now))?.held.record ?? null;
     },
-    async search(query, now, onUnreadable) {
+    async search(...args) {
       assertOpen();
-      return search(query, now, onUnreadable);
+      return search(...args);
     },
     async settle(id, state, by, now) {
       assertOpen();

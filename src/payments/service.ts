@@ -38,6 +38,7 @@ import {
   recordId,
 } from './record.ts';
 import {
+  type InTurns,
   type PaymentOutcome,
   type PaymentQuery,
   type PaymentRecord,
@@ -72,15 +73,21 @@ export interface PaymentResult<T extends PaymentOperation> {
 export interface OwnPaymentsQuery
   extends Pick<PaymentQuery, 'states' | 'accountId' | 'since' | 'newestFirst' | 'after'> {
   readonly limit: number;
-  /** Called with the number of records that are about to be read; may throw, and ends the search then. */
-  readonly onRead?: ((records: number) => void) | undefined;
+  readonly inTurns?: InTurns | undefined;
 }
 
 export interface OwnPayment {
   readonly record: PaymentRecord;
-  /** Null if the record is older than stored keys. */
+  /** Null if the record is older than stored keys. It is decrypted each time that it is read, which takes longer than all else. */
   readonly idempotencyKey: string | null;
 }
+
+const ownPayment = (payer: Payer, record: PaymentRecord): OwnPayment => ({
+  record,
+  get idempotencyKey() {
+    return idempotencyKeyOf(payer, record);
+  },
+});
 
 export interface PaymentServiceOptions {
   readonly bank: BankClient;
@@ -319,8 +326,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    */
   function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
     // A caller with another subscription key learns nothing: nothing else proves its identity.
-    if (record !== null && belongsTo(payer, record))
-      return { record, idempotencyKey: idempotencyKeyOf(payer, record) };
+    if (record !== null && belongsTo(payer, record)) return ownPayment(payer, record);
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -353,16 +359,15 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       return withStoreErrors(asked, recordsNotRead);
     },
 
-    async search(credentials, { onRead, ...query }) {
+    async search(credentials, { inTurns, ...query }) {
       const payer = payerOf(credentials);
-      onRead?.(query.limit);
       const caller = hashCaller(store.secret, ...payer.caller);
       const asked = store
-        .search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now())
+        .search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now(), undefined, inTurns)
         .then((found) => {
           const records = found.filter((record) => belongsTo(payer, record));
           if (records.length === 0) own(payer, null);
-          return records.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
+          return records.map((record) => ownPayment(payer, record));
         });
       return withStoreErrors(asked, recordsNotRead);
     },

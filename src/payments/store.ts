@@ -121,6 +121,9 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
+/** Works so many records through in steps, which are as short as the generator makes them, and may wait between them; may throw. */
+export type InTurns = <Result>(records: number, steps: Generator<void, Result>) => Promise<Result>;
+
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {
   readonly id: string;
@@ -184,11 +187,13 @@ export interface PaymentStore {
   /**
    * The records that match a query. Queries by state, by caller and by id use an index.
    * Errors: UnreadableRecord only if `onUnreadable` is left out; otherwise it gets the error, and the record is skipped.
+   *         Those of `inTurns`, which reads each page of records (default: at once).
    */
   search(
     query: PaymentQuery,
     now: number,
     onUnreadable?: (error: UnreadableRecord) => void,
+    inTurns?: InTurns,
   ): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,

@@ -52,10 +52,13 @@ export class ListWork {
    * Errors: AnswerLimitError; those of the work.
    */
   once<Result>(list: readonly unknown[], name: string, work: () => Steps<Result>): Promise<Result> {
-    return this.shared(list, name, async () => {
-      this.charge(list.length);
-      return mayWorkAtOnce(list.length) ? atOnce(work()) : this.#inTurns(work());
-    });
+    return this.shared(list, name, () => this.run(list.length, work()));
+  }
+
+  /** Does work that takes as long as so many entries of a list. Errors: AnswerLimitError; those of the work. */
+  async run<Result>(entries: number, steps: Steps<Result>): Promise<Result> {
+    this.charge(entries);
+    return mayWorkAtOnce(entries) ? atOnce(steps) : this.#inTurns(steps);
   }
 
   /** The same for work that is not over a list at hand: it charges for itself. `source` is what it works on. */

@@ -5,6 +5,7 @@ import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { type PaymentReference, referenceTo } from '../payments/record.ts';
+import type { OwnPayment } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
@@ -27,6 +28,13 @@ export interface FoundPayment {
   readonly record: PaymentRecord;
 }
 
+export const foundPayment = (payment: OwnPayment): FoundPayment => ({
+  record: payment.record,
+  get idempotencyKey() {
+    return payment.idempotencyKey ?? '';
+  },
+});
+
 export const PaymentObject = builder.objectRef<FoundPayment>('Payment');
 
 const globalIdKey = z.tuple([z.string(), z.string()]);
@@ -41,7 +49,7 @@ globalIdTargets.set('Payment', {
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   async load(reference: PaymentReference, { payments, credentials }) {
     const found = await payments.findReferred(credentials, reference);
-    return found && { record: found.record, idempotencyKey: found.idempotencyKey ?? '' };
+    return found && foundPayment(found);
   },
   estimate: (reference) => ({ type: 'Payment', parent: reference, hasRecord: true }),
 });

@@ -198,7 +198,7 @@ describe('an operation', () => {
     ]);
   });
 
-  test('that lists the same payments 20 times reads them once, and one that lists too many in too many ways ends', async () => {
+  test('that lists the same payments 20 times reads them once', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
     const reads: number[] = [];
     const counting: typeof store = Object.assign(Object.create(store), {
@@ -208,15 +208,8 @@ describe('an operation', () => {
       },
     });
     await using fixture = await startBankqlFixture({ store: counting });
-    const list = (count: number, args: (n: number) => string, selection: string) =>
-      fixture.ask(
-        `{ ${Array.from({ length: count }, (_, n) => `p${n}: payments(${args(n)}) { ${selection} }`).join(' ')} }`,
-      );
-    expect(failuresOf(await list(20, () => 'first: 20', 'nodes { id }'))).toEqual([]);
+    const lists = Array.from({ length: 20 }, (_, n) => `p${n}: payments(first: 20) { nodes { id } }`);
+    expect(failuresOf(await fixture.ask(`{ ${lists.join(' ')} }`))).toEqual([]);
     expect(reads).toEqual([21]);
-    // Each counts other payments, up to about 1,000, which are charged ten times.
-    const { data, errors } = await list(11, (n) => `since: "2026-01-01T00:00:${10 + n}Z"`, 'totalCount');
-    expect(data).toBeNull();
-    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['LIMIT_EXCEEDED']);
   });
 });

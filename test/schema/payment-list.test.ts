@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { WorkQueue } from '../../src/executor/scheduler.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
@@ -234,6 +235,55 @@ describe('payments', () => {
     const another = { ...credentials, 'Auth-ID': 'another' };
     expect(failuresOf(await each.facade.ask(PaymentPage, { before: cursor }, another))).toEqual([
       'payments BAD_USER_INPUT',
+    ]);
+  });
+
+  test('are read in turns, and their keys only if they are asked for', async () => {
+    let opened = 0;
+    const memory = createMemoryStore({ retentionMs: 86_400_000 });
+    const store: PaymentStore = {
+      ...memory,
+      get secret() {
+        return memory.secret;
+      },
+      async search(...args) {
+        const records = await memory.search(...args);
+        return records.map(({ sealedKey, ...record }) => ({
+          ...record,
+          get sealedKey() {
+            opened++;
+            return sealedKey;
+          },
+        }));
+      },
+    };
+    await using fixture = await setUp(store);
+    for (let n = 0; n < 120; n++) await fixture.pay(`key-${n}`);
+    const lists = (fields: string) =>
+      `{${Array.from({ length: 20 }, (_, n) => `p${n}: payments(first: ${100 - n}) { ${fields} }`).join(' ')}}`;
+    const push = vi.spyOn(WorkQueue.prototype, 'push');
+    onTestFinished(() => push.mockRestore());
+    expect(await fixture.facade.ask(lists('pageInfo { hasNextPage }'))).not.toHaveProperty('errors');
+    // Each list has three pieces at least; the answer itself is short.
+    expect(push.mock.calls.length).toBeGreaterThanOrEqual(60);
+    expect(opened).toBe(0);
+    await fixture.keys({ first: 5 });
+    expect(opened).toBe(10);
+  });
+
+  test('end an operation that reads too many of them in too many ways', async () => {
+    await using fixture = await setUp();
+    for (let n = 0; n < 300; n++) await fixture.pay(`key-${n}`);
+    const counts = (count: number) =>
+      `{${Array.from({ length: count }, (_, n) => `p${n}: payments(first: 1, since: "2020-01-${10 + n}") { totalCount }`).join(' ')}}`;
+    expect(await fixture.facade.ask(counts(16))).not.toHaveProperty('errors');
+    const { data, errors } = await fixture.facade.ask(counts(17));
+    expect(data).toBeNull();
+    expect(errors).toMatchObject([
+      {
+        message: expect.stringContaining('searches more than 100000'),
+        extensions: { code: 'LIMIT_EXCEEDED' },
+      },
     ]);
   });
 
