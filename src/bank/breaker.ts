@@ -38,11 +38,11 @@ export class CircuitBreaker {
   #generation = 0;
   #openedAt = 0;
 
-  constructor({ threshold, openMs, slowMs, onChange }: OneBreakerOptions) {
+  constructor({ id, kind }: Operation, { threshold, openMs, slowMs, onChange }: CircuitBreakerOptions) {
     this.#threshold = threshold;
     this.#openMs = openMs;
-    this.#slowMs = slowMs;
-    this.#onChange = onChange;
+    this.#slowMs = slowMs?.[kind] ?? Number.POSITIVE_INFINITY;
+    this.#onChange = (isOpen, reason) => onChange?.(id, isOpen, reason);
   }
 
   /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
@@ -98,13 +98,6 @@ export class CircuitBreaker {
 
 const longAgo = Number.NEGATIVE_INFINITY;
 
-interface OneBreakerOptions {
-  readonly threshold: number;
-  readonly openMs: number;
-  readonly slowMs: number;
-  readonly onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
-}
-
 /** Counts the failed and slow calls of the last seconds. */
 class SlidingWindow {
   readonly #seconds = Array.from({ length: sampleSeconds }, () => ({
@@ -144,18 +137,6 @@ class SlidingWindow {
   }
 }
 
-/** The breaker of one bank operation. */
-export const createCircuitBreaker = (
-  { id, kind }: Operation,
-  { threshold, openMs, slowMs, onChange }: CircuitBreakerOptions,
-) =>
-  new CircuitBreaker({
-    threshold,
-    openMs,
-    slowMs: slowMs?.[kind] ?? Number.POSITIVE_INFINITY,
-    onChange: (isOpen, reason) => onChange?.(id, isOpen, reason),
-  });
-
 /** Sends calls while their bank operation's breaker lets them through. */
 export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   if (options.threshold === 0) return next;
@@ -163,7 +144,7 @@ export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   return (call, limits, onResult) => {
     let breaker = breakers.get(call.operation);
     if (breaker === undefined) {
-      breaker = createCircuitBreaker(call.operation, options);
+      breaker = new CircuitBreaker(call.operation, options);
       breakers.set(call.operation, breaker);
     }
     const generation = breaker.tryAcquire();

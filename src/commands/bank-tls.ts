@@ -23,7 +23,7 @@ export interface BankTls {
 export async function readBankTls(files: TlsFiles): Promise<BankTls> {
   const read = async (name: keyof typeof variables) => {
     const file = files[name];
-    if (file === null) return undefined;
+    if (file === undefined) return undefined;
     return readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new StartError(`${variables[name]}=${file} cannot be read: ${error.code}.`);
     });
@@ -33,11 +33,7 @@ export async function readBankTls(files: TlsFiles): Promise<BankTls> {
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
     throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
   try {
-    const secureContext = createSecureContext({
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-      ...(ca !== undefined && { ca }),
-    });
+    const secureContext = createSecureContext({ cert, key, ca });
     const expiries = new Map<string, number>();
     if (cert !== undefined) expiries.set('BANK_TLS_CERT', expiryOf(cert));
     if (ca !== undefined) expiries.set('BANK_TLS_CA', expiryOf(ca));
@@ -45,7 +41,7 @@ export async function readBankTls(files: TlsFiles): Promise<BankTls> {
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'they are no PEM';
     const named = Object.entries(variables)
-      .filter(([name]) => files[name as keyof typeof variables] !== null)
+      .filter(([name]) => files[name as keyof typeof variables] !== undefined)
       .map(([, variable]) => variable);
     throw new StartError(
       `${named.join(', ')} cannot be used: give a certificate and its own key, without a passphrase, in PEM (${reason}).`,
@@ -85,7 +81,7 @@ export function watchBankTls(
   logger: Logger,
   everyMs = lookEveryMs,
 ): () => void {
-  const watched = Object.values(files).filter((file) => file !== null);
+  const watched = Object.values(files).filter((file) => file !== undefined);
   const onChange = () => {
     reload().then(
       () => logger.info('the certificates for the bank have changed, and are used'),

@@ -174,7 +174,7 @@ function configOf(values: Values) {
 function bankTlsOf(values: Values) {
   const { BANK_TLS_CERT: cert, BANK_TLS_KEY: key, BANK_TLS_CA: ca } = values;
   if (cert === undefined && key === undefined && ca === undefined) return null;
-  return { cert: cert ?? null, key: key ?? null, ca: ca ?? null };
+  return { cert, key, ca };
 }
 
 /** The total of each resource in this process: its share of a variable's value, or a part of its own heap. */

@@ -1,10 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import {
-  type BreakerReason,
-  type CircuitBreakerOptions,
-  createCircuitBreaker,
-} from '../../src/bank/breaker.ts';
+import { type BreakerReason, CircuitBreaker, type CircuitBreakerOptions } from '../../src/bank/breaker.ts';
 import type { BankOptions } from '../../src/bank/client.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
@@ -461,7 +457,7 @@ describe('what a breaker judges by', () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const told: boolean[] = [];
     const reasons: (BreakerReason | null)[] = [];
-    const tested = createCircuitBreaker(operations.getCustomer, {
+    const tested = new CircuitBreaker(operations.getCustomer, {
       threshold: 0.5,
       openMs,
       onChange(_, isOpen, reason) {

@@ -19,8 +19,8 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
 
   test('are read, each alone or together', async () => {
     await readBankTls(files);
-    await readBankTls({ ...files, ca: null });
-    await readBankTls({ cert: null, key: null, ca: files.ca });
+    await readBankTls({ ...files, ca: undefined });
+    await readBankTls({ cert: undefined, key: undefined, ca: files.ca });
   });
 
   test('are warned of when they expire within 30 days, and when they have', async () => {
@@ -72,7 +72,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     await expect(readBankTls({ ...files, key: other.key })).rejects.toThrow(
       /^BANK_TLS_CERT, BANK_TLS_KEY, BANK_TLS_CA cannot be used: .*ERR_OSSL_X509_KEY_VALUES_MISMATCH/,
     );
-    await expect(readBankTls({ cert: null, key: null, ca: other.key })).rejects.toThrow(
+    await expect(readBankTls({ cert: undefined, key: undefined, ca: other.key })).rejects.toThrow(
       'it holds no certificate in PEM',
     );
   });
@@ -81,7 +81,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     const watched = {
       cert: join(certificates.folder, 'watched.pem'),
       key: join(certificates.folder, 'watched.key'),
-      ca: null,
+      ca: undefined,
     };
     await copyFile(files.cert ?? '', watched.cert);
     await copyFile(files.key ?? '', watched.key);

@@ -1,4 +1,4 @@
-import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
+import { defaultFieldResolver, type GraphQLField, responsePathAsArray } from 'graphql';
 import type { Operation } from '../../contract/operation.ts';
 import { explainHeader, type CallRecorder as Recorder } from '../../engine/context.ts';
 import type { ExplainOption } from '../../engine/engine.ts';
@@ -10,7 +10,7 @@ import { withFields } from '../map-fields.ts';
 import { planCalls } from './plan.ts';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */
-export interface RecordedCall {
+export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The field that first asked for it, by response names and list positions. */
   readonly path: string;
   /** The REST operation's id in the contract. */
@@ -24,20 +24,15 @@ export interface RecordedCall {
    * record; `unknown`: a payment that failed, whose error tells whether it was sent.
    */
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'unknown';
-  readonly status: number | null;
   /**
    * When it was requested, relative to the operation's start, and how long
    * it took, including the wait for a connection.
    */
   readonly offsetMs: number;
   readonly milliseconds: number | null;
-  readonly bytes: number | null;
-  readonly trackId: string | null;
-  /** The code that it failed with; null if it succeeded. */
-  readonly code: string | null;
 }
 
-type Outcome = Omit<RecordedCall, 'path' | 'operation' | 'method' | 'url' | 'offsetMs' | 'milliseconds'>;
+type Outcome = Pick<RecordedCall, keyof CallOutcome>;
 
 const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
 
@@ -45,7 +40,7 @@ const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as
 const maxShown = 1000;
 
 /** Records the calls of one operation. */
-export class CallRecorder implements Recorder {
+class CallRecorder implements Recorder {
   readonly #start = performance.now();
   readonly #calls: { readonly call: RecordedCall; readonly key: string | null }[] = [];
   /** By the key of a read, the field that first asked for it. */
@@ -123,26 +118,16 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The schema with resolvers that report their path to the recorder in their context. */
-const recordedSchema = (schema: GraphQLSchema): GraphQLSchema => withFields(schema, recordedField);
-
-function recordedField(field: Field): Field {
+/** The field with a resolver that reports its path to the recorder. */
+function recordedField(field: Field, recorder: CallRecorder): Field {
   const { resolve = defaultFieldResolver } = field;
   if (resolve === defaultFieldResolver) return field;
   const recordedResolve: typeof resolve = (source, given, context, info) => {
-    recorderOf(context)?.enter(responsePathAsArray(info.path).join('.'));
+    recorder.enter(responsePathAsArray(info.path).join('.'));
     return resolve(source, given, context, info);
   };
   return Object.create(field, { resolve: { value: recordedResolve } });
 }
-
-const recorderOf = (context: unknown): CallRecorder | null =>
-  typeof context === 'object' &&
-  context !== null &&
-  'recorder' in context &&
-  context.recorder instanceof CallRecorder
-    ? context.recorder
-    : null;
 
 /** A plan stops at this multiple of the calls that an operation may make. */
 const planFactor = 10;
@@ -150,7 +135,10 @@ const planFactor = 10;
 /** The header x-bankql-explain: `plan` for the plan without any call, `calls` for the answer together with its calls. */
 export const explainByHeader: ExplainOption = {
   explain(header, { operation, limits, ...asked }) {
-    if (header === 'calls') return { recorder: new CallRecorder(), observe: recordedSchema };
+    if (header === 'calls') {
+      const recorder = new CallRecorder();
+      return { recorder, observe: (schema) => withFields(schema, (field) => recordedField(field, recorder)) };
+    }
     if (header !== 'plan') throw new RequestError('BAD_USER_INPUT', `${explainHeader} is plan or calls.`);
     const { schema, node, fragments } = operation;
     const maxCalls = planFactor * limits.restCalls;
