@@ -33,8 +33,13 @@ const headersOf = (behaviour: Behaviour, login: number): Record<string, string> 
 const bodyOf = (behaviour: Behaviour) =>
   JSON.stringify({ query: behaviours[behaviour].replaceAll('RANDOM', crypto.randomUUID()) });
 
+const payment = () =>
+  JSON.stringify({
+    query: `mutation{makeTransaction(input:{accountId:"a",to:{accountId:"b"},value:{amount:1,currency:"EUR"},idempotencyKey:"${crypto.randomUUID()}"}){trackId}}`,
+  });
+
 /** Sends a request and reads its answer to the end. */
-const ask = (behaviour: Behaviour, login: number) =>
+const ask = (behaviour: Behaviour, login: number, body = bodyOf(behaviour)) =>
   new Promise<void>((resolve) => {
     const sent = request(
       target,
@@ -47,7 +52,7 @@ const ask = (behaviour: Behaviour, login: number) =>
       },
     );
     sent.on('error', () => resolve());
-    sent.end(bodyOf(behaviour));
+    sent.end(body);
   });
 
 /** Holds a connection as long as the server lets it: with a body that stops, or with answers that nobody reads. */
@@ -69,6 +74,17 @@ const hold = (behaviour: Behaviour, login: number) =>
     // Unread, so that the answers stay with the server.
     else socket.pause().write(whole.repeat(20));
   });
+
+/** Makes the payments that those who list payments find: a thousand, and at most 120 for each login. */
+const payAll = ({ behaviour, logins }: Group) =>
+  Promise.all(
+    Array.from({ length: behaviour === 'lists of payments' ? logins : 0 }, async (_, login) => {
+      for (let left = Math.min(120, 1000 / logins); left > 0; left--) await ask(behaviour, login, payment());
+    }),
+  );
+
+for (const group of groups) await payAll(group);
+for (const status of Object.keys(statuses)) delete statuses[Number(status)];
 
 let idle = groups.reduce((sum, { logins, connections }) => sum + logins * connections, 0);
 const began = () => --idle === 0 && process.send?.('begun');

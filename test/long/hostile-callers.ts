@@ -70,8 +70,8 @@ const goodCallers = 8;
 const perSecond = 5;
 const goodConnections = 4;
 
-/** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
-async function startBank() {
+/** A bank of 1,000 branches that answers after so many milliseconds, and refuses the key of those who made one up. */
+async function startBank(milliseconds: number) {
   const branches = JSON.stringify({
     branches: Array.from({ length: 1000 }, (_, n) => ({
       id: `b${n}`,
@@ -84,7 +84,10 @@ async function startBank() {
   const server = createServer(({ url = '', headers }, response) => {
     const status = headers['ocp-apim-subscription-key'] === 'made-up' ? 401 : 200;
     const body = url.endsWith('/branches') ? branches : '{"email":"somebody@bank.example"}';
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(status === 200 ? body : '{}');
+    const answer = () =>
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(status === 200 ? body : '{}');
+    if (milliseconds === 0) answer();
+    else setTimeout(answer, milliseconds);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
@@ -206,6 +209,10 @@ export interface CallersOptions {
   /** Only these attacks, without a search, if given. */
   readonly heaps?: readonly number[] | undefined;
   readonly attacks?: readonly (readonly Group[])[] | undefined;
+  /** How long the bank takes for an answer, in milliseconds (default: 0). */
+  readonly bankMs?: number;
+  /** IDENTITY: whether the callers' names are proven. By default they are names that one address invents. */
+  readonly identity?: string | undefined;
 }
 
 /**
@@ -219,7 +226,10 @@ export async function searchCallers(options: CallersOptions): Promise<readonly s
   return failures;
 }
 
-async function searchWith(heap: number, { seconds, seed, say, attacks }: CallersOptions): Promise<string[]> {
+async function searchWith(
+  heap: number,
+  { seconds, seed, say, attacks, bankMs = 0, identity }: CallersOptions,
+): Promise<string[]> {
   const random = createRandom(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const names = Object.keys(behaviours) as Behaviour[];
@@ -229,12 +239,13 @@ async function searchWith(heap: number, { seconds, seed, say, attacks }: Callers
       [{ behaviour, logins: 1, connections: 50 }],
       [{ behaviour, logins: 100, connections: 10 }],
     ]);
-  await using bank = await startBank();
+  await using bank = await startBank(bankMs);
   const start = async () => {
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
       BANK_ID: 'BANK',
       STATE_URL: 'memory:',
+      ...(identity === undefined ? {} : { IDENTITY: identity }),
       LOG_LEVEL: 'fatal',
       MAX_EVENT_LOOP_LAG_MS: '500',
       NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
@@ -299,6 +310,8 @@ if (import.meta.main) {
       seed: { type: 'string', default: '1' },
       heap: { type: 'string' },
       attack: { type: 'string', multiple: true },
+      'bank-ms': { type: 'string', default: '0' },
+      identity: { type: 'string' },
     },
   });
   const failures = await searchCallers({
@@ -307,6 +320,8 @@ if (import.meta.main) {
     say: (line) => process.stdout.write(`${line}\n`),
     heaps: values.heap === undefined ? undefined : [Number(values.heap)],
     attacks: values.attack?.map(parseAttack),
+    bankMs: Number(values['bank-ms']),
+    identity: values.identity,
   });
   progress(null);
   for (const failure of failures) process.stdout.write(`failed: ${failure}\n`);
