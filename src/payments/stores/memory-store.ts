@@ -32,12 +32,28 @@ export function createMemoryDriver(
   metadata: { readonly version: string; readonly text: string } | null = null,
 ): StoreDriver {
   const rows = new Map<string, Row>();
+  /** The same by caller: nobody's search looks at the rows of others. */
+  const byCaller = new Map<string, Map<string, Row>>();
   let began = 0;
   let newestAt: number | null = null;
   let closed = false;
 
   function assertOpen(): void {
     if (closed) throw new StoreUnavailable('The payment store in memory is closed.');
+  }
+
+  function put(row: Row): void {
+    const { caller } = row.held.record;
+    rows.set(row.id, row);
+    byCaller.set(caller, (byCaller.get(caller) ?? new Map<string, Row>()).set(row.id, row));
+  }
+
+  function remove({ id, held }: Row): void {
+    const { caller } = held.record;
+    const own = byCaller.get(caller);
+    rows.delete(id);
+    own?.delete(id);
+    if (own?.size === 0) byCaller.delete(caller);
   }
 
   const isExpired = ({ held: { record } }: Row, before: number) =>
@@ -48,7 +64,8 @@ export function createMemoryDriver(
     const direction = newestFirst ? -1 : 1;
     const compare = (a: Pick<Row, 'created_at' | 'id'>, b: Pick<Row, 'created_at' | 'id'>) =>
       direction * (a.created_at - b.created_at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-    return [...rows.values()]
+    const searched = query.caller === undefined ? rows : byCaller.get(query.caller);
+    return [...(searched?.values() ?? [])]
       .filter(
         (row) => matchesQuery(row.held.record, query) && (after === undefined || compare(row, after) > 0),
       )
@@ -61,7 +78,7 @@ export function createMemoryDriver(
       assertOpen();
       const existing = rows.get(row.id) ?? null;
       if (existing === null) {
-        rows.set(row.id, row);
+        put(row);
         began++;
         newestAt = Math.max(newestAt ?? row.created_at, row.created_at);
       }
@@ -69,9 +86,10 @@ export function createMemoryDriver(
     },
     async compareAndSet(id, version, row) {
       assertOpen();
-      if (rows.get(id)?.version !== version) return false;
-      if (row === null) rows.delete(id);
-      else rows.set(id, row);
+      const old = rows.get(id);
+      if (old?.version !== version) return false;
+      if (row === null) remove(old);
+      else put(row);
       return true;
     },
     async find(id) {
@@ -87,7 +105,7 @@ export function createMemoryDriver(
     },
     async purge(before) {
       const gone = [...rows.values()].filter((row) => isExpired(row, before));
-      for (const { id } of gone) rows.delete(id);
+      for (const row of gone) remove(row);
       return gone.length;
     },
     async count(before, leaseUntil) {
@@ -123,6 +141,7 @@ export function createMemoryDriver(
     async close() {
       closed = true;
       rows.clear();
+      byCaller.clear();
     },
   };
 }
