@@ -18,8 +18,8 @@ import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
-import { createCallLimit, createNodeIdCheck } from './limits.ts';
-import { createDocumentCheck, type DocumentRules, measureOperations } from './validation.ts';
+import { createCallLimit, createNodeIdCheck, measureOperations } from './limits.ts';
+import { createDocumentCheck, type DocumentRules } from './validation.ts';
 
 /** Counts look-ups of documents and their results, for metrics. */
 export class DocumentCacheStats {

@@ -1,5 +1,7 @@
 import {
+  type DocumentNode,
   type FragmentDefinitionNode,
+  GraphQLError,
   type GraphQLSchema,
   type GraphQLType,
   getNamedType,
@@ -7,6 +9,7 @@ import {
   isCompositeType,
   isListType,
   type OperationDefinitionNode,
+  parse,
   type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
@@ -18,6 +21,141 @@ import type { Defaults } from '../schema/context.ts';
 import { fieldExtensionsOf, isPlanned, nullOnError } from '../schema/field-extensions.ts';
 import { maxNodeIds } from '../schema/node.ts';
 import { RequestError } from './errors.ts';
+
+/** The limits of an operation: the size of its document, its calls, and the ids that it names. */
+
+/** How large an operation may be; see DocumentSize. `tokens` counts those of the document's text. */
+export interface DocumentLimits extends DocumentSize {
+  readonly tokens: number;
+}
+
+const sizeWords: Readonly<Record<keyof DocumentSize, string>> = {
+  depth: 'levels of fields',
+  fields: 'fields',
+  rootFields: 'fields at its root',
+  aliases: 'aliases',
+  directives: 'directives',
+};
+
+/** The maximum length of an alias in characters: the path of each error below it repeats it. */
+const maxAliasLength = 128;
+
+/**
+ * Parses a document's text.
+ * Errors: GraphQLError for a syntax error; LIMIT_EXCEEDED for a text that is too long to be parsed, or an operation that is too
+ *         large.
+ */
+export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
+  try {
+    const document = parse(text, { maxTokens: limits.tokens });
+    checkSize(document, limits);
+    return document;
+  } catch (error) {
+    // graphql tells this syntax error from others only by its message.
+    if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
+      throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${limits.tokens} tokens.`);
+    throw error;
+  }
+}
+
+/** Errors: GraphQLError where an operation of the document is too large. */
+function checkSize(document: DocumentNode, limits: DocumentLimits): void {
+  for (const size of measureOperations(document)) {
+    if (size.aliasLength > maxAliasLength)
+      throw new RequestError(
+        'LIMIT_EXCEEDED',
+        `The operation holds an alias of ${size.aliasLength} characters, and one may have ${maxAliasLength}; use shorter names.`,
+      );
+    for (const [name, word] of Object.entries(sizeWords) as [keyof DocumentSize, string][]) {
+      if (size[name] > limits[name])
+        throw new RequestError(
+          'LIMIT_EXCEEDED',
+          `The operation holds ${size[name]} ${word}, and may hold ${limits[name]}; ask for less at a time.`,
+        );
+    }
+  }
+}
+
+/** The size of an operation with its fragments expanded. */
+interface DocumentSize {
+  /** The longest path from the operation to a field, in fields. */
+  readonly depth: number;
+  readonly fields: number;
+  readonly rootFields: number;
+  readonly aliases: number;
+  readonly directives: number;
+}
+
+/** What is measured for an operation. */
+interface MeasuredSize extends DocumentSize {
+  /** The characters of its longest alias, which an error's path repeats. */
+  readonly aliasLength: number;
+}
+
+const nothing: MeasuredSize = {
+  depth: 0,
+  fields: 0,
+  rootFields: 0,
+  aliases: 0,
+  directives: 0,
+  aliasLength: 0,
+};
+
+/**
+ * The size of each operation of a document. Each fragment is measured once, so that the time is linear in the
+ * document's text, however fragments multiply. A fragment inside itself counts as nothing: validation refuses it.
+ */
+export function measureOperations(document: DocumentNode): MeasuredSize[] {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const operations: OperationDefinitionNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition);
+    else if (definition.kind === 'OperationDefinition') operations.push(definition);
+  }
+  const measured = new Map<string, MeasuredSize>();
+
+  function ofFragment(name: string): MeasuredSize {
+    const known = measured.get(name);
+    if (known !== undefined) return known;
+    measured.set(name, nothing);
+    const fragment = fragments.get(name);
+    const size = fragment === undefined ? nothing : ofSelections(fragment.selectionSet);
+    const own = { ...size, directives: size.directives + (fragment?.directives?.length ?? 0) };
+    measured.set(name, own);
+    return own;
+  }
+
+  function ofSelections({ selections }: SelectionSetNode): MeasuredSize {
+    let { depth, fields, rootFields, aliases, directives, aliasLength } = nothing;
+    for (const node of selections) {
+      directives += node.directives?.length ?? 0;
+      if (node.kind === 'Field') {
+        const below = node.selectionSet === undefined ? nothing : ofSelections(node.selectionSet);
+        depth = Math.max(depth, below.depth + 1);
+        fields += below.fields + 1;
+        rootFields += 1;
+        aliases += below.aliases + (node.alias === undefined ? 0 : 1);
+        directives += below.directives;
+        aliasLength = Math.max(aliasLength, below.aliasLength, node.alias?.value.length ?? 0);
+      } else {
+        const inside =
+          node.kind === 'InlineFragment' ? ofSelections(node.selectionSet) : ofFragment(node.name.value);
+        depth = Math.max(depth, inside.depth);
+        fields += inside.fields;
+        rootFields += inside.rootFields;
+        aliases += inside.aliases;
+        directives += inside.directives;
+        aliasLength = Math.max(aliasLength, inside.aliasLength);
+      }
+    }
+    return { depth, fields, rootFields, aliases, directives, aliasLength };
+  }
+
+  return operations.map((operation) => {
+    const size = ofSelections(operation.selectionSet);
+    return { ...size, directives: size.directives + (operation.directives?.length ?? 0) };
+  });
+}
 
 interface CallLimitOptions {
   readonly schema: GraphQLSchema;
@@ -94,10 +232,6 @@ function maxCalls({ schema, operation, fragments }: CallLimitOptions): number {
   return ofSelections(operation, schema.getRootType(operation.operation));
 }
 
-interface NodeIdCheckOptions extends Pick<Selection, 'schema' | 'fragments'> {
-  readonly operation: OperationDefinitionNode;
-}
-
 /**
  * Refuses, before it runs, an operation whose `nodes` fields take more ids together than allowed. `nodes` is a
  * field of the root; ids in literals and in variables both count, each as often as it is given. A single such field
@@ -108,7 +242,9 @@ export function createNodeIdCheck({
   schema,
   fragments,
   operation,
-}: NodeIdCheckOptions): ((variables: Selection['variableValues'], caller: Caller) => void) | null {
+}: Omit<CallLimitOptions, 'defaults' | 'limits'>):
+  | ((variables: Selection['variableValues'], caller: Caller) => void)
+  | null {
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
   const fields = type.getFields();
