@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { common, describe, type Entry, options, plain, rare } from '../src/config/help.ts';
+import { uses } from '../src/ledger.ts';
 
 const introduction = `# Configuration
 
@@ -70,7 +71,24 @@ export const variablesAsEnvExample = (): string => {
   ].join('\n');
 };
 
+/** The rows of the table in docs/hardening.md: the resources that callers can hold. */
+export const usesTable = (): string => {
+  const part = (share: number) => (share === 0 ? '–' : share === 1 ? 'all' : `1/${1 / share}`);
+  const shareOf = (share: number | string | { readonly most: number; readonly per: string }) => {
+    if (typeof share === 'number') return part(share);
+    return typeof share === 'string' ? `\`${share}\`` : `${share.most} per ${share.per}`;
+  };
+  return Object.entries(uses)
+    .map(
+      ([resource, { unit, total, share, reserve, givesWay, refusal }]) =>
+        `| \`${resource}\` | ${unit} | ${total} | ${shareOf(share)} | ${part(reserve)} | ${givesWay} | ${refusal.split(/[.,] /)[0]} |`,
+    )
+    .join('\n');
+};
+
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('docs/configuration.md', configurationPage());
   writeFileSync('.env.example', variablesAsEnvExample());
+  const page = 'docs/hardening.md';
+  writeFileSync(page, readFileSync(page, 'utf8').replace(/^\| `requests` [\s\S]*?(?=\n\n)/m, usesTable));
 }

@@ -58,8 +58,8 @@ const nothingDone =
   'bankql did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
 
 /**
- * All that a caller can hold. docs/hardening.md shows this table, and the configuration and the metrics are made from it; a
- * test compares them.
+ * All that a caller can hold. `npm run configuration` writes this table into docs/hardening.md, and the configuration and the
+ * metrics are made from it.
  */
 export const uses = {
   requests: {
@@ -197,10 +197,12 @@ export const shedReasons: readonly ShedReason[] = [
   ),
 ];
 
-/** The message with which it is refused. */
-export function refusalOf(why: ShedReason): string {
-  const resource = resources.find((name) => why.startsWith(name));
-  return uses[resource ?? 'requests'].refusal;
+/** The message with which a request is refused before any work is done for it. */
+export function refusalOnArrival(why: ShedReason): string {
+  if (why === 'requests of the caller') return `Too many of your requests are in progress. ${nothingDone}`;
+  if (why === 'unread of the caller')
+    return `You have left too much of earlier answers unread. ${nothingDone}`;
+  return uses[why.startsWith('arriving') ? 'arriving' : 'requests'].refusal;
 }
 
 type Held = Record<Counted, number>;

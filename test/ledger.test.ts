@@ -5,6 +5,7 @@ import { getHeapStatistics } from 'node:v8';
 import { getIntrospectionQuery } from 'graphql';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { usesTable } from '../bin/print-configuration.ts';
 import { readConfig } from '../src/config/config.ts';
 import {
   type Account,
@@ -233,16 +234,7 @@ test('while the event loop is late, callers that hold nothing get the reserve, w
 
 test('docs/hardening.md shows the table of uses', () => {
   const page = readFileSync(join(import.meta.dirname, '../docs/hardening.md'), 'utf8');
-  const part = (share: number) => (share === 0 ? '–' : share === 1 ? 'all' : `1/${1 / share}`);
-  const shareOf = (share: number | string | { readonly most: number; readonly per: string }) => {
-    if (typeof share === 'number') return part(share);
-    return typeof share === 'string' ? `\`${share}\`` : `${share.most} per ${share.per}`;
-  };
-  const rows = Object.entries(uses).map(
-    ([resource, { unit, total, share, reserve, givesWay, refusal }]) =>
-      `| \`${resource}\` | ${unit} | ${total} | ${shareOf(share)} | ${part(reserve)} | ${givesWay} | ${refusal.split(/[.,] /)[0]} |`,
-  );
-  expect(page).toContain(rows.join('\n'));
+  expect(page).toContain(`\n${usesTable()}\n\n`);
 });
 
 test('the totals, their defaults and the metrics come from the table of uses', async () => {
@@ -407,7 +399,9 @@ describe('over a socket', () => {
     });
     const noisy = ask('noisy');
     await expect.poll(() => server.held.requests).toBe(1);
-    expect((await ask('noisy')).status).toBe(503);
+    const refused = await ask('noisy');
+    expect(refused.status).toBe(503);
+    expect(await refused.text()).toContain('Too many of your requests are in progress. bankql did nothing');
     const quiet = ask('quiet');
     await expect.poll(() => server.held.requests).toBe(2);
     resolve();

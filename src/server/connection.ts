@@ -17,7 +17,7 @@ import {
   type Holder,
   Ledger,
   overheadBytes,
-  refusalOf,
+  refusalOnArrival,
   type ShedReason,
   unbounded,
 } from '../ledger.ts';
@@ -341,8 +341,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   admit(): void {
     if (this.#connection === null) return;
     const why = this.#connection.ledger.admit(this);
-    // Whatever there is too much of, nothing was done for it.
-    if (why !== null) throw this.#refusal('requests');
+    if (why !== null) throw this.#refusal(why);
   }
 
   #refusal(why: ShedReason): RequestError {
@@ -460,7 +459,7 @@ const refusals = new Map<ShedReason, RequestError>();
 function overloaded(why: ShedReason): RequestError {
   let refusal = refusals.get(why);
   if (refusal === undefined) {
-    refusal = overloadedError(refusalOf(why));
+    refusal = overloadedError(refusalOnArrival(why));
     refusals.set(why, refusal);
   }
   return refusal;

@@ -142,7 +142,9 @@ test('a caller who lets many answers wait is refused alone', async () => {
     await turns();
   }
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
-  expect((await ask(fixture, short, 'greedy')).response.status).toBe(503);
+  const refused = await ask(fixture, short, 'greedy');
+  expect(refused.response.status).toBe(503);
+  expect(refused.text).toContain('You have left too much of earlier answers unread. bankql did nothing');
   expect(shed).toContain('unread of the caller');
   expect(fixture.server.held.unread).toBeLessThan(12 * megabyte);
   const other = await ask(fixture, long);
