@@ -103,6 +103,7 @@ export class CallerIdentity implements Identity {
   readonly group: string;
   /** The headers of each operation that was called. */
   readonly headers = new Map<Operation, string[]>();
+  #countedId: string | null = null;
   #keyId: string | null = null;
 
   constructor(credentials: Caller) {
@@ -112,6 +113,12 @@ export class CallerIdentity implements Identity {
     const { name, group } = credentials.identity ?? { name: this.id, group: this.id };
     this.name = name;
     this.group = group;
+  }
+
+  /** The same as `name`, without containing a credential. */
+  get countedId(): string {
+    this.#countedId ??= hash([this.name]);
+    return this.#countedId;
   }
 
   /** Identifies subscription keys without containing one. */
@@ -137,8 +144,8 @@ export function identityOf(credentials: Credentials): CallerIdentity {
   return caller;
 }
 
-/** As CallerIdentity.id. */
-export const callerId = (credentials: Credentials): string => identityOf(credentials).id;
+/** As CallerIdentity.countedId. */
+export const countedId = (credentials: Credentials): string => identityOf(credentials).countedId;
 
 /** As CallerIdentity.keyId. */
 export const subscriptionKeyId = (credentials: Credentials): string => identityOf(credentials).keyId;

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { type Credentials, callerId, subscriptionKeyId } from '../../bank/credentials.ts';
+import { type Credentials, countedId, subscriptionKeyId } from '../../bank/credentials.ts';
 import { retryLaterError } from '../../engine/errors.ts';
 import { BankqlError } from '../../errors.ts';
 
@@ -12,7 +12,7 @@ export interface RateLimit {
 
 /** The limits of REST calls per caller and per key. */
 export interface RateLimits {
-  /** For each caller, identified by all three credentials; null for no limit. */
+  /** For each caller, as the ledger counts callers; null for no limit. */
   readonly perCaller: RateLimit | null;
   /** For all callers with one subscription key together; null for no limit. */
   readonly perKey: RateLimit | null;
@@ -59,7 +59,7 @@ export function createRateLimiter(
     limit === null ? [] : [{ name, count: countIn(name, limit), owner }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
   const budgets = [
-    ...budget('caller', perCaller, callerId),
+    ...budget('caller', perCaller, countedId),
     ...budget('key', perKey, subscriptionKeyId),
   ] as const;
   if (budgets.length === 0) return null;

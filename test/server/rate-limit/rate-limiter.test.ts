@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Credentials } from '../../../src/bank/credentials.ts';
+import type { Caller, Credentials } from '../../../src/bank/credentials.ts';
+import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
 import {
   BoundedCounters,
   createRateLimiter,
@@ -57,6 +58,25 @@ describe('a budget', () => {
     vi.advanceTimersByTime(2);
     expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
     expect(await taken(limiter, caller('a'), 9)).toBe(5);
+  });
+
+  test('belongs to a proven name whatever key it shows, and to the address of callers without credentials', async () => {
+    const limiter = limiterOf({ perCaller: { calls: 2, seconds: 60 } });
+    const identified = (areProven: boolean, peer: string, headers: Readonly<Record<string, string>>) =>
+      authenticateByHeaders(null, areProven)(
+        { url: '/graphql', rawHeaders: Object.entries(headers).flat() },
+        peer,
+      ) as Caller;
+    const proven = (key: string) =>
+      identified(true, 'proxy', {
+        'Ocp-Apim-Subscription-Key': key,
+        'Auth-Provider-Name': 'provider',
+        'Auth-ID': 'a',
+      });
+    expect(await taken(limiter, proven('key'), 2)).toBe(2);
+    expect(await taken(limiter, proven('another key'), 2)).toBe(0);
+    expect(await taken(limiter, identified(false, 'peer 192.0.2.1', {}), 3)).toBe(2);
+    expect(await taken(limiter, identified(false, 'peer 192.0.2.2', {}), 3)).toBe(2);
   });
 
   test('belongs to one caller: any other credential is another’s', async () => {
