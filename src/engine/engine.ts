@@ -292,7 +292,7 @@ export function createEngine({
 
   /** What is executed, and in which context. Errors: why it is not. */
   function prepare(params: OperationParams, request: EngineRequest, takesIncremental: boolean) {
-    const { query, operationName, variables: raw, extensions } = params;
+    const { query, operationName, extensions } = params;
     const operations = operationsOf(query);
     // Only now: a text that is refused takes no room.
     if (extensions !== null) documentSource?.noteChecked(query, extensions);
@@ -302,12 +302,12 @@ export function createEngine({
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
       });
-    const values = operation.constantVariables ?? operation.variablesOf(raw);
-    operation.checkNodeIds?.(values, request.credentials);
+    const variables = operation.constantVariables ?? operation.variablesOf(params.variables);
+    operation.checkNodeIds?.(variables, request.credentials);
     const explained =
-      request.explain === undefined ? null : explainOperation(request.explain, operation, values, request);
+      request.explain === undefined ? null : explainOperation(request.explain, operation, variables, request);
     if (explained !== null && 'answer' in explained) return explained;
-    operation.checkCalls?.(values, request.credentials);
+    operation.checkCalls?.(variables, request.credentials);
     const isIncremental = takesIncremental && incremental?.isUsedBy(operation) === true;
     const context = new RequestContext(
       isIncremental ? { ...services, answerLimits: incremental.limits(answerLimits) } : services,
@@ -319,7 +319,7 @@ export function createEngine({
     const observe = explained?.observe;
     const prepared =
       observe === undefined ? operation.prepared : operation.preparedWith(observe(operation.schema));
-    return { operation, prepared, observe, context, isIncremental, variables: { raw, values } };
+    return { operation, prepared, observe, context, isIncremental, variables };
   }
 
   function explainOperation(
@@ -385,7 +385,7 @@ export function createEngine({
       const result = await incremental.execute({
         operation,
         context,
-        variables: variables.raw,
+        variables: params.variables,
         observe,
         form,
         maxBytes: answerLimits.bytes,

@@ -48,22 +48,15 @@ export interface PrepareOptions {
   readonly hideSuggestions?: boolean;
 }
 
-export interface Variables {
-  /** As the request has them. */
-  readonly raw: Readonly<Record<string, unknown>>;
-  /** As graphql's getVariableValues coerces them. */
-  readonly values: GraphQLResolveInfo['variableValues'];
-}
-
 export interface PreparedOperation {
   /**
    * Runs the operation. Never throws and never rejects. An answer that would be too large is only an AnswerLimitError;
    * one with too many errors ends with an error that says so (answer-budget.ts). It is complete: @defer and @stream are
-   * ignored.
+   * ignored. `variables`: as graphql's getVariableValues coerces them.
    */
   execute(
     context: unknown,
-    variables: Variables,
+    variables: GraphQLResolveInfo['variableValues'],
     options?: ExecuteOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
 }
@@ -87,7 +80,7 @@ export function prepareOperation({
   /** The only plan, if no condition is a variable. */
   let only: OperationPlan | GraphQLError | null = null;
 
-  const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
+  const planFor = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
     const key = conditions.map((name) => coerced[name]).join();
     const known = plans.get(key);
     if (known !== undefined) return known;
@@ -101,13 +94,13 @@ export function prepareOperation({
   };
 
   return {
-    execute(context, { values }, options = {}) {
-      const plan = only ?? planFor(values.coerced);
+    execute(context, variableValues, options = {}) {
+      const plan = only ?? planFor(variableValues.coerced);
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
       const { budget = new AnswerBudget(unlimited) } = options;
       const { constant } = plan.root;
       if (constant !== null && budget.admits(constant.values, constant.bytes)) return { data: constant.data };
-      return run(new Execution({ plan, context, variableValues: values, budget, options }));
+      return run(new Execution({ plan, context, variableValues, budget, options }));
     },
   };
 }

@@ -66,11 +66,7 @@ const run = async (
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
   if (isInterpreted) return (await executeIncrementally({ schema, document }, { budget })) as ExecutionResult;
   const prepared = prepareOperation({ schema, document, operation });
-  return prepared.execute(
-    undefined,
-    { raw: {}, values: { coerced: {}, sources: {} } },
-    { budget, ...options },
-  );
+  return prepared.execute(undefined, { coerced: {}, sources: {} }, { budget, ...options });
 };
 
 const ended = { data: null, errors: [expect.any(AnswerLimitError)] };

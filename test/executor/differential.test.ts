@@ -52,9 +52,9 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
     contextValue: reference,
   });
   const outcomes = new Outcomes(seed);
-  const first = await prepared.execute(outcomes, { raw: variables, values });
+  const first = await prepared.execute(outcomes, values);
   // Once more: a plan that has been used is the same plan.
-  const second = await prepared.execute(new Outcomes(seed), { raw: variables, values });
+  const second = await prepared.execute(new Outcomes(seed), values);
   return { expected, reference, first, outcomes, second };
 }
 

@@ -8,7 +8,6 @@ import {
   responsePathAsArray,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import type { Variables } from '../../src/executor/compile.ts';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';
@@ -77,7 +76,7 @@ describe('arguments', () => {
       'Item.plain': (_source, args) => void given.push(args),
     },
   );
-  const givenBy = async (text: string, times: readonly Variables['raw'][]) => {
+  const givenBy = async (text: string, times: readonly Readonly<Record<string, unknown>>[]) => {
     given.length = 0;
     const { run } = prepare(schema, text);
     const rounds = [];

@@ -55,10 +55,7 @@ test.each<[string, () => unknown]>([
   if (query.grid) query.grid.resolve = grid;
   if (query.other) query.other.resolve = rejected;
   const prepared = prepareOperation({ schema, document, operation });
-  const { data, errors } = await prepared.execute(
-    {},
-    { raw: {}, values: variableValues ?? expect.unreachable() },
-  );
+  const { data, errors } = await prepared.execute({}, variableValues ?? expect.unreachable());
   expect([data, errors?.length]).toEqual([null, 1]);
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   expect(unhandled).toEqual([]);

@@ -72,7 +72,7 @@ const executors: Readonly<Record<string, (text: string) => Run>> = {
     return () => {
       const { variableValues } = getVariableValues(schema, definitions, {});
       if (variableValues === undefined) throw new Error('the variables do not fit');
-      return prepared.execute({}, { raw: {}, values: variableValues });
+      return prepared.execute({}, variableValues);
     };
   },
 };

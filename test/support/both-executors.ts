@@ -12,10 +12,12 @@ import {
 } from 'graphql';
 import { expect } from 'vitest';
 import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
-import { prepareOperation, type Variables } from '../../src/executor/compile.ts';
+import { prepareOperation } from '../../src/executor/compile.ts';
 import type { ExecuteOptions } from '../../src/executor/execution.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
+
+type RawVariables = Readonly<Record<string, unknown>>;
 
 /** A schema whose fields are resolved by these, each under its coordinate. */
 export function schemaOf(text: string, resolvers: Resolvers): GraphQLSchema {
@@ -37,18 +39,18 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
   const operation = getOperationAST(document, operationName);
   if (!operation) throw new Error('there is no such operation');
   const prepared = prepareOperation({ schema, document, operation });
-  const variablesOf = (raw: Variables['raw']): Variables => {
+  const variablesOf = (raw: RawVariables) => {
     const { variableValues, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], raw);
     if (variableValues === undefined) throw new Error(errors[0]?.message);
-    return { raw, values: variableValues };
+    return variableValues;
   };
   return {
-    run: async (raw: Variables['raw'] = {}, context: unknown = undefined) =>
+    run: async (raw: RawVariables = {}, context: unknown = undefined) =>
       prepared.execute(context, variablesOf(raw)),
     runWith: async (options: ExecuteOptions) => prepared.execute(undefined, variablesOf({}), options),
     runWithin: async (answerLimits: AnswerLimits) =>
       prepared.execute(undefined, variablesOf({}), { budget: new AnswerBudget(answerLimits) }),
-    reference: async (variableValues: Variables['raw'] = {}, contextValue: unknown = undefined) =>
+    reference: async (variableValues: RawVariables = {}, contextValue: unknown = undefined) =>
       execute({ schema, document, variableValues, contextValue, operationName }),
   };
 }
@@ -68,7 +70,7 @@ export const told = ({ data, errors }: ExecutionResult) => ({
 export async function answerOf(
   schema: GraphQLSchema,
   text: string,
-  raw: Variables['raw'] = {},
+  raw: RawVariables = {},
 ): Promise<ExecutionResult> {
   const { run, reference } = prepare(schema, text);
   const answer = await run(raw);
