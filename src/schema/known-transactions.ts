@@ -37,15 +37,21 @@ type KnownTransactions = ConnectionShape<TransactionIds> & ViewIds;
 /** The largest number of a caller's payments that are searched for those of the account. */
 const maxPayments = 1000;
 
-/** The transactions of the caller's payments from an account. Errors: those of PaymentService.search. */
+/** Reading the bank's answer to a payment takes as long as looking at so many entries of a list. */
+const entriesPerAnswer = 5;
+
+/** The transactions of the caller's payments from an account. Errors: AnswerLimitError; those of PaymentService.search. */
 async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promise<KnownTransaction[]> {
   const payments = await searchPayments({ accountId, states: ['DONE'] }, maxPayments, context);
-  return payments.flatMap((payment) => {
+  const paid: KnownTransaction[] = [];
+  const read = forEachInSteps(payments, (payment) => {
     const { record } = payment;
+    if (record.accountId !== accountId || record.bankId !== bankId) return;
     const { transactionId } = receipt(payment);
-    const isPayer = record.accountId === accountId && record.bankId === bankId;
-    return isPayer && transactionId ? [{ id: transactionId, at: record.createdAt }] : [];
+    if (transactionId) paid.push({ id: transactionId, at: record.createdAt });
   });
+  await context.lists.run(payments.length * entriesPerAnswer, read);
+  return paid;
 }
 
 /** All of them, each once, newest first; those of unknown time come last. A request that cannot be read names none. */
