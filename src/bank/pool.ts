@@ -115,7 +115,7 @@ interface Hold {
   position: ListNode<Hold> | null;
 }
 
-/** A resource, and the current or last request that holds or held it. */
+/** A resource, and the request that holds it. */
 interface Slot<Resource> extends Hold {
   readonly resource: Resource;
   caller: Identity | null;
@@ -156,8 +156,6 @@ export class FairPool<Resource> {
   readonly #reserve: number;
   readonly #little: number;
   readonly #slots = new Map<Resource, Slot<Resource>>();
-  /** How many resources each caller and each group holds, of those that hold any, by their names. */
-  readonly #heldBy = new Map<string, number>();
   readonly #idle: Slot<Resource>[] = [];
   /** How many resources are free, or were never created. */
   #free: number;
@@ -229,7 +227,7 @@ export class FairPool<Resource> {
     if (slot === undefined) return;
     const now = this.#clock.now();
     slot.operation?.release(slot, now);
-    if (slot.caller !== null) this.#count(slot.caller, -1);
+    slot.caller = null;
     this.#idle.push(slot);
     this.#free++;
     if (this.#waiting > 0) this.#serveWaiting(now);
@@ -257,23 +255,17 @@ export class FairPool<Resource> {
 
   /** Whether a caller may take one of those that are free: the last ones are for callers that hold little. */
   #mayTake(caller: string): boolean {
-    return this.#free > this.#reserve || this.#heldOf(caller) < this.#little;
+    return this.#free > this.#reserve || this.#heldOf('name', caller) < this.#little;
   }
 
-  #heldOf(name: string): number {
-    return this.#heldBy.get(name) ?? 0;
-  }
-
-  /** A caller holds one more, or one less. */
-  #count({ name, group }: Identity, change: 1 | -1): void {
-    this.#countName(name, change);
-    if (group !== name) this.#countName(group, change);
-  }
-
-  #countName(name: string, change: 1 | -1): void {
-    const held = this.#heldOf(name) + change;
-    if (held > 0) this.#heldBy.set(name, held);
-    else this.#heldBy.delete(name);
+  /**
+   * How many resources a caller or a group holds. They are counted when it matters, while few are free: a call that finds many
+   * pays nothing for it.
+   */
+  #heldOf(holder: keyof Identity, name: string): number {
+    let held = 0;
+    for (const { caller } of this.#slots.values()) if (caller?.[holder] === name) held++;
+    return held;
   }
 
   /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
@@ -290,7 +282,6 @@ export class FairPool<Resource> {
     const slot = this.#take(request);
     this.#free--;
     slot.caller = request.caller;
-    this.#count(request.caller, 1);
     slot.operation = operation;
     slot.since = now;
     slot.position = operation.holds.append(slot);
@@ -366,9 +357,8 @@ export class FairPool<Resource> {
     let best = heldBack;
     for (let group = this.#order.first; group !== null && best > first; group = group.next) {
       for (let caller = group.value.callers.first; caller !== null && best > first; caller = caller.next) {
-        if (!this.#mayTake(caller.value.id)) continue;
         for (const queue of caller.value.queues.values()) {
-          if (queue.operation.precedence >= best) continue;
+          if (queue.operation.precedence >= best || !this.#mayTake(caller.value.id)) continue;
           next = queue;
           best = queue.operation.precedence;
         }
@@ -393,10 +383,10 @@ export class FairPool<Resource> {
     if (group === undefined) {
       group = new Group<Resource>(identity.group);
       this.#groups.set(group.id, group);
-      this.#order.enter(group, this.#heldOf(group.id));
+      this.#order.enter(group, this.#heldOf('group', group.id));
     }
     const caller = new Caller(identity.name, group);
-    group.callers.enter(caller, this.#heldOf(caller.id));
+    group.callers.enter(caller, this.#heldOf('name', caller.id));
     this.#callers.set(caller.id, caller);
     if (this.#callers.size === this.#crowd) this.#onCrowded(true);
     return caller;
