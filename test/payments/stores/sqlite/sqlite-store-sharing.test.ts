@@ -146,8 +146,13 @@ describe("another process's lock", () => {
   test('delays a start for longer than a payment', async () => {
     const path = freshPath();
     const release = lock(path);
+    const born = once(process, 'worker');
     const opening = open(path, 1);
-    await lateBy(100);
+    opening.catch(() => {});
+    const [thread]: Worker[] = await born;
+    await once(thread as Worker, 'online');
+    // Loading its code takes the thread some hundred milliseconds; then it tries.
+    await lateBy(700);
     release();
     expect((await opening).loss).toBeNull();
   });
