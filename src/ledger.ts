@@ -242,6 +242,12 @@ export class Account {
     this.#ledger = ledger;
   }
 
+  /** Whether its group has other callers, and more than half of all requests. */
+  get isOfCrowd(): boolean {
+    const { requests } = this.group;
+    return requests > this.requests && 2 * requests > this.#ledger.requests;
+  }
+
   /** Whether it has several requests, and its group at least a quarter of what a group has on average. */
   get hasMany(): boolean {
     const { requests, groups } = this.#ledger;

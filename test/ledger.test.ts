@@ -142,17 +142,18 @@ test('however many names a peer claims, it gives way to another peer', () => {
   expect(given.admit('subject').why).toBeNull();
 });
 
-test('a caller has many requests if it has several, and its group a quarter of the average or more', () => {
+test('the requests of a group are compared with those of all', () => {
   using given = open({ requests: 1000 });
   const { admit } = given;
   const admitAll = (count: number, caller: string, group?: string) =>
     Array.from({ length: count }, () => admit(caller, group)).at(-1)?.holder.account;
   const single = admitAll(1, 'single');
   const several = admitAll(8, 'several');
-  expect([single?.hasMany, several?.hasMany]).toEqual([false, true]);
+  expect([single?.hasMany, several?.hasMany, several?.isOfCrowd]).toEqual([false, true, false]);
   for (let n = 0; n < 150; n++) admit(`invented ${n}`, 'peer');
-  expect(several?.hasMany).toBe(false);
-  expect(admitAll(2, 'invented 0', 'peer')?.hasMany).toBe(true);
+  expect([several?.hasMany, several?.isOfCrowd]).toEqual([false, false]);
+  const invented = admitAll(2, 'invented 0', 'peer');
+  expect([invented?.hasMany, invented?.isOfCrowd]).toEqual([true, true]);
 });
 
 test('if too much is arriving, what has been arriving longest gives way', () => {

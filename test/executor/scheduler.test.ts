@@ -296,7 +296,7 @@ test('an execution with many REST calls takes as many turns', async () => {
 
 test('a caller with one request comes before one with many, though that one has taken fewer turns', async () => {
   const { scheduler, done, work } = scheduled(6);
-  const many = { ...newcomer(), requests: 3, group: { requests: 3 } };
+  const many = { ...newcomer(), requests: 3 };
   const one = { ...newcomer(), beginnings: 50 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   // Nobody else begins at once in this iteration of the event loop.
@@ -307,12 +307,11 @@ test('a caller with one request comes before one with many, though that one has 
   expect(await allWork(done, 2)).toBe('om');
 });
 
-test('callers of a group that has many requests come after the others, however many names they have', async () => {
+test('callers of a crowd come after the others', async () => {
   const { scheduler, done, work } = scheduled(6);
-  const group = { requests: 150 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   for (let n = 0; n < 2; n++) begin('x', newcomer());
-  for (let n = 0; n < 5; n++) begin('i', { ...newcomer(), group });
+  for (let n = 0; n < 5; n++) begin('i', { ...newcomer(), isOfCrowd: true });
   begin('v', { ...newcomer(), beginnings: 10 });
   expect(done()).toBe('xx');
   expect(await allWork(done, 6)).toBe('viiiii');
