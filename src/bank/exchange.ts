@@ -29,7 +29,7 @@ export interface TransportOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call or an update is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
-  /** Called when reads of half as many callers wait as there are connections, and when fewer do again; it must not throw. */
+  /** Called when reads of a quarter as many callers wait as there are connections, and when fewer do again; it must not throw. */
   readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
 }
 

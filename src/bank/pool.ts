@@ -58,7 +58,7 @@ export interface FairPoolOptions {
    * it are refused. So an operation that comes at a bad time is refused before it cost anything, and not when half of it is done.
    */
   readonly waitMs?: number;
-  /** Called when half as many callers wait as there are resources, at least two, and when fewer do again; it must not throw. */
+  /** Called when a quarter as many callers wait as there are resources, at least two, and when fewer do again; it must not throw. */
   readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
   readonly clock?: Clock;
 }
@@ -192,7 +192,7 @@ export class FairPool<Resource> {
     this.#free = max;
     this.#waitMs = waitMs;
     this.#onCrowded = onCrowded;
-    this.#crowd = Math.max(2, Math.floor(max / 2));
+    this.#crowd = Math.max(2, Math.floor(max / 4));
     this.#clock = clock;
     this.#reserve = Math.floor(max * reserve);
     this.#little = max * littleShare;

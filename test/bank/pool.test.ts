@@ -9,11 +9,11 @@ const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
 /** A caller whose name is proven. */
 const proven = (name: string): Identity => ({ name, group: name });
 
-test('tells when half as many callers wait as there are resources, and when fewer do again', () => {
+test('tells when a quarter as many callers wait as there are resources, and when fewer do again', () => {
   const told: boolean[] = [];
   let made = 0;
   const onCrowded = (isCrowded: boolean) => void told.push(isCrowded);
-  const pool = new FairPool<number>(4, () => ++made, { ...noBulkheads, onCrowded });
+  const pool = new FairPool<number>(8, () => ++made, { ...noBulkheads, onCrowded });
   const ask = (caller: string) =>
     pool.acquire({
       caller: proven(caller),
@@ -23,7 +23,7 @@ test('tells when half as many callers wait as there are resources, and when fewe
       onOverloaded() {},
     });
   // However many calls of one caller wait.
-  for (let n = 0; n < 10; n++) ask('a');
+  for (let n = 0; n < 14; n++) ask('a');
   expect(told).toEqual([]);
   const other = ask('b');
   expect(told).toEqual([true]);
@@ -35,7 +35,7 @@ test('tells when half as many callers wait as there are resources, and when fewe
   expect(told).toEqual([true, false]);
   ask('d');
   expect(told).toEqual([true, false, true]);
-  for (let n = 0; n < 7; n++) pool.release((n % 4) + 1);
+  for (let n = 0; n < 7; n++) pool.release((n % 8) + 1);
   expect(told).toEqual([true, false, true, false]);
 });
 
