@@ -329,7 +329,12 @@ export class Scheduler {
       const beginning = new Beginning(execution, resolve, reject);
       const piece = () => beginning.end((run) => this.#execute(taker, run, this.#now()));
       const drop = (isLate: boolean) => {
-        if (beginning.isOver || (isLate && !this.#mustWait(taker))) return;
+        if (beginning.isOver) return;
+        if (isLate && !this.#mustWait(taker)) {
+          // Nothing else may have asked for its turn since it need not wait any more.
+          this.#wake(0);
+          return;
+        }
         if (waiting.drop(piece)) this.#remove(waiting);
         beginning.end((run) => run(isLate));
       };

@@ -356,6 +356,21 @@ test('an execution that has waited a second for connections is refused, unless t
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('an execution of a caller that has no longer many requests begins, though connections are still too few', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { scheduler } = scheduled(0);
+  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
+  void scheduler.begin(newcomer(), () => {});
+  scheduler.onCrowded(true);
+  const waiting = scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
+  // It has had its turn, and nobody else asks for one.
+  for (let iterations = 0; iterations < 40; iterations++) await turn();
+  heavy.hasMany = false;
+  vi.advanceTimersByTime(1000);
+  expect(await waiting).toBe('begun');
+});
+
 test('an execution whose client leaves, or that is refused, waits no longer; nothing of it is kept', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
