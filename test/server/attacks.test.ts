@@ -16,7 +16,7 @@ import { lateBy, until } from '../support/waits.ts';
 /**
  * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
  * bounded, its memory too, and a good caller is answered meanwhile. A good caller's wait is measured in the
- * process's own processor time, which does not depend on what else the machine does.
+ * process's own processor time, while this process could read the answer: that does not depend on what else the machine does.
  */
 const megabyte = 1024 * 1024;
 const worstWorkMs = 300;

@@ -15,7 +15,8 @@ export interface Answered {
 export interface Costs {
   /**
    * The most processor time that the process's main thread took while a good caller waited, in milliseconds: what it
-   * would have waited on a machine that does nothing else. 0 where the system does not say.
+   * would have waited on a machine that does nothing else. The time for which this process was late to read its answer, or to
+   * answer as the bank, is taken off: the other one may have worked for others then. 0 where the system does not say.
    */
   readonly worstWork: number;
   /** How many of a good caller's requests were refused with 503. */
@@ -39,6 +40,28 @@ function workOf(pid: number): number {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
   } catch {
     return 0;
+  }
+}
+
+const lookEveryMs = 5;
+
+/** How long this process has been late for its timers, in milliseconds: because it was busy itself, or another one was. */
+class Lateness implements Disposable {
+  #total = 0;
+  #last = performance.now();
+  readonly #timer = setInterval(() => {
+    this.#total = this.total;
+    this.#last = performance.now();
+  }, lookEveryMs);
+
+  get total(): number {
+    const late = performance.now() - this.#last - lookEveryMs;
+    // Each timer is a little late.
+    return this.#total + (late > lookEveryMs ? late : 0);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
   }
 }
 
@@ -105,13 +128,14 @@ export class AttackedProcess implements AsyncDisposable {
     const attacking = attack().finally(() => {
       isOver = true;
     });
+    using lateness = new Lateness();
     const asking = async () => {
       // Once more after the attack.
       for (let isLast = false; !isLast; await delay(5)) {
         isLast = isOver;
-        const worked = workOf(pid);
+        const [worked, late] = [workOf(pid), lateness.total];
         const { status, start } = await this.ask(small, headers);
-        worstWork = Math.max(worstWork, workOf(pid) - worked);
+        worstWork = Math.max(worstWork, workOf(pid) - worked - (lateness.total - late));
         most = Math.max(most, residentMegabytes(pid));
         if (status === 503) refused++;
         else if (status !== 200 || start.includes('errors'))
