@@ -243,7 +243,7 @@ export class Account {
   }
 
   /** Whether its group has other callers, and more than half of all requests. */
-  get isOfCrowd(): boolean {
+  get isOfLargeGroup(): boolean {
     const { requests } = this.group;
     return requests > this.requests && 2 * requests > this.#ledger.requests;
   }

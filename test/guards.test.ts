@@ -32,15 +32,16 @@ const errors = page('docs/errors.md');
 /** What each layer may import besides itself: the rule in the test's name. */
 const layers: Record<string, readonly string[]> = {
   'is-object.ts': [],
+  'steps.ts': [],
   'errors.ts': [],
   'ledger.ts': [],
   client: ['errors.ts', 'is-object.ts'],
   contract: ['is-object.ts'],
   bank: ['errors.ts', 'is-object.ts', 'ledger.ts', 'contract'],
   loaders: ['errors.ts', 'contract', 'bank'],
-  payments: ['errors.ts', 'is-object.ts', 'contract', 'bank'],
+  payments: ['errors.ts', 'is-object.ts', 'steps.ts', 'contract', 'bank'],
   executor: [],
-  schema: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
+  schema: ['errors.ts', 'steps.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'ledger.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],
   server: ['errors.ts', 'ledger.ts', 'contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
   options: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema', 'engine'],

@@ -149,11 +149,11 @@ test('the requests of a group are compared with those of all', () => {
     Array.from({ length: count }, () => admit(caller, group)).at(-1)?.holder.account;
   const single = admitAll(1, 'single');
   const several = admitAll(8, 'several');
-  expect([single?.hasMany, several?.hasMany, several?.isOfCrowd]).toEqual([false, true, false]);
+  expect([single?.hasMany, several?.hasMany, several?.isOfLargeGroup]).toEqual([false, true, false]);
   for (let n = 0; n < 150; n++) admit(`invented ${n}`, 'peer');
-  expect([several?.hasMany, several?.isOfCrowd]).toEqual([false, false]);
+  expect([several?.hasMany, several?.isOfLargeGroup]).toEqual([false, false]);
   const invented = admitAll(2, 'invented 0', 'peer');
-  expect([invented?.hasMany, invented?.isOfCrowd]).toEqual([true, true]);
+  expect([invented?.hasMany, invented?.isOfLargeGroup]).toEqual([true, true]);
 });
 
 test('if too much is arriving, what has been arriving longest gives way', () => {

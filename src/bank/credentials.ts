@@ -98,7 +98,7 @@ export class CallerIdentity implements Identity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   readonly id: string;
-  /** They identify the caller that takes turns with others, as the ledger counts callers: by what proves its identity. */
+  /** Of its `Identity`; the id if nothing else identifies the caller. */
   readonly name: string;
   readonly group: string;
   /** The headers of each operation that was called. */

@@ -1,7 +1,7 @@
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** One that waits and takes turns with others. */
-export class TurnTaking {
+export class FairMember {
   readonly id: string;
   /** The virtual time at which it has used up its share so far. */
   served = 0;
@@ -21,7 +21,7 @@ export class TurnTaking {
  * which was served nothing lately and holds nothing, goes first, however many wait; but only once until another one was served,
  * so that many newcomers do not starve those that wait.
  */
-export class FairOrder<Member extends TurnTaking> {
+export class FairOrder<Member extends FairMember> {
   size = 0;
   readonly #members = new LinkedList<Member>();
   /** Those that do not wait any more, whose `served` still counts. */

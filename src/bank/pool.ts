@@ -1,6 +1,6 @@
 import { littleShare } from '../ledger.ts';
 import type { Identity } from './credentials.ts';
-import { FairOrder, TurnTaking } from './fair-order.ts';
+import { FairMember, FairOrder } from './fair-order.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** The requests of one GraphQL operation. */
@@ -73,12 +73,12 @@ export interface OperationUsage {
 }
 
 /** Callers with waiting requests that count together: nobody has proven that they are different ones. */
-class Group<Resource> extends TurnTaking {
+class Group<Resource> extends FairMember {
   readonly callers = new FairOrder<Caller<Resource>>();
 }
 
 /** A caller with waiting requests. */
-class Caller<Resource> extends TurnTaking {
+class Caller<Resource> extends FairMember {
   readonly group: Group<Resource>;
   readonly queues = new Map<OperationState, Queue<Resource>>();
 

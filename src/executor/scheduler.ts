@@ -16,8 +16,8 @@ const iterationsBetween = 16;
 export interface TurnTaker {
   /** How many requests of it are in progress. */
   readonly requests: number;
-  /** Whether it and others, which nobody has proven to be different callers, have more than half of all that are in progress. */
-  readonly isOfCrowd: boolean;
+  /** Whether it and others, which nobody has proven to be different callers, have more than half of all requests. */
+  readonly isOfLargeGroup: boolean;
   /** Whether it has several, and its group not far fewer than others: then it waits while connections are too few. */
   readonly hasMany: boolean;
   /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
@@ -35,7 +35,7 @@ export interface TurnTaker {
 
 export const newcomer = (): TurnTaker => ({
   requests: 1,
-  isOfCrowd: false,
+  isOfLargeGroup: false,
   hasMany: false,
   beginnings: 0,
   work: 0,
@@ -145,8 +145,8 @@ const turnsAhead = 8;
  * first, even if those with many have just come and have taken no turns yet.
  */
 const turnsPerRequest = 32;
-/** The same for callers of a crowd: one that invents names does not come before others. */
-const turnsOfCrowd = 256;
+/** The same for callers of a large group: one that invents names does not come before others. */
+const turnsOfLargeGroup = 256;
 /** How long an execution waits while connections to the bank are too few, in milliseconds. */
 const mostWaitMs = 1000;
 
@@ -218,7 +218,7 @@ export class WorkQueue {
    * not moved by its own turns, unless it takes very many.
    */
   moveBack(): boolean {
-    const { requests, isOfCrowd, owed, lastOwed, lastWork } = this.taker;
+    const { requests, isOfLargeGroup, owed, lastOwed, lastWork } = this.taker;
     // A beginning is expected to take as long as the shorter one of the last two: a garbage collection may have delayed the other.
     // Long work is expected to be like the caller's last one; that of others with the same document is a second best, since their
     // variables may differ.
@@ -226,7 +226,7 @@ export class WorkQueue {
       this.stage === stages.beginning
         ? owed + Math.min(owed, lastOwed) + (requests - 1) * turnsPerRequest
         : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, credit);
-    const behind = (isOfCrowd ? turnsOfCrowd : 0) - (this.hasBegun ? 2 * credit : 0);
+    const behind = (isOfLargeGroup ? turnsOfLargeGroup : 0) - (this.hasBegun ? 2 * credit : 0);
     const place = this.turn + expected + behind;
     if (place <= this.place) return false;
     this.place = place;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { atOnce, forEachInSteps, type Steps } from '../steps.ts';
 import {
   type Row,
   type RowQuery,
@@ -77,7 +78,7 @@ const rowOf = (held: HeldPayment): Row => {
 
 /** Of several searches at once, pages may arrive in one event. */
 const pageSize = 128;
-/** How many records are read at once: in less than a millisecond. */
+/** How many records are read in a step. */
 const recordsPerStep = 32;
 const purgeEveryMs = 60_000;
 /** Between two steps of a purge, so that payments have most of the store. */
@@ -89,12 +90,7 @@ const maxRounds = 20;
 /** With this many unwritten ends no further payment begins: they are held in memory. */
 const maxUnwritten = 1_000;
 
-const atOnce: InTurns = async (_records, steps) => {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-};
+const withoutWaiting: InTurns = async (_records, steps) => atOnce(steps);
 
 /** Errors: those of `open`. */
 export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
@@ -177,13 +173,13 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   function* readPage(
     page: readonly StoredRow[],
     onUnreadable: ((error: UnreadableRecord) => void) | undefined,
-  ): Generator<void, Row[]> {
+  ): Steps<Row[]> {
     const rows: Row[] = [];
-    for (const [index, stored] of page.entries()) {
-      if (index % recordsPerStep === recordsPerStep - 1) yield;
+    const readRow = (stored: StoredRow) => {
       const row = read(stored, onUnreadable);
       if (row !== null) rows.push(row);
-    }
+    };
+    yield* forEachInSteps(page, readRow, recordsPerStep);
     return rows;
   }
 
@@ -328,7 +324,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     { limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery,
     now: number,
     onUnreadable?: (error: UnreadableRecord) => void,
-    inTurns: InTurns = atOnce,
+    inTurns: InTurns = withoutWaiting,
   ) {
     const found = await readAll(query, now, limit, onUnreadable, inTurns);
     if (query.payer === undefined) return found;

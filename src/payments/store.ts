@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Steps } from '../steps.ts';
 
 /**
  * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
@@ -121,8 +122,8 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** Works so many records through in steps, which are as short as the generator makes them, and may wait between them; may throw. */
-export type InTurns = <Result>(records: number, steps: Generator<void, Result>) => Promise<Result>;
+/** Does work over so many records, and may wait between its steps. Errors: its own; those of the work. */
+export type InTurns = <Result>(records: number, steps: Steps<Result>) => Promise<Result>;
 
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {

@@ -1,12 +1,13 @@
 import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
+import { filterInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
-import { filterInSteps, type ListWork, type Steps, sortInSteps } from './list-work.ts';
+import type { ListWork } from './list-work.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 

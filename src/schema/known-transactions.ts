@@ -1,9 +1,9 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { forEachInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions, orError } from './field-extensions.ts';
-import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
 import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
 import { searchPayments } from './payment-list.ts';

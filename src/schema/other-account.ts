@@ -10,12 +10,12 @@ import {
 } from '../contract/other-account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
+import { filterInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, identify, itemId, itemNotFound, rememberPositions } from './list-item.ts';
-import { filterInSteps } from './list-work.ts';
 import {
   accountOf,
   defineNodeType,

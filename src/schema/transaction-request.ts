@@ -8,12 +8,12 @@ import {
 } from '../contract/transaction-request.ts';
 import { badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { filterInSteps, forEachInSteps, type Steps } from '../steps.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
 import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
-import { filterInSteps, forEachInSteps, type Steps } from './list-work.ts';
 import {
   accountOf,
   defineNodeType,

@@ -117,7 +117,7 @@ export class Connection {
     this.peer = peerOf(socket.remoteAddress);
   }
 
-  /** Those that it is closed with if there are too many. */
+  /** The group of its caller: the one that has most gives up connections. Its peer until a caller is known. */
   get group(): string {
     return this.account === nobody ? this.peer : this.account.group.name;
   }

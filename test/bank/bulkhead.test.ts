@@ -224,8 +224,8 @@ describe('a connection that comes free', () => {
     vi.advanceTimersByTime(quickMs + 1);
     askTimes(64, 'x');
     askTimes(64, 'z');
-    for (let nth = 0; nth < 15; nth++) leave('x');
-    expect(inside.slice(64)).toEqual(Array.from({ length: 15 }, () => 'z a'));
+    for (let nth = 0; nth < 16; nth++) leave('x');
+    expect(inside.slice(64)).toEqual([...Array.from({ length: 15 }, () => 'z a'), 'x a']);
   });
 
   test('is one of all but the reserve, where all operations take as long', () => {

@@ -6,7 +6,7 @@ import { createEngine } from '../../src/engine/engine.ts';
 import { processScheduler } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { filterInSteps } from '../../src/schema/list-work.ts';
+import { filterInSteps } from '../../src/steps.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
 function createFixture(onShed?: (why: string) => void) {

@@ -307,11 +307,11 @@ test('a caller with one request comes before one with many, though that one has 
   expect(await allWork(done, 2)).toBe('om');
 });
 
-test('callers of a crowd come after the others', async () => {
+test('callers of a large group come after the others', async () => {
   const { scheduler, done, work } = scheduled(6);
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
   for (let n = 0; n < 2; n++) begin('x', newcomer());
-  for (let n = 0; n < 5; n++) begin('i', { ...newcomer(), isOfCrowd: true });
+  for (let n = 0; n < 5; n++) begin('i', { ...newcomer(), isOfLargeGroup: true });
   begin('v', { ...newcomer(), beginnings: 10 });
   expect(done()).toBe('xx');
   expect(await allWork(done, 6)).toBe('viiiii');
@@ -337,12 +337,17 @@ test('while connections are too few, waiting executions of callers with several 
   expect(await allWork(done, 3)).toBe('hhh');
 });
 
-test('an execution that has waited a second for connections is refused, unless there are enough by then', async () => {
+/** A scheduler in which executions of `heavy` wait if connections are too few. */
+function waitsForConnections() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { scheduler } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
   void scheduler.begin(newcomer(), () => {});
+  return { scheduler, heavy: { ...newcomer(), owed: 100, requests: 2, hasMany: true } };
+}
+
+test('an execution that has waited a second for connections is refused, unless there are enough by then', async () => {
+  const { scheduler, heavy } = waitsForConnections();
   const begin = () => scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
   scheduler.onCrowded(true);
   const first = begin();
@@ -357,11 +362,7 @@ test('an execution that has waited a second for connections is refused, unless t
 });
 
 test('an execution of a caller that has no longer many requests begins, though connections are still too few', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { scheduler } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
-  void scheduler.begin(newcomer(), () => {});
+  const { scheduler, heavy } = waitsForConnections();
   scheduler.onCrowded(true);
   const waiting = scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
   // It has had its turn, and nobody else asks for one.
@@ -372,11 +373,7 @@ test('an execution of a caller that has no longer many requests begins, though c
 });
 
 test('an execution whose client leaves, or that is refused, waits no longer; nothing of it is kept', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { scheduler } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 2, hasMany: true };
-  void scheduler.begin(newcomer(), () => {});
+  const { scheduler, heavy } = waitsForConnections();
   scheduler.onCrowded(true);
   const client = new AbortController();
   const begun: boolean[] = [];

@@ -16,7 +16,7 @@ const target = new URL(url);
 const agent = new Agent({ keepAlive: true });
 const sockets = new Set<Socket>();
 /** How often each status was the answer; 0 for a connection on which no answer is read. */
-const statuses: Record<number, number> = {};
+let statuses: Record<number, number> = {};
 let isOver = false;
 process.once('message', () => {
   isOver = true;
@@ -84,7 +84,7 @@ const payAll = ({ behaviour, logins }: Group) =>
   );
 
 for (const group of groups) await payAll(group);
-for (const status of Object.keys(statuses)) delete statuses[Number(status)];
+statuses = {};
 
 let idle = groups.reduce((sum, { logins, connections }) => sum + logins * connections, 0);
 const began = () => --idle === 0 && process.send?.('begun');

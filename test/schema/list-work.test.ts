@@ -6,7 +6,8 @@ import { AnswerBudget, AnswerLimitError, unlimited } from '../../src/executor/an
 import { WorkQueue } from '../../src/executor/scheduler.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
-import { filterInSteps, ListWork, sortInSteps } from '../../src/schema/list-work.ts';
+import { ListWork } from '../../src/schema/list-work.ts';
+import { filterInSteps, sortInSteps } from '../../src/steps.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const newWork = (isAbandoned = () => false) =>
