@@ -17,6 +17,10 @@ export async function checkBank({ environment, args, write, progress }: CliConte
   };
   const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
+  if (sandbox !== null)
+    write(
+      'BANK_BASE_URL names no bank: this checks the embedded sandbox bank, and says nothing of yours.\n\n',
+    );
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
     const { bankTls, bankLimits } = config;

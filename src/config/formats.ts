@@ -179,7 +179,8 @@ const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !==
 /** Statuses of a refusal, separated by commas or white space. */
 export const refusalStatuses: TextFormat<ReadonlySet<number>> = {
   read: parsed(
-    'give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.',
+    // Without 409, which may mean that the payment was executed before.
+    'give statuses from 400 to 499, such as 400,401,402,403,404,405,413,415,422,429.',
     (list) => {
       const given = wordsOf(list);
       const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));

@@ -5,7 +5,14 @@ import type { responseDrifts } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
-import { type BankWords, meaningOf, type Outcome, readOutcome, type Vocabulary } from './outcome-words.ts';
+import {
+  type BankWords,
+  mayBeExecuted,
+  meaningOf,
+  type Outcome,
+  readOutcome,
+  type Vocabulary,
+} from './outcome-words.ts';
 import { type AnswerContent, readContent, toStoredResponse } from './stored-response.ts';
 
 /**
@@ -58,8 +65,7 @@ export function classifyPaymentResponse(
   if (status === 401) return verdict('RELEASED');
   const { kind, value } = readBody(body);
   if (kind !== 'json' || !isObject(value)) return verdict('UNKNOWN');
-  const outcome = readOutcome(value, options);
-  return verdict(outcome === 'done' || outcome === 'accepted' ? 'UNKNOWN' : 'REJECTED');
+  return verdict(mayBeExecuted(value, options) ? 'UNKNOWN' : 'REJECTED');
 }
 
 function classifySuccess(status: number, said: Body, options: ClassifyOptions): PaymentVerdict {

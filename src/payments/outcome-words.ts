@@ -116,32 +116,80 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
 const isStated = (text: string, meaning: Outcome, { bankWords }: Vocabulary): boolean =>
   meaning === 'done' || bankWords.has(normalized(text));
 
-/** What one record of an answer says, with everything inside it. */
-export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {
-  if (!isObject(record))
-    return typeof record === 'string' && mentionOfFailure.test(record) ? 'doubtful' : 'unclear';
-  const own = new Set<Sign>();
-  const inside = new Set<Sign>();
+interface Member {
+  readonly name: string;
+  readonly value: unknown;
+  /** Whether it is the record's own, not one of an object inside. */
+  readonly isOwn: boolean;
+}
+
+/** All members of a record and of the objects inside; an entry of a list has the list's name. */
+function* membersOf(record: object): Generator<Member> {
   // A work list instead of recursion: the bank decides how deeply the value is nested.
   const objects: { readonly object: object; readonly name: string }[] = [{ object: record, name: '' }];
   for (const { object, name: outer } of objects) {
     const isList = Array.isArray(object);
     for (const [key, value] of Object.entries(object)) {
       const name = isList ? outer : key;
-      const isOwn = object === record;
-      (isOwn ? own : inside).add(signOf(name, value, isOwn, vocabulary));
+      yield { name, value, isOwn: object === record };
       if (typeof value === 'object' && value !== null) objects.push({ object: value, name });
     }
   }
+}
 
-  const claimsSuccess = own.has('done') || own.has('success') || inside.has('done');
+interface Signs {
+  readonly own: ReadonlySet<Sign>;
+  readonly inside: ReadonlySet<Sign>;
+}
+
+function signsOf(record: object, vocabulary: Vocabulary): Signs {
+  const own = new Set<Sign>();
+  const inside = new Set<Sign>();
+  for (const { name, value, isOwn } of membersOf(record))
+    (isOwn ? own : inside).add(signOf(name, value, isOwn, vocabulary));
+  return { own, inside };
+}
+
+const hasSuccess = ({ own, inside }: Signs) => own.has('done') || own.has('success') || inside.has('done');
+
+/**
+ * A text that refuses a repetition: of this very request, which something on the way to the bank may have sent twice, the
+ * first time with success.
+ */
+const mentionOfRepetition =
+  /duplicat|(already|previously)[\s_-]*(been[\s_-]*)?(accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit)/i;
+
+/**
+ * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending
+ * payment, or calls the payment a repetition in words that the operator has not listed as a refusal.
+ */
+export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
+  const outcome = readOutcome(record, vocabulary);
+  if (outcome === 'done' || outcome === 'accepted') return true;
+  const signs = signsOf(record, vocabulary);
+  if (hasSuccess(signs) || signs.own.has('accepted') || signs.inside.has('accepted')) return true;
+  return membersOf(record).some(
+    ({ value }) =>
+      typeof value === 'string' &&
+      mentionOfRepetition.test(value) &&
+      vocabulary.bankWords.get(normalized(value)) !== 'rejected',
+  );
+}
+
+/** What one record of an answer says, with everything inside it. */
+export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {
+  if (!isObject(record))
+    return typeof record === 'string' && mentionOfFailure.test(record) ? 'doubtful' : 'unclear';
+  const signs = signsOf(record, vocabulary);
+  const { own, inside } = signs;
+  const claimsSuccess = hasSuccess(signs);
   if (own.has('rejected') && !claimsSuccess && !own.has('accepted') && !own.has('unclear')) return 'rejected';
   if (own.has('rejected') || own.has('doubtful') || inside.has('doubtful')) return 'doubtful';
   const isStated = (['done', 'accepted', 'unclear'] as const).some((outcome) => own.has(outcome));
-  const signs = isStated ? own : inside;
-  if (signs.has('unclear')) return 'unclear';
-  if (signs.has('accepted')) return 'accepted';
-  if (signs.has('done') || own.has('success')) return 'done';
+  const stating = isStated ? own : inside;
+  if (stating.has('unclear')) return 'unclear';
+  if (stating.has('accepted')) return 'accepted';
+  if (stating.has('done') || own.has('success')) return 'done';
   if (own.has('remark')) return 'unclear';
   return own.has('id') ? 'done' : 'silent';
 }

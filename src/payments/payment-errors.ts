@@ -89,6 +89,22 @@ const recordDamaged = stateUnavailable(
   { retryAfter: damagedRetryAfter },
 );
 
+/**
+ * The key is of a payment that was made with other values, or, unless `belongs`, with another subscription key. It tells
+ * nothing of that payment. A client that takes its own payment for another one would pay twice under a new key.
+ */
+export const keyReused = (
+  idempotencyKey: string,
+  { belongs, operation }: { readonly belongs: boolean; readonly operation?: string },
+): BankqlError =>
+  new BankqlError(
+    'IDEMPOTENCY_KEY_REUSED',
+    belongs
+      ? 'This idempotency key was used for a payment with other values, so that this one was not sent. If you mean the same payment, ask payment(idempotencyKey) how that one ended before you pay under another key.'
+      : 'This idempotency key was used with another subscription key, so that this request sent nothing. That payment may have been executed: ask for it with that subscription key, or ask the operator, before you pay under another key.',
+    { ...(operation === undefined ? {} : { operation }), idempotencyKey },
+  );
+
 /** An error of a payment that was never sent, with what its client needs to retry. */
 export function neverSent(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable, ...known } = error.extensions;

@@ -9,6 +9,7 @@ import { BankqlError, isErrorCode } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
 import { type BankWords, noBankWords } from './outcome-words.ts';
 import {
+  keyReused,
   neverSent,
   notLogged,
   outcomeUnknown,
@@ -130,7 +131,8 @@ export interface PaymentService {
   isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
-   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no record is found in a store
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
+   *         subscription key; STATE_UNAVAILABLE, also if no record is found in a store
    *         that lost records.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
@@ -192,7 +194,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
-    return { call, record };
+    return { call, payer, record };
   }
 
   /** For a payment that was sent: an error of the log does not keep it from being recorded. */
@@ -279,9 +281,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     intent: PaymentIntent<T>,
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
-    const { call, record } = prepare(operation, intent);
+    const { call, payer, record } = prepare(operation, intent);
     const earlier = await withStoreErrors(store.begin(record, now()), recordsNotKept(idempotencyKey));
-    if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+    const { fingerprint } = record;
+    if (earlier !== null) return replay(operation, earlier, { payer, fingerprint }, idempotencyKey);
     const refused = mayNotSend(record, idempotencyKey);
     if (refused !== null) {
       // In case the first line of the log is written after all, another one follows it.
@@ -344,7 +347,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const id = recordId(payer, idempotencyKey);
-      const asked = store.find(id, now()).then((record) => own(payer, record));
+      const asked = store.find(id, now()).then((record) => {
+        const found = own(payer, record);
+        // Null would say that nothing was paid under this key.
+        if (found === null && record !== null) throw keyReused(idempotencyKey, { belongs: false });
+        return found;
+      });
       return (await withStoreErrors(asked, recordNotRead(idempotencyKey)))?.record ?? null;
     },
 
@@ -390,16 +398,12 @@ const nothingKnown = { status: null, answer: null, bankText: null };
 function replay<T extends PaymentOperation>(
   operation: T,
   earlier: PaymentRecord,
-  fingerprint: string,
+  { payer, fingerprint }: { readonly payer: Payer; readonly fingerprint: string },
   idempotencyKey: string,
 ): PaymentResult<T> {
   const { trackId, answer, code, status, message } = earlier;
   if (earlier.fingerprint !== fingerprint) {
-    throw new BankqlError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'This idempotency key was used for another payment, so that this one was not sent: use a new key for each intended payment.',
-      { operation: operation.id, idempotencyKey },
-    );
+    throw keyReused(idempotencyKey, { belongs: belongsTo(payer, earlier), operation: operation.id });
   }
   const details = { operation: earlier.operation, trackId, idempotencyKey };
   const { effects } = advance({ record: earlier, awaited: false }, { kind: 'told' });

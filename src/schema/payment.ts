@@ -289,7 +289,7 @@ builder.queryField('payment', (t) =>
     type: PaymentObject,
     nullable: true,
     description:
-      "The calling customer's payment with this key, and its outcome. Null if there is no such payment. Costs no REST call: bankql keeps it.",
+      "The calling customer's payment with this key, and its outcome. Null if there is no such payment; an error if it was made with another subscription key. Costs no REST call: bankql keeps it.",
     extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),

@@ -69,11 +69,19 @@ function createStorage() {
 function openPage<Storage extends KeyStorage = ReturnType<typeof createStorage>>(
   losses?: (body: string, nth: number) => Loss,
   given?: Storage,
-  more = {},
+  {
+    headers = {},
+    ...more
+  }: { readonly headers?: Record<string, string>; readonly [option: string]: unknown } = {},
 ) {
   const storage = given ?? createStorage();
   const fetch = lossyFetch(losses);
-  const client = createClient({ url: fixture.url, headers: credentials, fetch, retries: 0 });
+  const client = createClient({
+    url: fixture.url,
+    headers: { ...credentials, ...headers },
+    fetch,
+    retries: 0,
+  });
   return { payments: createPayments({ client, storage, ...more }), fetch, storage };
 }
 
@@ -282,6 +290,20 @@ describe('the mutation `pay`', () => {
 });
 
 describe('an intent whose key is another payment’s', () => {
+  test('is a conflict too where another subscription key made it, and is not taken for one that never began', async () => {
+    const storage = createStorage();
+    await openPage(undefined, storage).payments.pay('draft', Transfer, { input });
+    const { payments } = openPage(undefined, storage, {
+      headers: { 'Ocp-Apim-Subscription-Key': 'renewed' },
+    });
+    expect(await payments.check('draft')).toMatchObject({ state: 'UNCONFIRMED', payment: null });
+    expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+      state: 'CONFLICT',
+      payment: null,
+    });
+    expect(sent()).toBe(1);
+  });
+
   test.each<[string, (body: string) => Loss]>([
     ['', () => null],
     [

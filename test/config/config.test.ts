@@ -123,7 +123,7 @@ test.each<[string, Record<string, string>, string]>([
   ...['abc', '399', '500', '4000', '400;409', ','].map((text): [string, Record<string, string>, string] => [
     'BANK_PAYMENT_REJECTED_STATUSES',
     { BANK_PAYMENT_REJECTED_STATUSES: text },
-    'from 400 to 499',
+    'from 400 to 499, such as 400,401,402,403,404,405,413,415,422,429.',
   ]),
   ['BANK_PAYMENT_DONE', { BANK_PAYMENT_DONE: 'POSTED,,SENT' }, 'words of up to 64 characters'],
   [

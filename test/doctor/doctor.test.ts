@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
+import { checkBank } from '../../src/commands/doctor.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { checksOf, runDoctor } from '../../src/doctor/doctor.ts';
 import type { DoctorIds } from '../../src/doctor/doctor-options.ts';
@@ -65,6 +66,26 @@ describe('a sandbox bank', () => {
     }
     expect(of('getAccountsScope')).toHaveLength(2);
     expect(lines.at(-2)).toMatch(/^13 calls to http:\/\/127\.0\.0\.1:\d+: 13 ok; 0 skipped\.$/);
+  });
+
+  test('is not taken for the bank by who forgot to name it', async () => {
+    let written = '';
+    const context = {
+      environment: {},
+      sources: new Map(),
+      args: [],
+      replica: 'test',
+      write: (text: string) => {
+        written += text;
+      },
+      isTerminal: false,
+      writeError: () => {},
+      progress: () => {},
+      onExit: () => {},
+      ask: null,
+    };
+    expect(await checkBank(context)).toBe(0);
+    expect(written).toMatch(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/);
   });
 
   test('prints a table whose columns stand below each other', async () => {

@@ -69,28 +69,41 @@ const anything = fc.oneof(json, plain(0, 200), fc.constant(''), fc.constant('<ht
 const success = fc.integer({ min: 200, max: 299 });
 const done = success.filter((status) => status !== 202);
 const named = fc.constantFrom(400, 402, 403, 404, 405, 413, 415, 422, 429);
-const signsOfFailure = members(
+const failures = [
   { id: 'TX', transactions: [{ status: 'RJCT' }] },
   { cardStatus: 'CANCELLED' },
   { status: 'PaymentFailed' },
-  { status: 'BOOKED', state: 'NOT REJECTED' },
-  { status: 'COMPLETED', transactionStatus: 'RJCT' },
   { id: 'TX', error: 'no' },
-  { status: 'OK', error: { code: 7 } },
-  { status: 'OK', errors: ['no'] },
   { id: 'TX', errorCode: 'E17' },
   { id: 'TX', error_description: 'no' },
   { id: 'TX', code: 'LIMIT' },
   { id: 'TX', code: 400 },
-  { status: 'success', code: '51' },
   { id: 'TX', details: { code: 403 } },
   { id: 'TX', status: 500 },
   { success: false },
   { id: 'TX', accepted: false },
-  { status: 'OK', data: { approved: 'no' } },
   { id: 'TX', rejected: true },
+];
+const contradictions = [
+  { status: 'BOOKED', state: 'NOT REJECTED' },
+  { status: 'COMPLETED', transactionStatus: 'RJCT' },
+  { status: 'OK', error: { code: 7 } },
+  { status: 'OK', errors: ['no'] },
+  { status: 'success', code: '51' },
+  { status: 'OK', data: { approved: 'no' } },
   { status: 'success', message: 'Insufficient funds' },
-);
+];
+const signsOfFailure = members(...failures, ...contradictions);
+const repetitions = [
+  { code: 400, message: 'Duplicate request: already executed' },
+  { code: 'DUPLICATE_PAYMENT' },
+  { errors: [{ code: 'E9', detail: 'This payment has already been processed.' }] },
+  { error: { message: 'Previously booked' } },
+  { status: 'PENDING', code: 422 },
+  { code: 400, message: 'x', status: 'COMPLETED' },
+  { code: 400, data: { status: 'BOOKED' } },
+  { success: true, error: 'no' },
+];
 
 interface Row {
   readonly status: fc.Arbitrary<number>;
@@ -209,25 +222,29 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   },
   '401 | anything': { status: fc.constant(401), body: anything },
-  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a word of success': {
-    status: named,
-    body: fc.oneof(
-      members(
-        { code: 403, message: 'no' },
-        { foo: 1 },
-        {},
-        { error: { id: 'E1' } },
-        { id: 'E1', message: 'no' },
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success, of a pending payment or of a repetition':
+    {
+      status: named,
+      body: fc.oneof(
+        members(
+          { code: 403, message: 'no' },
+          { foo: 1 },
+          {},
+          { error: { id: 'E1' } },
+          { id: 'E1', message: 'no' },
+          { code: 400, message: 'The account is already closed' },
+          { code: 400, message: 'The daily limit is already used up' },
+          ...failures,
+        ),
       ),
-      signsOfFailure,
-    ),
-  },
+    },
   '400, 402, 403, 404, 405, 413, 415, 422, 429 | anything else': {
     status: named,
     body: fc.oneof(
       plain(0, 100),
       fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":', '[{"message":"no"}]'),
       members({ status: 'COMPLETED' }, { transactionStatus: 'ACSC' }, { status: 'PENDING' }, { id: 'TX' }),
+      members(...contradictions, ...repetitions),
     ),
   },
   'any other | anything': {
@@ -513,8 +530,16 @@ describe('a bank with words of its own', () => {
     expect(say('{"status":"POSTED","code":"AM04"}')).toBe('UNKNOWN');
     expect(say('{"status":"POSTED","error":"x"}')).toBe('UNKNOWN');
     expect(say('{"status":"POSTED"}', 400)).toBe('UNKNOWN');
+    expect(say('{"status":"POSTED","error":"x"}', 400)).toBe('UNKNOWN');
     expect(say('{"status":"POSTED"}', 202)).toBe('UNKNOWN');
   });
+});
+
+test('a text that sounds like a repetition is a refusal if the operator says so', () => {
+  const body = '{"code":422,"message":"Duplicate of a request that we did not execute"}';
+  const refusal = bankWordsOf([], ['duplicate of a request that we did not execute']);
+  expect(classify(422, body).state).toBe('UNKNOWN');
+  expect(classify(422, body, transfer, undefined, refusal).state).toBe('REJECTED');
 });
 
 describe('a bank that means otherwise by its statuses', () => {

@@ -172,6 +172,8 @@ const places: Readonly<Record<string, string>> = {
     'a comment on this request',
   'src/payments/service.ts: nothing was sent':
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
+  'src/payments/payment-errors.ts: This idempotency key was used with another subscription key, so that this request sent nothing':
+    'about this request: what another subscription key paid may have been executed, as the next sentence says',
   'src/payments/payment-errors.ts: This request sent nothing':
     'a damaged record: it was read, and nothing was sent',
   'src/payments/protocol-store.ts: If this process dies first, a PENDING record stays, which becomes UNKNOWN although nothing was sent':

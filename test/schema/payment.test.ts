@@ -177,6 +177,35 @@ describe('payment', () => {
     expect((await fixture.ask(WholePayment, key)).data?.payment?.state).toBe('DONE');
   });
 
+  test('is not denied to its caller with another subscription key, such as a renewed one', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(PayForPayment, { input });
+    const renewed = { ...credentials, 'Ocp-Apim-Subscription-Key': 'renewed' };
+    const answers = [
+      await fixture.ask(WholePayment, key, renewed),
+      await fixture.ask(PayForPayment, { input }, renewed),
+    ];
+    expect(answers.map(failuresOf)).toEqual([
+      ['payment IDEMPOTENCY_KEY_REUSED'],
+      ['makeTransaction IDEMPOTENCY_KEY_REUSED'],
+    ]);
+    for (const { errors } of answers)
+      expect(errors?.[0]?.message).toMatch(/another subscription key.*may have been executed/);
+    const unused = await fixture.ask(WholePayment, { key: 'unused' }, renewed);
+    expect(unused).toEqual({ data: { payment: null } });
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test('is what a client is sent to that repeats a payment with other values', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(PayForPayment, { input });
+    const { errors } = await fixture.ask(PayForPayment, { input: { ...input, description: 'other' } });
+    expect(errors?.[0]?.message).toMatch(/ask payment\(idempotencyKey\).*before you pay under another key/);
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
   test('holds for whoever asks twice at once: one is sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
