@@ -1,7 +1,8 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { BankqlError } from '../errors.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
-import { mapTransportFailure } from './errors.ts';
+import { mapTransportFailure, mayBeDone } from './errors.ts';
 import { createTransport, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseResponses, parseSuccess, type ReadResult, successOf } from './parsed-responses.ts';
@@ -140,15 +141,19 @@ export function createBankClient(options: BankOptions): BankClient {
       const call = prepareCall(prefix, operation, input);
       const { trackId } = call;
       const response = await send(call).catch((error: unknown) => {
-        throw error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+        throw error instanceof TransportFailure ? mayBeDone(mapTransportFailure(call, error)) : error;
       });
-      if (isEmptyResponse(successOf(call, response))) {
-        onDrift?.({ operation: operation.id, field: 'empty-body' });
-        return { answer: null, trackId };
+      try {
+        if (isEmptyResponse(successOf(call, response))) {
+          onDrift?.({ operation: operation.id, field: 'empty-body' });
+          return { answer: null, trackId };
+        }
+        const { answer, drifts } = parseSuccess(call, response);
+        for (const drift of drifts) onDrift?.(drift);
+        return { answer, trackId };
+      } catch (error) {
+        throw error instanceof BankqlError ? mayBeDone(error) : error;
       }
-      const { answer, drifts } = parseSuccess(call, response);
-      for (const drift of drifts) onDrift?.(drift);
-      return { answer, trackId };
     },
 
     noteDrift: (drift) => onDrift?.(drift),

@@ -89,6 +89,14 @@ function idsText(call: PreparedCall): string {
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
+/** The error of a write; if the answer that it is about proves nothing, it also says that the write may have been executed. */
+export function mayBeDone(error: BankqlError): BankqlError {
+  const { code, retryable: _, ...details } = error.extensions;
+  if (code !== 'BANK_BAD_RESPONSE' && code !== 'BANK_ERROR') return error;
+  const message = `${error.message} It may have been executed all the same: read the record before you write it again.`;
+  return new BankqlError(code, message, details, { cause: error });
+}
+
 function parseRetryAfter(response: HttpResponse): number {
   const value = String(response.headers['retry-after'] ?? '');
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;

@@ -339,6 +339,20 @@ describe('status 200', () => {
   });
 });
 
+test.each<[string, Reply]>([
+  ['a body that is not JSON', { body: 'not JSON' }],
+  ['nothing of the record', { body: { routing_number: '7' } }],
+  ['a redirect', { status: 303, headers: { Location: '/' } }],
+  ['an encoding that nobody asked for', { body: 'x', headers: { 'Content-Encoding': 'gzip' } }],
+  ['500', { status: 500 }],
+])('a write that is answered with %s may have been executed, and its error says so', async (_, reply) => {
+  await using fixture = await fixtureWith(reply);
+  const write = 'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId } }';
+  const { errors } = await fixture.ask(write);
+  expect(errors?.[0]?.message).toMatch(/may have been executed all the same: read the record before/);
+  expect(errors?.[0]?.extensions).toMatchObject({ retryable: false, trackId: expect.any(String) });
+});
+
 describe('a single account', () => {
   const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
