@@ -25,7 +25,7 @@ import {
   OtherAccountConnection,
   OtherAccountFilter,
   type OtherAccountFilterInput,
-  toOtherAccountNode,
+  otherAccountsIn,
 } from './other-account.ts';
 import { type PutResult, updatedViewDescription, WrittenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
@@ -135,8 +135,10 @@ export const accountsFrom = <Parent, Args extends object = object>(
     AccountConnection,
     (parent: Parent, args: Args, context) =>
       loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
-    (parent, record, _index, args, context, list) =>
-      toAccountNode(idsOf(parent, args, context), record, list),
+    (list, parent, args, context) => {
+      const ids = idsOf(parent, args, context);
+      return (record) => toAccountNode(ids, record, list);
+    },
     plannedParent,
   );
 
@@ -196,8 +198,7 @@ implementNode(accountNode, account, (t) => ({
       OtherAccountConnection,
       (account: AccountNode, args: OtherAccountFilterInput, context) =>
         loadOtherAccounts(account, args, context),
-      (account, record, index, args, _context, list) =>
-        toOtherAccountNode(account, record, index, args, list),
+      otherAccountsIn,
     ),
   }),
   otherAccount: t.field({
@@ -239,7 +240,7 @@ implementNode(accountNode, account, (t) => ({
     ...connectionFromIds(
       TransactionRequestConnection,
       (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
-      (account, record, index, _args, _context, list) =>
+      (list, account) => (record, index) =>
         toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
     ),
   }),

@@ -126,9 +126,12 @@ BankObject.implement({
           const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
           return select === null ? listed : listed.then((list) => select(list, lists));
         },
-        ({ bankId }, record, position, args, _context, list): BranchNode => {
-          const { id, index } = identify(record, position, list);
-          return { bankId, branchId: id, query: branchQueryOf(args), index, record };
+        (list, { bankId }, args) => {
+          const query = branchQueryOf(args);
+          return (record, position): BranchNode => {
+            const { id, index } = identify(record, position, list);
+            return { bankId, branchId: id, query, index, record };
+          };
         },
       ),
     }),
@@ -163,9 +166,12 @@ BankObject.implement({
         ProductConnection,
         ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, context) =>
           context.session.loaders.load(postProducts, { bankId, query: productQueryOf(filter, context) }),
-        ({ bankId }, record, position, { filter }, context, list): ProductNode => {
-          const { id, index } = identify(record, position, list);
-          return { bankId, productId: id, query: productQueryOf(filter, context), index, record };
+        (list, { bankId }, { filter }, context) => {
+          const query = productQueryOf(filter, context);
+          return (record, position): ProductNode => {
+            const { id, index } = identify(record, position, list);
+            return { bankId, productId: id, query, index, record };
+          };
         },
       ),
     }),

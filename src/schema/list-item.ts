@@ -24,6 +24,7 @@ type ListItem = { readonly id?: string | null | undefined };
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
 
+const none: ReadonlySet<string> = new Set();
 const repeatedNames = new WeakMap<readonly unknown[], ReadonlySet<string>>();
 
 /** The names that several entries of a list share: they identify none of them. */
@@ -33,14 +34,15 @@ export function repeatedIn<Item>(
 ): ReadonlySet<string> {
   let repeated = repeatedNames.get(list);
   if (repeated === undefined) {
-    const [seen, twice] = [new Set<string>(), new Set<string>()];
+    const names = new Set<string>();
+    const twice: string[] = [];
     for (const entry of list) {
       const name = entry instanceof Error ? null : nameOf(entry as Exclude<Item, Error>);
       if (name === null) continue;
-      if (seen.has(name)) twice.add(name);
-      seen.add(name);
+      if (names.has(name)) twice.push(name);
+      else names.add(name);
     }
-    repeated = twice;
+    repeated = twice.length === 0 ? none : new Set(twice);
     repeatedNames.set(list, repeated);
   }
   return repeated;
@@ -118,8 +120,9 @@ export function mapListItem<Item, Made>(
   index: number,
   make: (entry: Exclude<Item, Error>, index: number) => Made,
 ): Made {
+  if (entry instanceof Error) return entry as Made;
   try {
-    return make(unwrap(entry), index);
+    return make(entry as Exclude<Item, Error>, index);
   } catch (error) {
     return error as Made;
   }

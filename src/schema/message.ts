@@ -34,7 +34,7 @@ export const messagesFrom = <Parent>(
     MessageConnection,
     (parent: Parent, _args: object, context) =>
       context.session.loaders.load(getMessagesOwner, bankOf(parent, context)),
-    (_parent, record) => record,
+    () => (record) => record,
     plannedParent,
   );
 

@@ -55,10 +55,11 @@ builder.queryField('metadata', (t) =>
       MetadataConnection,
       (_root: object, { id }: { id: string }, context) =>
         loadMetadata({ id: notGlobalId('id', id) }, context),
-      (_root, record, position, { id: asked }, _context, list): MetadataNode => {
-        const { id, index } = identify(record, position, list);
-        return { query: { id: asked }, metadataId: id, index, record };
-      },
+      (list, _root, query) =>
+        (record, position): MetadataNode => {
+          const { id, index } = identify(record, position, list);
+          return { query: { id: query.id }, metadataId: id, index, record };
+        },
     ),
   }),
 );

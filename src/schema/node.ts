@@ -228,8 +228,16 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
       return toIds(parsed.data);
     },
-    /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
-    load(ids: Ids, context: Context, info: Selection): Linked | Promise<Linked> {
+    /**
+     * The linked object, with its record if a selected field needs it; what `onError` returns if it cannot be read.
+     * Errors: those of `read`, or of `onError`.
+     */
+    load<Other = never>(
+      ids: Ids,
+      context: Context,
+      info: Selection,
+      onError?: (error: unknown) => Other,
+    ): Linked | Promise<Linked | Other> {
       // Ids that only the record tells are the same for every field: deferred ones must not change them.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
       const { needsRecord, prefetches } = stepsOf(selection);
@@ -242,8 +250,9 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
           prefetch(ids as never, argumentsOf(selected, info) as never, context as never, below),
         );
       }
-      return reading.then((record) =>
-        idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record),
+      return reading.then(
+        (record) => (idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record)),
+        onError,
       );
     },
     /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
@@ -347,10 +356,10 @@ export const pathFields = <Parent extends BankIds>(
   ),
 });
 
-/** Passes on the entries of a list, but the operation's limit of calls as the error of one of them: the others are null. */
-function reportingLimitOnce() {
+/** Passes on the errors of a list's entries, but the operation's limit of calls for one of them only: the others are null. */
+function reportLimitOnce() {
   let isReported = false;
-  const onError = (error: unknown): null => {
+  return (error: unknown): null => {
     const isLimit = error instanceof BankqlError && error.code === 'CALL_BUDGET_EXCEEDED';
     if (!isLimit || !isReported) {
       isReported ||= isLimit;
@@ -358,8 +367,6 @@ function reportingLimitOnce() {
     }
     return null;
   };
-  return <T>(entry: T | Promise<T>): T | Promise<T | null> =>
-    entry instanceof Promise ? entry.catch(onError) : entry;
 }
 
 /** A field that leads from a parent's record to another object, or to null if the record names none. */
@@ -414,9 +421,13 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
   const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
     const named = unwrap(entries(parent, args));
     if (!named) return named;
-    const limited = reportingLimitOnce();
-    return mapListItems(named, (entry) =>
-      limited(nodeType.load(toIds(parent, entry), context, info) as Nodes[Name] | Promise<Nodes[Name]>),
+    const onError = reportLimitOnce();
+    return mapListItems(
+      named,
+      (entry) =>
+        nodeType.load(toIds(parent, entry), context, info, onError) as
+          | Nodes[Name]
+          | Promise<Nodes[Name] | null>,
     );
   };
   const estimateUnknown = (parent: Parent, _args: Args, context: EstimateContext, unknownId: () => string) =>

@@ -29,7 +29,7 @@ import {
   type ViewArgument,
   validateViewIds,
 } from './node.ts';
-import { connectionTo } from './relay-connection.ts';
+import { connectionTo, type ToNode } from './relay-connection.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
 
@@ -100,17 +100,18 @@ function isFoundBy(entry: OtherAccount, search: string): boolean {
   return typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(search));
 }
 
-/** An entry of that list. */
-export const toOtherAccountNode = (
-  account: ViewIds,
-  record: OtherAccount,
-  position: number,
-  filter: OtherAccountFilterInput,
+/** The entries of that list. */
+export function otherAccountsIn(
   list: readonly OtherAccount[],
-): OtherAccountNode => {
-  const { id, index } = identify(record, position, list);
-  return { ...accountOf(account), otherAccountId: id, query: queryOf(filter), index, record };
-};
+  { bankId, accountId, viewId }: ViewIds,
+  filter: OtherAccountFilterInput,
+): ToNode<OtherAccount, OtherAccountNode> {
+  const query = queryOf(filter);
+  return (record, position) => {
+    const { id, index } = identify(record, position, list);
+    return { bankId, accountId, viewId, otherAccountId: id, query, index, record };
+  };
+}
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 const otherAccountNode = defineNodeType({
@@ -160,7 +161,7 @@ export async function findCounterparty(
   // Another bank may have an account of the same id.
   const { swift_bic } = found;
   const isElsewhere = typeof swift_bic === 'string' && swift_bic !== '' && !isCodeOf(bankId, swift_bic);
-  return isElsewhere ? null : toOtherAccountNode(payer, found, list.indexOf(found), {}, list);
+  return isElsewhere ? null : otherAccountsIn(list, payer, {})(found, list.indexOf(found));
 }
 
 /** Counterparties by a text; null if several share it. */

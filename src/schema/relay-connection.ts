@@ -50,7 +50,7 @@ export const checkPage = ({ first, after, last, before }: PageArguments): Page =
 });
 
 /** Creates an entry's object from its record and its position in the list. */
-type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+export type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
 /** An entry of a page, as its GraphQL type reads it. */
 export interface Edge<Node> {
@@ -78,15 +78,18 @@ class ListedEdge<Node> implements Edge<Node> {
 /** A list whose entries are created one by one during iteration, after the executor has charged for them. */
 class LazyList<Made> implements Iterable<Made> {
   readonly length: number;
-  readonly #make: (offset: number) => Made;
+  readonly #start: number;
+  readonly #make: (index: number) => Made;
 
-  constructor(length: number, make: (offset: number) => Made) {
-    this.length = length;
+  constructor(start: number, end: number, make: (index: number) => Made) {
+    this.length = end - start;
+    this.#start = start;
     this.#make = make;
   }
 
   *[Symbol.iterator](): Generator<Made> {
-    for (let offset = 0; offset < this.length; offset++) yield this.#make(offset);
+    const end = this.#start + this.length;
+    for (let index = this.#start; index < end; index++) yield this.#make(index);
   }
 }
 
@@ -119,19 +122,18 @@ export class Connection<Item, Node> {
   }
 
   get nodes(): LazyList<Node> {
-    return new LazyList(this.#end - this.#start, (offset) => this.#nodeAt(this.#start + offset));
+    return new LazyList(this.#start, this.#end, this.#nodeAt);
   }
 
   get edges(): LazyList<ListedEdge<Node>> {
-    return new LazyList(this.#end - this.#start, (offset) => {
-      const index = this.#start + offset;
-      return new ListedEdge(this.#nodeAt(index), this.#list, index);
-    });
+    return new LazyList(
+      this.#start,
+      this.#end,
+      (index) => new ListedEdge(this.#nodeAt(index), this.#list, index),
+    );
   }
 
-  #nodeAt(index: number): Node {
-    return mapListItem(this.#list[index] as Item, index, this.#toNode);
-  }
+  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
 
   get pageInfo() {
     const { totalCount } = this;
@@ -248,27 +250,15 @@ export function connectionTo<Node>(
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
   type: ObjectRef<Types, ConnectionShape<Node>>,
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
-  toNode: (
-    parent: Parent,
-    record: Exclude<Item, Error>,
-    index: number,
-    args: Args,
-    context: Context,
-    list: readonly Item[],
-  ) => Node,
+  /** Called once for a list, so that what its entries share is computed once. */
+  nodesIn: (list: readonly Item[], parent: Parent, args: Args, context: ReadContext) => ToNode<Item, Node>,
   /** The parent to plan with if only a record tells the parent's ids; by default that parent. */
   plannedParent: (parent: Parent, context: ReadContext) => Parent = (parent) => parent,
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
     return load(parent, args, context).then(
-      (list) =>
-        new Connection(
-          list,
-          page,
-          (record, index) => toNode(parent, record, index, args, context, list),
-          context.lists,
-        ),
+      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context.lists),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {
@@ -284,7 +274,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     const planned = plannedParent(parent, context);
     if (planned !== parent) startPrefetch(() => load(planned, args, context));
     const record = unknownRecord<Exclude<Item, Error>>(unknownId);
-    const entry = toNode(planned, record, 0, args, context as unknown as Context, []);
+    const entry = nodesIn([], planned, args, context)(record, 0);
     return { parent: { [pageEntry]: { ...entry, record: undefined } } };
   };
   // Plans do not count fields of the entries: the list may be empty.
