@@ -36,8 +36,8 @@ function parseGlobalId(id: string): GlobalId | null {
 export const forged = () =>
   badUserInput('This is not a global id of this schema: give back an `id` as it was answered.');
 
-/** All types that have global ids, by the names that their node types give them (node.ts). */
-export const globalIdTypes = new Set<string>();
+/** All types that have global ids, and the field of each that has the bank's id; null if none has it. */
+export const globalIdTypes = new Map<string, string | null>();
 
 /** The first characters of base64url texts that begin with a capital letter, as type names do. */
 const capital = /^[Q-W][A-Za-z0-9_-]+$/;
@@ -48,11 +48,12 @@ const capital = /^[Q-W][A-Za-z0-9_-]+$/;
  */
 export function notGlobalId(name: string, id: string): string {
   if (!capital.test(id)) return id;
-  const typename = parseGlobalId(id)?.typename;
-  if (typename === undefined || !globalIdTypes.has(typename)) return id;
-  const field = `${typename.charAt(0).toLowerCase()}${typename.slice(1)}Id`;
+  const typename = parseGlobalId(id)?.typename ?? '';
+  const field = globalIdTypes.get(typename);
+  if (field === undefined) return id;
+  const remedy = field === null ? '' : ` The bank's id is in its field \`${field}\`.`;
   throw badUserInput(
-    `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take. The bank's id is in its field \`${field}\`.`,
+    `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take.${remedy}`,
     name,
   );
 }

@@ -10,7 +10,7 @@ import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 export const MessageObject = objectType(message);
 
-globalIdTypes.add('Message');
+globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>
   t.id({
     nullable: false,

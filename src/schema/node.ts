@@ -203,7 +203,8 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   type Linked = NodeRef<Ids, Item>;
   const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
-  globalIdTypes.add(name);
+  const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
+  globalIdTypes.set(name, entityKey?.includes(bankIdField) ? bankIdField : null);
   const withReadRecord = (ids: Ids, record: Item): Linked => ({
     ...(idsOfRecord?.(ids, record) ?? ids),
     record,

@@ -12,7 +12,7 @@ import { builder } from './builder.ts';
 import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
-import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
 import {
   globalIdTargets,
@@ -39,6 +39,7 @@ export const PaymentObject = builder.objectRef<FoundPayment>('Payment');
 
 const globalIdKey = z.tuple([z.string(), z.string()]);
 
+globalIdTypes.set('Payment', null);
 // Payments have references that only their callers can use. They are bankql's own records; the bank is not called.
 globalIdTargets.set('Payment', {
   idsOf(key): PaymentReference {

@@ -67,7 +67,7 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
   return viewer;
 }
 
-globalIdTypes.add('Viewer');
+globalIdTypes.set('Viewer', null);
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description:
     'The logged-in customer, at the configured bank and through the default view. An app without any ids starts here.',

@@ -1,5 +1,7 @@
+import { isObjectType } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { encodeGlobalId, globalIdTypes } from '../../src/schema/global-id.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -165,6 +167,32 @@ test.each(places)('%s refuses a global id, and says which field has the right on
   expect(result.errors?.[0]?.message).toMatch(/global `id` of the type Account.*`accountId`/);
   const sent = fixture.bank.lines().filter((line) => line.includes(account) || /^(PUT|POST)/.test(line));
   expect(sent).toEqual([]);
+});
+
+test.each(['Message', 'MetadataEntry', 'Payment', 'TransactionRequest', 'Viewer'])(
+  'the global id of a %s is refused, with no field named, since none has an id of the bank',
+  async (typename) => {
+    await using fixture = await startBankqlFixture();
+    const id = encodeGlobalId(typename, '["A","B","C"]');
+    const result = await fixture.ask(withVariable('{ bank { customer(customerId: $id) { email } } }'), {
+      id,
+    });
+    expect(result.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
+    expect(result.errors?.[0]?.message).toMatch(
+      new RegExp(
+        `this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take\\.$`,
+      ),
+    );
+    expect(fixture.bank.calls).toEqual([]);
+  },
+);
+
+test('every other type with a global id has the field that the refusal names', () => {
+  for (const [typename, field] of globalIdTypes) {
+    const type = schema.getType(typename);
+    const fields = isObjectType(type) ? Object.keys(type.getFields()) : [];
+    if (field !== null) expect(fields).toContain(field);
+  }
 });
 
 test('no other id is taken for one', async () => {
