@@ -36,7 +36,7 @@ export interface StoreOptions {
   readonly retentionMs: number;
   /** How long a call may take, in milliseconds; a search has more. */
   readonly timeoutMs: number;
-  /** How long the start may wait for a server that cannot be reached, or for another process's lock on a file. */
+  /** How long the start may wait for a server, or for another process's lock on a file. */
   readonly startTimeoutMs?: number;
   /** Whether the store is only read: nothing is written to it, or to its folder. False by default. */
   readonly readOnly?: boolean;
@@ -48,6 +48,12 @@ export interface StoreOptions {
   /** For tests. */
   readonly clocks?: ClockSources;
 }
+
+/**
+ * How long the start waits by default: creating a file or its log takes seconds on a busy machine with a slow disk, as does connecting
+ * to a server there, and other processes that start meanwhile wait for it.
+ */
+export const usualStartTimeoutMs = 30_000;
 
 export interface DriverHooks {
   /** Compares the store with what is known of it. Errors: those of the store's methods. */

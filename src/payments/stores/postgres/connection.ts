@@ -9,6 +9,11 @@ export class ServerRefused extends Error {
   override readonly name = 'ServerRefused';
 }
 
+/** A server that was reached, and that does not answer in time or says that it is not ready yet. */
+export class ServerNotReady extends Error {
+  override readonly name = 'ServerNotReady';
+}
+
 /** The connection ended first: it is not known whether the server executed the statement. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
@@ -64,7 +69,7 @@ const certificateRemedy = 'sslrootcert in STATE_URL names the file of the author
 
 /**
  * Opens a connection to one host.
- * Errors: ServerRefused (a wrong password, say), or an Error that says why no connection was opened.
+ * Errors: ServerRefused (a wrong password, say), ServerNotReady, or an Error that says why no connection was opened.
  */
 export async function openConnection(
   address: PostgresAddress,
@@ -108,15 +113,23 @@ export async function openConnection(
   closing?.addEventListener('abort', close, { once: true });
   void lost.then(() => closing?.removeEventListener('abort', close));
   // The library's own timeout would count a pause of this process, too.
-  const connecting = startResponseTimeout(connectTimeoutMs, () =>
-    drop(`no answer in ${connectTimeoutMs} ms`),
-  );
+  let isReached = false;
+  let isLate = false;
+  socket.once('connect', () => {
+    isReached = true;
+  });
+  const connecting = startResponseTimeout(connectTimeoutMs, () => {
+    isLate = true;
+    drop(`no answer in ${connectTimeoutMs} ms`);
+  });
   try {
     await client.connect();
   } catch (error) {
     const reason = over ?? explained(error);
     drop(reason);
-    if (error instanceof DatabaseError && !passing.test(error.code ?? '')) throw new ServerRefused(reason);
+    if (isReached && isLate) throw new ServerNotReady(reason);
+    if (error instanceof DatabaseError)
+      throw passing.test(error.code ?? '') ? new ServerNotReady(reason) : new ServerRefused(reason);
     if (untrusted.test(String(Object(error).code)))
       throw new ServerRefused(`its certificate is not accepted: ${reason} (${certificateRemedy})`);
     if (address.password === undefined && reason.startsWith('SASL'))

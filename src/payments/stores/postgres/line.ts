@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { reasonOf } from '../../../errors.ts';
 import { WriteUncertain } from '../../driver.ts';
+import { usualStartTimeoutMs } from '../../protocol-store.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
-import { ConnectionLost, type PostgresConnection, ServerRefused } from './connection.ts';
+import { ConnectionLost, type PostgresConnection, ServerNotReady, ServerRefused } from './connection.ts';
 
 /** If a connection was lost with it under way, it is done again over the next one, and may have been done already. */
 type Work<T> = (connection: PostgresConnection) => Promise<T>;
@@ -27,12 +28,12 @@ export interface LineOptions {
   readonly address: PostgresAddress;
   /** How long a statement may take, and how long a call waits for a connection. */
   readonly timeoutMs: number;
-  /** How long the start may try to reach a server. */
-  readonly startTimeoutMs: number;
+  /** How long the start may try; by default longer if a server is reached, and is not ready. */
+  readonly startTimeoutMs?: number | undefined;
   /**
    * Opens a connection to the server that takes writes, and checks it; gives up when `closing` is aborted. The statements of lost
    * connections have ended then.
-   * Errors: ServerRefused, or any that may pass.
+   * Errors: ServerRefused, ServerNotReady, or any that may pass.
    */
   open(closing: AbortSignal): Promise<PostgresConnection>;
   /** Is called for each new connection, once calls can have it. */
@@ -42,6 +43,8 @@ export interface LineOptions {
 /** Calls that wait for their turn; more of them fail at once. */
 const maxWaiting = 1_000;
 const maxPauseMs = 2_000;
+/** How long a start tries to reach a server. */
+const reachTimeoutMs = 5_000;
 /** The server takes no writes any more, or its tables are gone: nothing was stored, and connecting again finds out more. */
 const changed = new Set(['25006', '42P01', '3F000']);
 /** The server cannot store one of the values. */
@@ -53,10 +56,10 @@ const pauseMs = (failures: number) => Math.min(50 * 2 ** failures, maxPauseMs) *
  * One connection at a time, for one call after the other. If it is lost, the next one is sought, with pauses; meanwhile calls
  * wait. After two attempts have failed, calls fail at once: whatever ended the connection may have ended the first attempt too.
  * Shape:  the line, once it is connected.
- * Errors: an Error that names the server, and the remedy, after `startTimeoutMs`.
+ * Errors: an Error that names the server, and the remedy, if none is connected in time.
  */
 export async function openLine(options: LineOptions) {
-  const { address, timeoutMs, startTimeoutMs } = options;
+  const { address, timeoutMs } = options;
   const closing = new AbortController();
   let pause = new AbortController();
   const open = () => options.open(closing.signal);
@@ -72,8 +75,9 @@ export async function openLine(options: LineOptions) {
       try {
         return await open();
       } catch (error) {
-        if (error instanceof ServerRefused || performance.now() - start >= startTimeoutMs)
-          throw startError(address, error);
+        const usualMs = error instanceof ServerNotReady ? usualStartTimeoutMs : reachTimeoutMs;
+        const isOver = performance.now() - start >= (options.startTimeoutMs ?? usualMs);
+        if (error instanceof ServerRefused || isOver) throw startError(address, error);
         await delay(pauseMs(failures));
       }
     }
@@ -227,9 +231,11 @@ export async function openLine(options: LineOptions) {
 /** Without its cause, which is the library's and may hold what was sent. */
 function startError(address: PostgresAddress, error: unknown): Error {
   const shown = shownAddress(address);
-  return error instanceof ServerRefused
-    ? new Error(`The payment store ${shown} cannot be used: ${error.message}.`)
-    : new Error(
-        `The payment store ${shown} cannot be reached: ${reasonOf(error)}. STATE_URL has to name a PostgreSQL that runs.`,
-      );
+  if (error instanceof ServerRefused)
+    return new Error(`The payment store ${shown} cannot be used: ${error.message}.`);
+  return new Error(
+    error instanceof ServerNotReady
+      ? `The payment store ${shown} was reached, and is not ready: ${reasonOf(error)}. Try again when the server answers.`
+      : `The payment store ${shown} cannot be reached: ${reasonOf(error)}. STATE_URL has to name a PostgreSQL that runs.`,
+  );
 }

@@ -67,7 +67,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
 
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
   const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
-  const { create = options.readOnly !== true, startTimeoutMs = 5_000 } = options;
+  const { create = options.readOnly !== true, startTimeoutMs } = options;
 
   /** Errors: an Error if a failover may lose what was written. */
   function assertConfirmed(

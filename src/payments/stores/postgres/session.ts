@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { messageOf } from '../../../errors.ts';
+import { messageOf, reasonOf } from '../../../errors.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownHost } from './address.ts';
 import {
@@ -8,6 +8,7 @@ import {
   isPassing,
   openConnection,
   type PostgresConnection,
+  ServerNotReady,
   ServerRefused,
 } from './connection.ts';
 import { prepareSchema } from './schema.ts';
@@ -23,6 +24,8 @@ export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
 
 /** Connecting takes longer than most calls: names, TLS, a server that has just started. */
 const minConnectTimeoutMs = 2_000;
+/** The same for the first connection, for which no payment waits. */
+const minFirstConnectTimeoutMs = 10_000;
 
 /** A backend of the server, told from a later one with the same process id. */
 interface Backend {
@@ -41,7 +44,7 @@ const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FRO
  *
  * A backend whose client has left may wait for a standby for ever, and what it has written is neither visible nor gone: the
  * next connection ends those that this process left behind.
- * Errors of what it makes: ServerRefused; an Error if the server may be ready later.
+ * Errors of what it makes: ServerRefused, ServerNotReady; an Error if no server is reached.
  */
 export function createSessionOpener(options: SessionOptions) {
   const { address, timeoutMs } = options;
@@ -49,6 +52,7 @@ export function createSessionOpener(options: SessionOptions) {
   const leftBehind = new Set<Backend>();
   const open = new Map<PostgresConnection, number>();
   let latestTimeline = 0;
+  let isFirst = true;
 
   /**
    * Ends the backends of lost connections, and resolves when they are gone: what they were doing is stored then, or never will be.
@@ -84,7 +88,7 @@ export function createSessionOpener(options: SessionOptions) {
     async open(closing: AbortSignal, settings: SessionSettings): Promise<PostgresConnection> {
       const primary = await findPrimary(address, latestTimeline, {
         timeoutMs,
-        connectTimeoutMs: Math.max(minConnectTimeoutMs, timeoutMs),
+        connectTimeoutMs: Math.max(isFirst ? minFirstConnectTimeoutMs : minConnectTimeoutMs, timeoutMs),
         closing,
       });
       const { connection, timeline } = primary;
@@ -93,8 +97,9 @@ export function createSessionOpener(options: SessionOptions) {
       } catch (error) {
         const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
         connection.drop(reason);
-        throw isPassing(error) ? new Error(reason) : new ServerRefused(reason);
+        throw isPassing(error) ? new ServerNotReady(reason) : new ServerRefused(reason);
       }
+      isFirst = false;
       latestTimeline = Math.max(latestTimeline, timeline ?? 0);
       for (const [other, itsTimeline] of open)
         if (itsTimeline < (timeline ?? 0)) other.drop('a standby was promoted in the place of its server');
@@ -119,7 +124,7 @@ const graceMs = 200;
 /**
  * Connects to the host that takes writes (libpq's target_session_attrs=read-write). If several take writes, an old primary
  * came back: the one that was promoted last counts. No server counts whose timeline is older than `latestTimeline`.
- * Errors: ServerRefused; an Error that says why there is no primary now.
+ * Errors: ServerRefused; ServerNotReady, or an Error if no host is reached, that says why there is no primary now.
  */
 async function findPrimary(
   address: PostgresAddress,
@@ -145,13 +150,16 @@ async function findPrimary(
   const errors = (await everybody).map((each) => (each.status === 'rejected' ? each.reason : null));
   if (errors.length === 1) throw errors[0];
   const reasons = address.hosts.map((host, n) => `${shownHost(host)}: ${errors[n].message}`);
-  throw new Error(`none of its hosts takes writes (${reasons.join('; ')})`);
+  const summary = `none of its hosts takes writes (${reasons.join('; ')})`;
+  throw errors.some((error) => error instanceof ServerNotReady)
+    ? new ServerNotReady(summary)
+    : new Error(summary);
 }
 
 /** The first eight digits of the name of the file that the server writes its log to. */
 const askTimeline = 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
 
-/** Errors: ServerRefused if it is not a primary; an Error if it cannot be asked, or is of an older timeline. */
+/** Errors: those of openConnection; ServerRefused if it is not a primary; ServerNotReady if it does not answer, or is of an older timeline. */
 async function askHost(
   address: PostgresAddress,
   host: PostgresAddress['hosts'][number],
@@ -176,7 +184,7 @@ async function askHost(
     return { connection, server, timeline };
   } catch (error) {
     connection.drop(messageOf(error));
-    throw error;
+    throw error instanceof ServerRefused ? error : new ServerNotReady(reasonOf(error));
   }
 }
 

@@ -2,7 +2,12 @@ import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
 import { type StoreDriver, WriteUncertain } from '../../driver.ts';
-import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
+import {
+  createProtocolStore,
+  type DriverHooks,
+  type StoreOptions,
+  usualStartTimeoutMs,
+} from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 
@@ -46,8 +51,6 @@ export interface ThreadSettings {
 const maxUnanswered = 1_000;
 /** Upgrading an older file rewrites all of its records. */
 const upgradeTimeoutMs = 600_000;
-/** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start meanwhile wait for it. */
-const usualStartTimeoutMs = 30_000;
 /** How long a search may take at least: nobody pays meanwhile. */
 const minSearchMs = 10_000;
 

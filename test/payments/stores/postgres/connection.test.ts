@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
-import { openConnection } from '../../../../src/payments/stores/postgres/connection.ts';
+import { openConnection, ServerNotReady } from '../../../../src/payments/stores/postgres/connection.ts';
 import { setUpSession } from '../../../../src/payments/stores/postgres/session.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../../../support/certificates.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
@@ -18,6 +20,16 @@ const access = `
 const password = 'p@ss w/rd%';
 const who = `bankql:${encodeURIComponent(password)}`;
 const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000 };
+
+test('a server that is reached and says nothing is not ready', async () => {
+  await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const address = parsePostgresUrl(`postgres://bankql@127.0.0.1:${port}/bankql`) ?? expect.fail();
+  const host = address.hosts[0] ?? expect.fail();
+  const opened = openConnection(address, host, { timeoutMs: 100, connectTimeoutMs: 100 });
+  await expect(opened).rejects.toThrow(new ServerNotReady('no answer in 100 ms'));
+});
 
 describe.skipIf(!hasPostgres || !hasOpenssl)(
   'with PostgreSQL and TLS (skipped where one of them, or openssl, is not installed)',

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { WriteUncertain } from '../../../../src/payments/driver.ts';
 import { StoreUnavailable } from '../../../../src/payments/store.ts';
 import { parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
 import {
   ConnectionLost,
   type PostgresConnection,
+  ServerNotReady,
+  ServerRefused,
 } from '../../../../src/payments/stores/postgres/connection.ts';
 import { type LineOptions, openLine } from '../../../../src/payments/stores/postgres/line.ts';
 
@@ -34,6 +36,46 @@ async function open(change: Partial<LineOptions> = {}) {
 
 /** What the server says of a statement that it does not execute. */
 const refusal = (code: string) => Object.assign(new DatabaseError(code, 0, 'error'), { code });
+
+describe('a start', () => {
+  const failAt = (ms: number, error: Error) => {
+    const times = [0, ms];
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => times.shift() ?? ms);
+    let isFirst = true;
+    const connection = fakeConnection();
+    const opened = open({
+      startTimeoutMs: undefined,
+      async open() {
+        if (!isFirst) return connection;
+        isFirst = false;
+        throw error;
+      },
+    });
+    return opened.finally(() => clock.mockRestore());
+  };
+
+  test('gives up after 5 s if no server is reached', async () => {
+    const unreachable = new Error('connect ECONNREFUSED');
+    await (await failAt(4_999, unreachable)).close();
+    await expect(failAt(5_000, unreachable)).rejects.toThrow(
+      'The payment store postgres://db:5432/bankql cannot be reached: connect ECONNREFUSED. STATE_URL has to name a PostgreSQL that runs.',
+    );
+  });
+
+  test('gives up after 30 s if a server is reached, and is not ready', async () => {
+    const slow = new ServerNotReady('no answer in 10000 ms');
+    await (await failAt(29_999, slow)).close();
+    await expect(failAt(30_000, slow)).rejects.toThrow(
+      'The payment store postgres://db:5432/bankql was reached, and is not ready: no answer in 10000 ms. Try again when the server answers.',
+    );
+  });
+
+  test('gives up at once if the server cannot be used', async () => {
+    await expect(failAt(0, new ServerRefused('it is a standby'))).rejects.toThrow(
+      'cannot be used: it is a standby.',
+    );
+  });
+});
 
 test('calls wait for their turn, and keep their order', async () => {
   const line = await open({ timeoutMs: 60_000 });
