@@ -10,16 +10,15 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
+import { type DatabaseOperations, driverOver } from './operations.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */
   readonly path: string;
 }
 
-/** What a thread does: the driver's methods, but synchronously. */
-export type FileMethods = {
-  readonly [Name in Exclude<keyof StoreDriver, 'close'>]: (...args: Parameters<StoreDriver[Name]>) => unknown;
-} & { readonly open: (create: boolean) => unknown };
+/** What a thread does. */
+export type FileMethods = DatabaseOperations & { readonly open: (create: boolean) => unknown };
 
 export interface SqliteRequest {
   readonly id: number;
@@ -92,17 +91,8 @@ async function openSqlite(
   const searchMs = Math.max(timeoutMs, minSearchMs);
   const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs });
   const driver: StoreDriver = {
-    insertIfAbsent: (row) => writer.ask('insertIfAbsent', [row]),
-    compareAndSet: (id, version, row) => writer.ask('compareAndSet', [id, version, row]),
-    find: (id) => writer.ask('find', [id]),
-    search: (query) => reader.ask('search', [query]),
-    findMissing: (attempts) => writer.ask('findMissing', [attempts]),
-    purge: (before) => writer.ask('purge', [before]),
-    count: (before, leaseUntil) => reader.ask('count', [before, leaseUntil]),
-    readMetadata: () => writer.ask('readMetadata', []),
-    writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next]),
-    // The thread answers in order, and one that died writes no more.
-    settleWrites: () => writer.ask('settleWrites', []),
+    // Writes are settled if the thread answers: it answers in order, and one that died writes no more.
+    ...driverOver(writer.ask, reader.ask),
     async close() {
       // The last connection to close empties the log into the file.
       await reader.end();

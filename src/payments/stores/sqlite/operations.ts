@@ -1,0 +1,118 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { StoreDriver } from '../../driver.ts';
+import {
+  columnsOf,
+  finished,
+  pendingAt,
+  rowColumns,
+  searchSql,
+  storedColumns,
+  unfinished,
+  unknownAt,
+} from '../payment-columns.ts';
+
+/** The driver's operations on an SQLite database, in a file or in memory. */
+
+/** They are synchronous. Their results are the driver's, as SQLite gives them. */
+export type DatabaseOperations = {
+  readonly [Name in Exclude<keyof StoreDriver, 'close'>]: (...args: Parameters<StoreDriver[Name]>) => unknown;
+};
+
+/** Calls an operation, maybe in another thread. */
+export type AskDatabase = <Name extends keyof DatabaseOperations, T>(
+  name: Name,
+  args: Parameters<DatabaseOperations[Name]>,
+) => Promise<T>;
+
+/** A driver whose searches are asked of `reader`, and all else of `writer`. */
+export const driverOver = (writer: AskDatabase, reader: AskDatabase): Omit<StoreDriver, 'close'> => ({
+  insertIfAbsent: (row) => writer('insertIfAbsent', [row]),
+  compareAndSet: (id, version, row) => writer('compareAndSet', [id, version, row]),
+  find: (id) => writer('find', [id]),
+  search: (query) => reader('search', [query]),
+  findMissing: (attempts) => writer('findMissing', [attempts]),
+  purge: (before) => writer('purge', [before]),
+  count: (before, leaseUntil) => reader('count', [before, leaseUntil]),
+  readMetadata: () => writer('readMetadata', []),
+  writeMetadata: (version, next) => writer('writeMetadata', [version, next]),
+  settleWrites: () => writer('settleWrites', []),
+});
+
+/** How long a payment may wait for a purge's deletions, in milliseconds, not counting the commit. */
+const purgeStepMs = 10;
+
+const counts = 'began, newest_at AS newestAt, version AS metadataVersion, NULL AS serverTime';
+
+function prepareStatements(database: DatabaseSync) {
+  const values = rowColumns.map((name) => `$${name}`).join(', ');
+  const changes = rowColumns.map((name) => `${name} = $${name}`).join(', ');
+  return {
+    insert: database.prepare(
+      `INSERT INTO payment (${rowColumns.join(', ')}) VALUES (${values}) ON CONFLICT DO NOTHING`,
+    ),
+    countBegin: database.prepare(
+      `UPDATE meta SET began = began + 1, newest_at = max(ifnull(newest_at, $created_at), $created_at) RETURNING ${counts}`,
+    ),
+    counts: database.prepare(`SELECT ${counts} FROM meta`),
+    find: database.prepare(`SELECT ${storedColumns} FROM payment WHERE id = $id`),
+    replace: database.prepare(`UPDATE payment SET ${changes} WHERE id = $id AND version = $expected`),
+    remove: database.prepare('DELETE FROM payment WHERE id = $id AND version = $expected'),
+    isMissing: database.prepare('SELECT 1 FROM payment WHERE id = $id AND track_id = $trackId'),
+    purge: database.prepare(
+      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${finished} AND updated_at < $before LIMIT 100)`,
+    ),
+    metadata: database.prepare(`SELECT ${counts}, text, NULL AS server FROM meta`),
+    writeMetadata: database.prepare(
+      'UPDATE meta SET version = $version, text = $text WHERE version IS $expected',
+    ),
+  };
+}
+
+/** How many rows there are that have not expired, and in which state; see RowCounts. */
+const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.n AS expired,
+  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${pendingAt('$leaseUntil')})) AS pending,
+  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${unknownAt('$leaseUntil')})) AS unknown,
+  (SELECT created_at FROM payment WHERE NOT (${finished} AND updated_at < $before) ORDER BY created_at DESC LIMIT 1) AS newestAt
+  FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
+
+/**
+ * The operations on the tables of schema.ts. One that writes needs a transaction if anybody else uses the database.
+ * Errors: any of SQLite's.
+ */
+export function createOperations(database: DatabaseSync): DatabaseOperations {
+  const statements = prepareStatements(database);
+  return {
+    settleWrites: () => null,
+    insertIfAbsent(row) {
+      if (Number(statements.insert.run(columnsOf(row)).changes) === 1)
+        return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
+      return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
+    },
+    compareAndSet(id, expected, row) {
+      const { changes } =
+        row === null
+          ? statements.remove.run({ id, expected })
+          : statements.replace.run({ ...columnsOf(row), expected });
+      return Number(changes) === 1;
+    },
+    find: (id) => statements.find.get({ id }) ?? null,
+    search(query) {
+      const { text, values } = searchSql(query, '?', 'payment');
+      return database.prepare(text).all(...(values as SQLInputValue[]));
+    },
+    findMissing: (attempts) =>
+      attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
+    purge(before) {
+      const until = performance.now() + purgeStepMs;
+      for (let deleted = 0; ; ) {
+        const step = Number(statements.purge.run({ before }).changes);
+        deleted += step;
+        if (step === 0 || performance.now() >= until) return deleted;
+      }
+    },
+    count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
+    readMetadata: () => statements.metadata.get(),
+    writeMetadata: (expected, next) =>
+      Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
+  };
+}
