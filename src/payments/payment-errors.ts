@@ -3,6 +3,7 @@ import {
   badUserInput,
   type ErrorCode,
   type ErrorDetails,
+  isErrorCode,
   requestSentNothing,
 } from '../errors.ts';
 import { payerOf, recordId } from './record.ts';
@@ -53,6 +54,16 @@ export const statedFailure = (
     `The bank says that ${operation} failed${said === null ? '.' : `: ${said}`}`,
     { operation, trackId, idempotencyKey, status },
   );
+
+/** Why a payment is REJECTED. One that an operator settled has neither a code nor a message. */
+export const rejectionOf = ({
+  operation,
+  code,
+  message,
+}: Pick<PaymentRecord, 'operation' | 'code' | 'message'>) => ({
+  code: isErrorCode(code) ? code : ('BANK_REJECTED' as const),
+  message: message ?? `The bank rejected ${operation}.`,
+});
 
 const stateUnavailable =
   (message: string, details: ErrorDetails = {}) =>

@@ -5,7 +5,7 @@ import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.
 import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { BankqlError, isErrorCode } from '../errors.ts';
+import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
 import { type BankWords, noBankWords } from './outcome-words.ts';
 import {
@@ -16,6 +16,7 @@ import {
   recordNotRead,
   recordsNotKept,
   recordsNotRead,
+  rejectionOf,
   statedFailure,
   unknownBecause,
   validateIdempotencyKey,
@@ -401,7 +402,7 @@ function replay<T extends PaymentOperation>(
   { payer, fingerprint }: { readonly payer: Payer; readonly fingerprint: string },
   idempotencyKey: string,
 ): PaymentResult<T> {
-  const { trackId, answer, code, status, message } = earlier;
+  const { trackId, answer, status, message } = earlier;
   if (earlier.fingerprint !== fingerprint) {
     throw keyReused(idempotencyKey, { belongs: belongsTo(payer, earlier), operation: operation.id });
   }
@@ -415,11 +416,13 @@ function replay<T extends PaymentOperation>(
       'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
       { ...details, retryAfter: 1 },
     );
-  if (effects.includes('say that it was rejected'))
+  if (effects.includes('say that it was rejected')) {
+    const rejection = rejectionOf(earlier);
     throw new BankqlError(
-      isErrorCode(code) ? code : 'BANK_REJECTED',
-      message ?? `The bank rejected ${operation.id}.`,
+      rejection.code,
+      rejection.message,
       status === null ? details : { ...details, status },
     );
+  }
   throw outcomeUnknown(earlier, idempotencyKey, message ?? unknownBecause.noAnswer);
 }

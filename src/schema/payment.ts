@@ -4,6 +4,7 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { rejectionOf } from '../payments/payment-errors.ts';
 import { type PaymentReference, referenceTo } from '../payments/record.ts';
 import type { OwnPayment } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
@@ -255,14 +256,17 @@ PaymentObject.implement({
       type: ErrorCodeEnum,
       nullable: true,
       description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
-      resolve: ({ record: { code } }) => (isErrorCode(code) ? code : null),
+      resolve: ({ record }) => {
+        if (record.state === 'REJECTED') return rejectionOf(record).code;
+        return isErrorCode(record.code) ? record.code : null;
+      },
     }),
-    failureMessage: t.string(
-      recordedOrNull(
-        'message',
+    failureMessage: t.string({
+      nullable: true,
+      description:
         "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
-      ),
-    ),
+      resolve: ({ record }) => (record.state === 'REJECTED' ? rejectionOf(record).message : record.message),
+    }),
   }),
 });
 

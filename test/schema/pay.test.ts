@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -30,8 +31,8 @@ const transfer = 'POST /v1/api/banks/BANK/accounts/A/make-transaction';
 const request = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/SEPA/transaction-requests';
 const readPayee = 'GET /v1/api/banks/TO-BANK/accounts/TO/owner/views';
 
-async function start() {
-  const fixture = await startBankqlFixture();
+async function start(options: Parameters<typeof startBankqlFixture>[0] = {}) {
+  const fixture = await startBankqlFixture(options);
   fixture.bank.otherwise(anyAnswer).on(transfer, { body: { id: 'TX', status: 'BOOKED' } });
   const pay = async (change: object = {}, headers?: Readonly<Record<string, string>>) => {
     const { data, errors } = await fixture.ask(PayAndSee, { input: { ...input, ...change } }, headers);
@@ -110,6 +111,18 @@ describe('pay', () => {
     expect(userErrors).toMatchObject([
       { code: 'OUTCOME_UNKNOWN', message: expect.stringContaining(payment?.failureMessage ?? '') },
     ]);
+  });
+
+  test('says the same of a payment that an operator settled as refused as its record', async () => {
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    await using fixture = await start({ store });
+    fixture.bank.on(transfer, { status: 500 });
+    await fixture.pay();
+    for (const { id } of await store.search({ states: ['UNKNOWN'] }, Date.now()))
+      expect(await store.settle(id, 'REJECTED', 'Ada: not booked', Date.now())).toBe(true);
+    const { payment, userErrors } = await fixture.pay();
+    expect(payment).toMatchObject({ state: 'REJECTED', failureCode: 'BANK_REJECTED' });
+    expect(userErrors).toMatchObject([{ code: 'BANK_REJECTED', message: payment?.failureMessage }]);
   });
 
   test.each([

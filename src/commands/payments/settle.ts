@@ -129,7 +129,7 @@ async function settleRecord(
   });
   if (!settled)
     throw new StartError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
-  const entry = { ...auditEntry({ ...record, updatedAt: now }, state), settledBy };
+  const entry = { ...auditEntry({ ...record, code: null, updatedAt: now }, state), settledBy };
   return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
 }
 

@@ -153,6 +153,8 @@ describe('settle', () => {
     expect(output).toContain('trackId: attempt-1\n');
     expect(output).toContain('createdAt: 2026-01-15T00:00:00.000Z\n');
     expect(output).toContain(`Settled as DONE by ${settledBy}\n`);
+    // What was not known is known now: the line's code is not that of the record before.
+    expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
     expect(await find(ids.unknown)).toMatchObject({ state: 'DONE', settledBy, updatedAt: now });
   });
 
