@@ -167,17 +167,11 @@ export class OperationDeadline implements TimeoutListener {
 }
 
 /**
- * Cancels one call, whatever stage it is in, by ending what it waits for at the moment. That is one thing at a time, so
- * no list of listeners is needed.
+ * The cancellation of one call, which ends what the call waits for at the moment. That is one thing at a time, so no list
+ * of listeners is needed.
  */
-export class Cancellation {
+export interface Cancellation {
   /** What the call waits for; null if that cannot be ended. */
-  pending: { onCancel(): void } | null = null;
-  isCancelled = false;
-
-  cancel(): void {
-    if (this.isCancelled) return;
-    this.isCancelled = true;
-    this.pending?.onCancel();
-  }
+  pending: { onCancel(): void } | null;
+  readonly isCancelled: boolean;
 }

@@ -25,8 +25,8 @@ export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
 /** A body's text, without a byte order mark. */
-export const textOf = (response: Pick<HttpResponse, 'body'>): string =>
-  response.body.toString('utf8', startsWithMark(response) ? markLength : 0);
+export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWithMark(response)): string =>
+  response.body.toString('utf8', hasMark ? markLength : 0);
 
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
 export const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);

@@ -55,10 +55,10 @@ export function parseResponse(
   if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
-    const text = textOf(response);
-    const json = parseExactJson(text, () => drifts('amount'), keepDigits);
+    const hasMark = startsWithMark(response);
+    const json = parseExactJson(textOf(response, hasMark), () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
-    if (startsWithMark(response)) drifts('byte-order-mark');
+    if (hasMark) drifts('byte-order-mark');
     return json;
   } catch (cause) {
     throw badResponse(isTyped ? 'is not JSON' : 'is not JSON, nor is its content type', details, cause);

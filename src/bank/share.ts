@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import { Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
+import { type Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type CallLimits, contextOptions } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
@@ -111,9 +111,8 @@ export class SharedReads {
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
+    if (limits.unshared) return this.#start({ call, limits, group, key: null, stale: null }, now);
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
-    const asked = { call, limits, group, key: limits.unshared ? null : key, stale: null };
-    if (limits.unshared) return this.#start(asked, now);
     const cached = isPublic ? this.#public?.get(key, now) : this.#private?.get(this.#privateKey(call), now);
     if (cached?.isFresh) {
       this.#options.onShared?.(operation.id, 'cached');
@@ -122,8 +121,8 @@ export class SharedReads {
     }
     const first = this.#groups.get(group)?.get(key);
     const stale = isPublic ? (cached ?? null) : null;
-    if (first === undefined) return this.#start({ ...asked, stale }, now);
-    const read = new Read(this, { ...asked, key: null, stale }, now);
+    if (first === undefined) return this.#start({ call, limits, group, key, stale }, now);
+    const read = new Read(this, { call, limits, group, key: null, stale }, now);
     first.join(read);
     return read.result;
   }
@@ -183,7 +182,6 @@ export class SharedReads {
 }
 
 const nothing = () => {};
-const none: readonly Read[] = [];
 
 /** The request that a read was made for. */
 interface Asked {
@@ -200,13 +198,15 @@ interface Asked {
  * One read: it makes a call, which others may join, or joins another's. Its fields are declared only, since initialising
  * them takes a call for each read.
  */
-class Read extends Cancellation implements CallLimits, Reader, Waiter {
+class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare readonly asked: Asked;
   declare readonly result: Promise<ReadResult>;
   declare readonly deadline: number;
   declare readonly operationDeadline: OperationDeadline | null;
   /** What cancels its call. */
   declare readonly cancellation: Cancellation;
+  declare pending: Cancellation['pending'];
+  declare isCancelled: boolean;
   declare private readonly shared: SharedReads;
   declare private resolve: (result: ReadResult) => void;
   declare private reject: (error: unknown) => void;
@@ -218,13 +218,14 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
   declare private context: AsyncResource | null;
 
   constructor(shared: SharedReads, asked: Asked, now: number) {
-    super();
     const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
     this.asked = asked;
     this.result = promise;
     this.deadline = now + shared.timeoutMs;
     this.operationDeadline = asked.limits.operationDeadline ?? null;
     this.cancellation = this;
+    this.pending = null;
+    this.isCancelled = false;
     this.shared = shared;
     this.resolve = resolve;
     this.reject = reject;
@@ -248,7 +249,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.resolve(result);
     }
-    settleInTurns(this.#release(), (other) => {
+    this.#settleOthers((other) => {
       other.#stopWaiting();
       other.#isAnsweredBy('joined');
       other.resolve(result);
@@ -261,23 +262,23 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
       this.#stopWaiting();
       this.#fail(error);
     }
-    settleInTurns(this.#release(), (other) => {
+    this.#settleOthers((other) => {
       other.#stopWaiting();
       other.context?.runInAsyncScope(() => other.#failShared(error));
     });
   }
 
   /**
-   * Drops what holds answers, and returns the reads that joined: when a Map is rehashed (it grows, or many entries were
+   * Settles the reads that joined, and drops what holds answers: when a Map is rehashed (it grows, or many entries were
    * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a read in
    * such a table, whole answers would stay in memory until the next full garbage collection.
    */
-  #release(): Iterator<Read> {
-    const others = this.others ?? none;
+  #settleOthers(settle: (other: Read) => void): void {
+    const { others } = this;
     this.others = null;
     this.resolve = nothing;
     this.reject = nothing;
-    return others[Symbol.iterator]();
+    if (others !== null) settleInTurns(others.values(), settle);
   }
 
   /** The operation has ended. */
@@ -288,7 +289,8 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
     first.others?.delete(this);
     if (first.isWaiting || first.others?.size) return;
     this.shared.detach(first);
-    first.cancel();
+    first.isCancelled = true;
+    first.pending?.onCancel();
   }
 
   #stopWaiting(): void {
