@@ -268,7 +268,7 @@ const rowCounts = z.object({
 
 async function find(connection: PostgresConnection, ids: readonly string[]) {
   const { rows } = await connection.query(statements.find([ids]));
-  const found = new Map(rows.map((row) => [readRow(row).id, readRow(row)] as const));
+  const found = new Map(rows.map(readRow).map((row) => [row.id, row] as const));
   return (id: string): StoredRow | null => found.get(id) ?? null;
 }
 

@@ -25,12 +25,8 @@ const fieldsOfVersion2 =
 
 /** Creates the tables, or upgrades an older file, in the caller's transaction. Errors: an Error with why not. */
 export function upgradeSchema(database: DatabaseSync, create: boolean): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  const version = versionOf(database);
   if (version === schemaVersion) return;
-  if (version > schemaVersion)
-    throw new Error(
-      `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`,
-    );
   if (version === 1)
     throw new Error('bankql 0.1 wrote it: start bankql 0.2.0 with it once, which upgrades it');
   const isEmpty = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0;
@@ -44,13 +40,20 @@ export function upgradeSchema(database: DatabaseSync, create: boolean): void {
 
 /** Errors: an Error if the file has not the tables of this version, and may not be changed. */
 export function checkSchema(database: DatabaseSync): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  const version = versionOf(database);
   if (version !== schemaVersion)
     throw new Error(
-      version > schemaVersion
-        ? `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`
-        : `its version is ${version}, and not ${schemaVersion}: start this bankql with it once, which upgrades it`,
+      `its version is ${version}, and not ${schemaVersion}: start this bankql with it once, which upgrades it`,
     );
+}
+
+/** Errors: an Error for the version of a newer bankql. */
+function versionOf(database: DatabaseSync): number {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version <= schemaVersion) return version;
+  throw new Error(
+    `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`,
+  );
 }
 
 /** bankql 0.2.0 had a column for each field of a record. */

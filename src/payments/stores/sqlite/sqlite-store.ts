@@ -10,7 +10,7 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
-import { type DatabaseOperations, driverOver } from './operations.ts';
+import { type AskDatabase, type DatabaseOperations, driverOver } from './operations.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */
@@ -103,11 +103,8 @@ async function openSqlite(
   try {
     await writer.ask('open', [options.create], atStart);
     // Several processes that start at once write the metadata of a new file.
-    await hooks.onConnect({
-      readMetadata: () => writer.ask('readMetadata', [], atStart),
-      writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next], atStart),
-      findMissing: driver.findMissing,
-    });
+    const patient: AskDatabase = (name, args) => writer.ask(name, args, atStart);
+    await hooks.onConnect(driverOver(patient, patient));
   } catch (error) {
     await driver.close();
     throw error instanceof StoreUnavailable ? startError(error) : error;
