@@ -201,5 +201,5 @@ function describe({ file, operation, plan }: Explained): string {
       `  ${path.padEnd(width)}  ${times.padEnd(5)} round ${round}  ${id}: ${method} ${url}\n`,
   );
   const waits = rounds < 2 ? '' : `, in ${rounds} rounds`;
-  return `${file}: ${operation} makes ${cost} REST calls${waits}\n${lines.join('')}`;
+  return `${file}: ${operation} makes ${cost} REST ${cost === '1' ? 'call' : 'calls'}${waits}\n${lines.join('')}`;
 }

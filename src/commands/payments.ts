@@ -24,7 +24,7 @@ const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
 
 const usage = `usage: bankql payments <command> [options]
 
-  list          payments as a table, those of unknown outcome first of all
+  list          payments of unknown outcome as a table, or of other states; oldest first
   find          payments by key, caller, account, Track-ID, request id, time
   show          one payment and its story
   find-missing  payments that a log names and the store does not have

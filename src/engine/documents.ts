@@ -56,7 +56,13 @@ class DocumentOperations {
   /** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
   find(name: string | null): ExecutableOperation {
     const node = getOperationAST(this.#checked.document, name);
-    if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
+    if (!node)
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        name === null
+          ? 'The document has several operations: name one in "operationName".'
+          : 'The document has no operation with the name in "operationName".',
+      );
     const same = [...this.known.values()].find((operation) => operation.node === node);
     const operation = same ?? new ExecutableOperation(this.#checked, node, this.#options);
     this.known.set(name, operation);

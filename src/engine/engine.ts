@@ -275,7 +275,13 @@ export function createEngine({
     const { query, operationName, variables, extensions } = params;
     const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
     const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
-    if (text === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
+    if (text === null)
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        params.documentId === null
+          ? 'A request needs a "query".'
+          : 'A request needs a "query", because this server has no manifest of documents with ids.',
+      );
     return {
       query: text,
       operationName,

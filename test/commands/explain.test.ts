@@ -98,7 +98,7 @@ test('each operation is told with its calls, by the field that asks for them', a
  bank.account 1 round 1 getAccountsScope: GET /v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/{scope}
  bank.account.owners 0..n round 2 getCustomer: GET /v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}
 
-${file}: Branches makes 1 REST calls
+${file}: Branches makes 1 REST call
  bank.branches 1 round 1 getBranches: GET /v1/api/banks/{BANK_ID}/branches
 
 `);
@@ -144,5 +144,5 @@ test('a claim of the token can say who the viewer is', async () => {
     VIEWER_CUSTOMER_ID: '{claim:customer}',
   };
   const { output } = await runIn({ BANK_BASE_URL: 'https://bank.example', ...tokens }, viewer);
-  expect(output).toContain('Me makes 1 REST calls');
+  expect(output).toContain('Me makes 1 REST call\n');
 });

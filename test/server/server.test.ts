@@ -81,6 +81,14 @@ describe('what is refused says so with a code, and costs no call', () => {
   });
 });
 
+test.each([
+  ['{"query":"query A { __typename } query B { __typename }"}', 'name one in "operationName"'],
+  ['{"query":"{ __typename }","operationName":"X"}', 'no operation with the name in "operationName"'],
+  ['{"documentId":"8f0c"}', 'this server has no manifest'],
+])('what is refused says what is missing: %s', async (body, message) => {
+  expect(await (await post(body)).text()).toContain(JSON.stringify(message).slice(1, -1));
+});
+
 test('an invalid body is not echoed', async () => {
   const text = await (await post('{"query": secret-in-the-body')).text();
   expect(text).not.toContain('secret-in-the-body');
