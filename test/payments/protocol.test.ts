@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { advance, type KeyState, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import { advance, type HeldPayment, type KeyState, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import { changingColumns, columnsOf, rowColumns } from '../../src/payments/stores/payment-columns.ts';
 import { keyStates, protocolDiagram, protocolEvents, stateAfter } from '../support/protocol-diagram.ts';
 
 const states = Object.keys(keyStates) as KeyState[];
@@ -36,6 +37,22 @@ test('the request may be sent only while its attempt is PENDING, and within its 
     ),
   );
   expect(sends).toEqual(['PENDING: sent, within the lease']);
+});
+
+test('an event changes only the columns that SQLite replaces', () => {
+  const columns = (held: HeldPayment | null) =>
+    held && columnsOf({ id: held.record.id, version: 'same', created_at: held.record.createdAt, held });
+  for (const state of states)
+    for (const [words, event] of protocolEvents) {
+      const before = columns(keyStates[state]);
+      const after = columns(advance(keyStates[state], event).next ?? null);
+      if (before === null || after === null) continue;
+      const changed = rowColumns.filter((name) => after[name] !== before[name]);
+      expect([
+        words,
+        changed.filter((name) => !(changingColumns as readonly string[]).includes(name)),
+      ]).toEqual([words, []]);
+    }
 });
 
 test('only the attempt itself may say how it ended', () => {

@@ -42,6 +42,14 @@ const columnTypes: Record<keyof Columns, string> = {
 export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
 export const rowColumns = Object.keys(columnTypes) as (keyof Columns)[];
 
+/** The columns that the protocol changes; the others stay as they were inserted. */
+export const changingColumns = [
+  'version',
+  'state',
+  'updated_at',
+  'json',
+] as const satisfies (keyof Columns)[];
+
 /** What is read of a row. */
 export const storedColumns = 'id, version, created_at, json';
 

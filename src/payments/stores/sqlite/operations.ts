@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { StoreDriver } from '../../driver.ts';
 import {
+  changingColumns,
   columnsOf,
   finished,
   pendingAt,
@@ -45,7 +46,8 @@ const counts = 'began, newest_at AS newestAt, version AS metadataVersion, NULL A
 
 function prepareStatements(database: DatabaseSync) {
   const values = rowColumns.map((name) => `$${name}`).join(', ');
-  const changes = rowColumns.map((name) => `${name} = $${name}`).join(', ');
+  // SQLite rewrites each index with a column that is set, also if it is set to what it was.
+  const changes = changingColumns.map((name) => `${name} = $${name}`).join(', ');
   return {
     insert: database.prepare(
       `INSERT INTO payment (${rowColumns.join(', ')}) VALUES (${values}) ON CONFLICT DO NOTHING`,
@@ -89,11 +91,10 @@ export function createOperations(database: DatabaseSync): DatabaseOperations {
       return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
     },
     compareAndSet(id, expected, row) {
-      const { changes } =
-        row === null
-          ? statements.remove.run({ id, expected })
-          : statements.replace.run({ ...columnsOf(row), expected });
-      return Number(changes) === 1;
+      if (row === null) return Number(statements.remove.run({ id, expected }).changes) === 1;
+      const { version, state, updated_at, json } = columnsOf(row);
+      const change = { version, state, updated_at, json };
+      return Number(statements.replace.run({ id, expected, ...change }).changes) === 1;
     },
     find: (id) => statements.find.get({ id }) ?? null,
     search(query) {
