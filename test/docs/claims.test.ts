@@ -96,6 +96,25 @@ test('npm scripts that pages name exist', () => {
   expect(missing).toEqual([]);
 });
 
+test('each line of a shell example begins with a command, and no comment has swallowed one', () => {
+  const command =
+    /^(#|\}|(\w+=\S* )*(npm|npx|node|cd|mkdir|git|curl|sudo|bankql|bankql-in-service|ask|systemctl|journalctl|docker|kubectl|helm)\b|[\w-]+\(\) \{|\w+=)/;
+  const odd = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^```sh\b.*\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) => {
+      // A text in quotes, and a line that ends in a backslash, belong to one command.
+      const commands = block
+        .replaceAll(/'[^']*'/g, "''")
+        .replaceAll(/\\\n/g, ' ')
+        .split('\n');
+      return commands
+        .map((line) => line.trim())
+        .filter((line) => line !== '' && (!command.test(line) || /#.*\b(npm|npx|cd)\b/.test(line)))
+        .map((line) => `${page}: ${line}`);
+    }),
+  );
+  expect(odd).toEqual([]);
+});
+
 test('variables that pages name exist', () => {
   const known = new Set<string>(['NODE_DEBUG', ...Object.keys(errorCodes), ...Object.keys(operations)]);
   const configuration = `${code}\n${list('{docs,src,bin,test,ops,bench}/**/*.{ts,js,yml,yaml,sh,conf}').map(textOf).join('\n')}`;
