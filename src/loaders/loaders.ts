@@ -91,7 +91,10 @@ export type ReadOperation = <T extends ReadableOperation>(
 ) => Promise<Answer<T>>;
 
 /** A read that was asked for. */
-type QueuedRead = () => Promise<unknown>;
+interface QueuedRead {
+  readonly operation: ReadableOperation;
+  readonly input: Omit<CallInput<ReadableOperation>, 'credentials'>;
+}
 
 /** What a read asks for: the ids in its path, and the body of a POST query. */
 type Wanted<T extends Operation> = OwnIds<T> &
@@ -111,21 +114,19 @@ interface LoadersOptions {
 export class Loaders {
   /** Records from lists that a single read would return in the same shape. */
   readonly listed: { readonly accounts: ListedRecords<Account>; readonly branches: ListedRecords<Branch> };
-  readonly #read: ReadOperation;
   readonly #queue: DataLoader<QueuedRead, unknown>;
   readonly #onAsk: LoadersOptions['onAsk'];
   /** Known keys are answered from here: DataLoader would create a batch and a promise for each request. */
   readonly #answers: Map<string, Promise<unknown>>;
 
   constructor(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
-    this.#read = read;
     this.#onAsk = onAsk;
     this.#answers = new Map();
     this.listed = { accounts: new ListedRecords(), branches: new ListedRecords() };
     this.#queue = new DataLoader<QueuedRead, unknown>(
       async (batch) => {
         const answers: Promise<unknown>[] = [];
-        for (const read of batch) answers.push(read());
+        for (const { operation, input } of batch) answers.push(read(operation, input));
         return answers;
       },
       { cache: false, ...(schedule === undefined ? {} : { batchScheduleFn: schedule }) },
@@ -144,8 +145,8 @@ export class Loaders {
     this.#onAsk?.(operation, key);
     let answer = this.#answers.get(key);
     if (answer === undefined) {
-      const read = this.#read;
-      answer = this.#queue.load(() => read(operation, { ids, body, key }));
+      // The queue's type does not know which body belongs to which operation.
+      answer = this.#queue.load({ operation, input: { ids, body, key } as QueuedRead['input'] });
       this.#answers.set(key, answer);
     }
     // Keys contain the operation, so that the answer has its type.

@@ -121,10 +121,10 @@ BankObject.implement({
       },
       ...connectionFromIds(
         BranchConnection,
-        ({ bankId }: BankIds, args: BranchSearch, { session, lists }) => {
+        ({ bankId }: BankIds, args: BranchSearch, context) => {
           const select = branchSelection(args);
-          const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
-          return select === null ? listed : listed.then((list) => select(list, lists));
+          const listed = loadBranches({ bankId, query: branchQueryOf(args) }, context.session);
+          return select === null ? listed : listed.then((list) => select(list, context.lists));
         },
         (list, { bankId }, args) => {
           const query = branchQueryOf(args);

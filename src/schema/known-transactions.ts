@@ -146,6 +146,6 @@ export const knownTransactions = {
       collect(requests, paid, since ?? undefined),
     );
     const toNode = ({ id }: KnownTransaction) => ({ ...account, transactionId: id });
-    return Object.assign(new Connection(known, page, toNode, context.lists), account);
+    return Object.assign(new Connection(known, page, toNode, context), account);
   },
 } as const;

@@ -74,15 +74,15 @@ const load = (
 export function loadOtherAccounts(
   account: ViewIds,
   args: OtherAccountFilterInput,
-  { session, lists }: ReadContext,
+  context: ReadContext,
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
-  const listed = load(account, query, session);
+  const listed = load(account, query, context.session);
   const id = query === null ? filterId(args.filter?.id) : null;
   const search = args.search?.trim().toLowerCase();
   if ((id === null || id === undefined) && !search) return listed;
   return listed.then((list) =>
-    lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
+    context.lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
       rememberPositions(list);
       return filterInSteps(
         list,

@@ -110,10 +110,10 @@ export class Connection<Item, Node> {
     list: readonly Item[],
     { first, after, last, before }: Page,
     toNode: ToNode<Item, Node>,
-    lists: Pick<ListWork, 'charge'>,
+    context: { readonly lists: Pick<ListWork, 'charge'> },
   ) {
-    const start = after === null ? 0 : placeOf(after, list, lists).next;
-    const end = Math.max(before === null ? list.length : placeOf(before, list, lists).index, start);
+    const start = after === null ? 0 : placeOf(after, list, context.lists).next;
+    const end = Math.max(before === null ? list.length : placeOf(before, list, context.lists).index, start);
     this.totalCount = list.length;
     this.#list = list;
     this.#end = first === null ? end : Math.min(end, start + first);
@@ -258,7 +258,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
     return load(parent, args, context).then(
-      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context.lists),
+      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {

@@ -11,7 +11,7 @@ test('the entries of a page are made one by one, when they are asked for', () =>
       made.push(index);
       return record;
     },
-    { charge() {} },
+    { lists: { charge() {} } },
   );
   expect([nodes.length, edges.length]).toEqual([3, 3]);
   expect(made).toEqual([]);
