@@ -102,7 +102,7 @@ test('one whose outcome nobody knows is found as that, and one that bankql refus
 
   expect((await pay(bankql.url, transfer('fourth'))).code).toBe('DONE');
   const limited = await failureOf(() => pay(bankql.url, transfer('fifth')));
-  expect(limited.operation).toMatchObject({ codes: ['RATE_LIMITED'] });
+  expect(limited.operation).toMatchObject({ codes: ['RATE_LIMITED'], caller: unknown.operation.caller });
   expect(await find('--request-id', String(limited.operation.requestId)).catch(() => [])).toEqual([]);
 });
 

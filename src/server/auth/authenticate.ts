@@ -2,7 +2,7 @@ import type { Caller } from '../../bank/credentials.ts';
 import type { ConnectionAwareResponse } from '../connection.ts';
 import { noCallLeft, type RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingHead, KnownHead } from '../request.ts';
-import { secretSources } from '../request-scope.ts';
+import { currentActivity, secretSources } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export interface Authenticate {
@@ -50,7 +50,12 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
     const caller = await finding;
     remember(caller, response, head);
     const seconds = (await rateLimiter?.secondsUntilNext(caller)) ?? 0;
-    if (seconds > 0) throw noCallLeft(seconds);
+    if (seconds > 0) {
+      // The log names the caller who is refused, too.
+      const activity = currentActivity();
+      if (activity !== null) activity.credentials = caller;
+      throw noCallLeft(seconds);
+    }
     response.identify(caller.identity ?? null);
     return caller;
   }
