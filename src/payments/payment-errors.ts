@@ -19,7 +19,7 @@ const damagedRetryAfter = 60;
 
 /** What is known of a payment of unknown outcome, in one sentence that stays true. */
 export const unknownBecause = {
-  noAnswer: 'The payment may have reached the bank, and no answer to it arrived.',
+  noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
   /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
   answer: (status: number, isAccepted: boolean) =>
     isAccepted

@@ -150,7 +150,8 @@ const places: Readonly<Record<string, string>> = {
     'the name of an invariant',
   'docs/payment-protocol.md: its pool, its deadlines, and how it knows that nothing was sent':
     'the name of a part of the code',
-  'docs/payments.md: sent nothing': '*this request* did',
+  'docs/payments.md: sent nothing, unless':
+    '*this request* did; the clause goes on to name where an answer says otherwise',
   'docs/payments.md: bankql did not reach the bank, and sent nothing with this key':
     'of the one request of a record: another one of the key would have been found',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
