@@ -60,6 +60,9 @@ const serving = (bankql: BankqlProcess, workers: number) =>
 const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
 const answer = { data: { __typename: 'Query' } };
 
+/** Of a payment that the bank holds up: an answer to it before it arrived there. Without this a test would wait for ever. */
+const neverSent = (told: unknown) => expect.unreachable(`never arrived at the bank: ${JSON.stringify(told)}`);
+
 /** Asks again and again, over kept connections and over new ones, until it is told to stop; what went wrong, and how many did not. */
 function keepAsking(url: string) {
   const agents = [new Agent({ keepAlive: true, maxSockets: 4 }), new Agent({ keepAlive: false })];
@@ -77,6 +80,8 @@ function keepAsking(url: string) {
         response.on('data', (chunk) => {
           text += chunk;
         });
+        // Before its end where the connection is cut.
+        response.on('close', () => response.complete || fail('the answer was cut off'));
         response.on('end', () => {
           if (text !== JSON.stringify(answer)) return fail(`${response.statusCode} ${text}`);
           good++;
@@ -166,7 +171,7 @@ describe('two workers over one store', () => {
     const arrived = Promise.withResolvers<() => void>();
     bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
     const paid = pay(bankql.url, transfer('rolling'));
-    const answerPayment = await arrived.promise;
+    const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
     const asking = keepAsking(bankql.url);
     bankql.child.kill('SIGUSR2');
     await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
@@ -188,7 +193,7 @@ describe('two workers over one store', () => {
     const arrived = Promise.withResolvers<() => void>();
     bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
     const paid = payToTheEnd(bankql.url, transfer('draining'));
-    const answerPayment = await arrived.promise;
+    const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGTERM');
     const stopped = bankql.stop();
     await expect.poll(() => workersOf(bankql)).toHaveLength(1);
