@@ -32,10 +32,10 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
 
   /** Asks until the store is back, and then once. */
   async function payWhenBack(url: string, key: string): Promise<Told> {
-    for (;;) {
+    return untilFound(async () => {
       const told = await pay(url, transfer(key));
-      if (told.code !== 'STATE_UNAVAILABLE') return told;
-    }
+      return told.code === 'STATE_UNAVAILABLE' ? undefined : told;
+    });
   }
 
   /** Asks until the payment has ended. */
