@@ -31,7 +31,12 @@ function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpReq
     request,
     trackId: null,
   };
-  const limits = { deadline: performance.now() + 2000, cancellation: null, operationDeadline: null };
+  const limits = {
+    deadline: performance.now() + 2000,
+    cancellation: null,
+    operationDeadline: null,
+    readBudget: null,
+  };
   return new Promise((resolve) => transport.send(call, limits, resolve));
 }
 
@@ -191,7 +196,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
       const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
         const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '' }, request, trackId: null, traceparent: null };
-        const limits = { deadline: performance.now() + 9000, cancellation: null, operationDeadline: null };
+        const limits = { deadline: performance.now() + 9000, cancellation: null, operationDeadline: null, readBudget: null };
         const { body, reason, sent, cause } = await new Promise((resolve) => transport.send(sample, limits, resolve));
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };

@@ -109,7 +109,12 @@ export function createBankClient(options: BankOptions): BankClient {
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const limits = { deadline: performance.now() + limitMs, cancellation: null, operationDeadline: null };
+    const limits = {
+      deadline: performance.now() + limitMs,
+      cancellation: null,
+      operationDeadline: null,
+      readBudget: null,
+    };
     reads.invalidate(call);
     try {
       return await new Promise((resolve, reject) => {

@@ -38,6 +38,14 @@ export interface PoolUsage extends OperationUsage {
   readonly pool: 'kept' | 'alone';
 }
 
+/** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
+export interface ReadBudget {
+  /** Counts an answer of so many bytes, which is kept until the operation ends; false if there is no room for it. */
+  keep(bytes: number): boolean;
+  /** Does work over so many bytes: at once, or in one of the operation's turns if there is much to do. */
+  work(bytes: number, work: () => void): void;
+}
+
 /** When a call is given up. */
 export interface CallLimits {
   /** For the wait for a connection, connect, headers and the whole body, in milliseconds of performance.now(). */
@@ -46,6 +54,8 @@ export interface CallLimits {
   readonly cancellation: Cancellation | null;
   /** The GraphQL operation that it belongs to. */
   readonly operationDeadline: OperationDeadline | null;
+  /** Null if nothing is bounded. */
+  readonly readBudget: ReadBudget | null;
 }
 
 /** Gets the outcome of a call, once; at once if it cannot be sent. */

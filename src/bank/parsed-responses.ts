@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Operation } from '../contract/operation.ts';
+import { BankqlError } from '../errors.ts';
+import { parsedTimes, uses } from '../ledger.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
 import type { CallLimits, Send } from './exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
@@ -44,25 +46,63 @@ interface ParseOptions {
   readonly onDrift?: ((drift: Drift) => void) | undefined;
 }
 
-/** Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. */
+/** Answers up to this length are parsed at once, in bytes: in less than a tenth of a millisecond. */
+const shortBody = 8 * 1024;
+
+/**
+ * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. For any other one, the
+ * GraphQL operation needs room, and a long one is parsed in that operation's turns.
+ */
 export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
-  const parsedResponses = new ParsedResponseCache(parsedCacheBytes);
+  const cache = new ParsedResponseCache(parsedCacheBytes);
   return (call, limits, reader) => {
     next(call, limits, (result, sent) => {
-      let read: ReadResult;
-      try {
-        const response = successOf(sent, result);
-        const { answer, isValid, drifts } = call.keepDigits
-          ? parseSuccess(sent, response)
-          : parsedResponses.find(call.key, response, sent);
+      const settle = (response: HttpResponse, { answer, isValid, drifts }: ParsedResponse) => {
         for (const drift of drifts) onDrift?.(drift);
         const { status, body } = response;
-        read = { answer, isValid, trackId: sent.trackId, status, bytes: body.length };
+        reader.onAnswer({ answer, isValid, trackId: sent.trackId, status, bytes: body.length });
+      };
+      const parse = (response: HttpResponse) => {
+        let parsed: ParsedResponse;
+        try {
+          parsed = parseSuccess(sent, response);
+          if (!call.keepDigits) cache.add(call.key, response, parsed);
+        } catch (error) {
+          reader.onError(error);
+          return;
+        }
+        settle(response, parsed);
+      };
+      try {
+        const response = successOf(sent, result);
+        const known = call.keepDigits ? null : cache.find(call.key, response);
+        const { readBudget } = limits;
+        const { length } = response.body;
+        if (known !== null) settle(response, known);
+        else if (readBudget?.keep(length) === false)
+          throw new BankqlError('OVERLOADED', uses.values.refusal, errorDetailsOf(sent));
+        else if (readBudget === null || length <= shortBody) parse(response);
+        else {
+          // Bodies that nobody needs any more must not wait: an attack would fill the memory with them.
+          let waiting: HttpResponse | null = response;
+          const { cancellation } = limits;
+          if (cancellation !== null)
+            cancellation.pending = {
+              onCancel() {
+                waiting = null;
+                reader.onError(
+                  mapTransportFailure(sent, new TransportFailure('cancelled', true, 'the caller left')),
+                );
+              },
+            };
+          readBudget.work(length, () => {
+            if (cancellation !== null) cancellation.pending = null;
+            if (waiting !== null) parse(waiting);
+          });
+        }
       } catch (error) {
         reader.onError(error);
-        return;
       }
-      reader.onAnswer(read);
     });
   };
 }
@@ -104,8 +144,7 @@ interface CacheEntry {
 /** Of an answer that changes each time, one in about so many is stored. */
 const maxMissTolerance = 63;
 const maxBodyLength = 1024 * 1024;
-/** Approximate memory of a parsed answer for each byte of its text, and of an entry besides. */
-const parsedBytes = 4;
+/** Approximate memory of an entry besides its body and the parsed answer. */
 const entryBytes = 500;
 
 /**
@@ -128,31 +167,26 @@ export class ParsedResponseCache {
     return this.#cache.calculatedSize;
   }
 
-  /** The parsed answer to a call; parsed again unless the same bytes came twice before. Errors: those of `parse`. */
-  find(
-    key: string,
-    response: HttpResponse,
-    call: PreparedCall,
-    parse: (call: PreparedCall, response: HttpResponse) => ParsedResponse = parseSuccess,
-  ): ParsedResponse {
+  /** The parsed answer to a call if the same bytes came twice before; otherwise null. */
+  find(key: string, response: HttpResponse): ParsedResponse | null {
+    const before = this.#cache.get(key);
+    return before?.parsed && isSame(before, response) ? before.parsed : null;
+  }
+
+  /** Notes what was parsed. */
+  add(key: string, response: HttpResponse, parsed: ParsedResponse): void {
     const cache = this.#cache;
-    const { status, headers, body } = response;
+    if (!parsed.isValid || response.body.length > maxBodyLength) return;
     const before = cache.get(key);
-    const isSame =
-      before !== undefined &&
-      status === before.status &&
-      headers['content-type'] === before.type &&
-      body.equals(before.body);
-    if (isSame && before.parsed !== null) return before.parsed;
-    const parsed = parse(call, response);
-    if (!parsed.isValid || body.length > maxBodyLength) return parsed;
     if (before === undefined) cache.set(key, createEntry(response, 0));
-    else if (isSame) cache.set(key, { ...before, parsed, missTolerance: 0 });
+    else if (isSame(before, response)) cache.set(key, { ...before, parsed, missTolerance: 0 });
     else if (before.misses++ >= before.missTolerance)
       cache.set(key, createEntry(response, Math.min(2 * before.missTolerance + 1, maxMissTolerance)));
-    return parsed;
   }
 }
+
+const isSame = ({ status, type, body }: CacheEntry, response: HttpResponse): boolean =>
+  status === response.status && type === response.headers['content-type'] && response.body.equals(body);
 
 const createEntry = ({ status, headers, body }: HttpResponse, missTolerance: number): CacheEntry => ({
   status,
@@ -165,4 +199,4 @@ const createEntry = ({ status, headers, body }: HttpResponse, missTolerance: num
 });
 
 const sizeOf = ({ body, parsed }: CacheEntry, key: string): number =>
-  entryBytes + 2 * key.length + body.buffer.byteLength + (parsed === null ? 0 : parsedBytes * body.length);
+  entryBytes + 2 * key.length + body.buffer.byteLength + (parsed === null ? 0 : parsedTimes * body.length);

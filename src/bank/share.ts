@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { type Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
-import { type CallLimits, contextOptions } from './exchange.ts';
+import { type CallLimits, contextOptions, type ReadBudget } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
 import type { Fetch, Reader, ReadResult } from './parsed-responses.ts';
 import type { PreparedCall } from './request.ts';
@@ -31,6 +31,8 @@ export interface ShareOptions {
 export interface ReadLimits {
   /** Shared by all reads of an operation; as long as the call itself takes if omitted. */
   readonly operationDeadline?: OperationDeadline | null;
+  /** That of the same operation (default: nothing is bounded). */
+  readonly readBudget?: ReadBudget | null;
   /** Joins no call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly unshared?: boolean;
   /** Called with the answer's source, if that is no call of its own; it must not throw. */
@@ -203,6 +205,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare readonly result: Promise<ReadResult>;
   declare readonly deadline: number;
   declare readonly operationDeadline: OperationDeadline | null;
+  declare readonly readBudget: ReadBudget | null;
   /** What cancels its call. */
   declare readonly cancellation: Cancellation;
   declare pending: Cancellation['pending'];
@@ -223,6 +226,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.result = promise;
     this.deadline = now + shared.timeoutMs;
     this.operationDeadline = asked.limits.operationDeadline ?? null;
+    this.readBudget = asked.limits.readBudget ?? null;
     this.cancellation = this;
     this.pending = null;
     this.isCancelled = false;

@@ -108,7 +108,12 @@ export async function runCheck(
   only?: string,
 ): Promise<CheckResult> {
   const started = performance.now();
-  const limits = { deadline: started + timeoutMs, cancellation: null, operationDeadline: null };
+  const limits = {
+    deadline: started + timeoutMs,
+    cancellation: null,
+    operationDeadline: null,
+    readBudget: null,
+  };
   const response = await new Promise<HttpResult>((resolve) => {
     transport.send(call, limits, resolve);
   });

@@ -1,10 +1,11 @@
 import type { BankClient } from '../bank/client.ts';
 import { allowed, type Caller } from '../bank/credentials.ts';
+import type { ReadBudget } from '../bank/exchange.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import { type ExpectedWork, type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
-import { uses } from '../ledger.ts';
+import { parsedTimes, uses, valueBytes } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type StaleAnswer,
 } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
-import { ListWork } from '../schema/list-work.ts';
+import { ListWork, mayWorkAtOnce } from '../schema/list-work.ts';
 import type { ExecutableOperation } from './documents.ts';
 
 /** The name of the header by which a request asks for an explanation, in lower case. */
@@ -81,6 +82,9 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
+/** About as long as it takes to parse so many bytes, it takes to work on one entry of a list. */
+const recordBytes = 100;
+
 /** The limits of the answer to a request without credentials. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
   ...limits,
@@ -90,7 +94,7 @@ const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimi
 });
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
-export class RequestContext implements Context, ExecuteOptions {
+export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
@@ -106,6 +110,7 @@ export class RequestContext implements Context, ExecuteOptions {
   #session: BankSession | null = null;
   #lists: ListWork | null = null;
   #queue: WorkQueue | null = null;
+  #reads: WorkQueue | null = null;
   #isCallerAsked = false;
 
   constructor(
@@ -168,9 +173,23 @@ export class RequestContext implements Context, ExecuteOptions {
       observer,
       usage,
       turnTaker,
+      readBudget: this,
     };
     this.#session = new BankSession(options);
     return this.#session;
+  }
+
+  keep(bytes: number): boolean {
+    return this.budget.keep((bytes * parsedTimes) / valueBytes);
+  }
+
+  work(bytes: number, work: () => void): void {
+    if (mayWorkAtOnce(bytes / recordBytes)) work();
+    else {
+      const { turnTaker: taker } = this;
+      this.#reads ??= new WorkQueue({ taker, expectedWork: this.#expectedWork, goesOn: false });
+      this.#reads.push(work);
+    }
   }
 
   get lists(): ListWork {

@@ -63,6 +63,8 @@ export class AnswerLimitError extends GraphQLError {
   }
 }
 
+const tooMuchIsBuilt = () => new AnswerLimitError('Too many large answers are being built', 'OVERLOADED');
+
 /** Ends work that nobody waits for any more. One for all: hundreds of operations may be abandoned at once. */
 export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
@@ -94,6 +96,9 @@ export class AnswerBudget {
   readonly #maxSearched: number;
   /** How many values it may have before it needs more of those of the process. */
   #granted: number;
+  /** What it keeps besides, in values, and how many of them it may before it needs more of those of the process. */
+  #kept = 0;
+  #keepable = valuesAtOnce;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
     const { values, cost = 1, part = 1 } = limits;
@@ -145,9 +150,21 @@ export class AnswerBudget {
     const { values, cost = 1 } = this.#limits;
     if (this.values > values) throw this.#exceed();
     const more = Math.max(this.values - this.#granted, valuesAtOnce);
-    if (this.#holder?.takeValues(more * cost) === false)
-      throw this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
+    if (this.#holder?.takeValues(more * cost) === false) throw this.#end(tooMuchIsBuilt());
     this.#granted += more;
+  }
+
+  /**
+   * Counts what takes as much memory as so many values until the operation ends, but is not in its answer. False if there is no
+   * room for it: then the operation ends.
+   */
+  keep(values: number): boolean {
+    this.#kept += values;
+    if (this.#kept <= this.#keepable) return true;
+    const more = Math.ceil(Math.max(this.#kept - this.#keepable, valuesAtOnce));
+    if (this.#exceeded === null && this.#holder?.takeValues(more) === false) this.#end(tooMuchIsBuilt());
+    this.#keepable += more;
+    return this.#exceeded === null;
   }
 
   /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */

@@ -162,6 +162,11 @@ export interface WorkQueueOptions {
   readonly stage?: keyof typeof stages;
   /** That of the operation, if one is executed. */
   readonly expectedWork?: ExpectedWork | null;
+  /**
+   * Whether it goes on before others once some of its work is done (default: true). Answers that are half built do not pile up then;
+   * but of the lists that an operation reads, one may be parsed long before the next arrives.
+   */
+  readonly goesOn?: boolean;
   readonly scheduler?: Scheduler;
 }
 
@@ -180,6 +185,7 @@ export class WorkQueue {
   /** How many turns its work has taken. */
   #turns = 0;
   readonly #expectedWork: ExpectedWork | null;
+  readonly #goesOn: boolean;
   readonly #scheduler: Scheduler;
   // AsyncLocalStorage.snapshot() takes a hundred times as long.
   readonly #context = new AsyncResource('bankql.WorkQueue', { requireManualDestroy: true });
@@ -187,10 +193,12 @@ export class WorkQueue {
   #next = 0;
 
   constructor(options: WorkQueueOptions = {}) {
-    const { taker = newcomer(), stage = 'long', expectedWork = null, scheduler = processScheduler } = options;
+    const { taker = newcomer(), stage = 'long', expectedWork = null } = options;
+    const { goesOn = true, scheduler = processScheduler } = options;
     this.taker = taker;
     this.stage = stages[stage];
     this.#expectedWork = expectedWork;
+    this.#goesOn = goesOn && stage !== 'beginning';
     this.#scheduler = scheduler;
   }
 
@@ -259,7 +267,7 @@ export class WorkQueue {
       });
     }
     this.isRunning = false;
-    if (this.stage !== stages.beginning) this.hasBegun = true;
+    this.hasBegun = this.#goesOn;
     return this.#next < this.#pieces.length;
   }
 

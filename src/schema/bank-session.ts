@@ -1,6 +1,7 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
+import type { ReadBudget } from '../bank/exchange.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadSource, SharedSource } from '../bank/share.ts';
@@ -61,6 +62,8 @@ interface BankSessionOptions {
   readonly usage?: ReadUsage | undefined;
   /** Its caller. Each read takes one of the caller's turns. */
   readonly turnTaker?: TurnTaker | undefined;
+  /** What it may keep of the bank's answers (default: nothing is bounded). */
+  readonly readBudget?: ReadBudget | undefined;
 }
 
 /** The bank as one caller sees it during one GraphQL operation. */
@@ -205,12 +208,12 @@ export class BankSession {
     input: Omit<CallInput<T>, 'credentials'>,
     unshared = this.#hasWritten,
   ): Promise<Answer<T>> {
-    const { bank, credentials, observer, turnTaker } = this.#options;
+    const { bank, credentials, observer, turnTaker, readBudget = null } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
     if (this.#calls++ >= this.#options.limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
     if (turnTaker !== undefined) turnTaker.owed++;
     const asked = { ...input, credentials };
-    const own = { unshared, operationDeadline: this.#deadline, onSource: this.#countShared };
+    const own = { unshared, operationDeadline: this.#deadline, readBudget, onSource: this.#countShared };
     const reading =
       observer === undefined
         ? bank.read(operation, asked, own)

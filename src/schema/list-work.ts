@@ -10,7 +10,7 @@ let workedThrough = 0;
  * Whether so many entries need not wait. One answer of the bank may be what a hundred operations waited for: each of them would
  * otherwise work through it before any other event is handled.
  */
-function mayWorkAtOnce(entries: number): boolean {
+export function mayWorkAtOnce(entries: number): boolean {
   if (workedThrough + entries > entriesAtOnce) return false;
   if (workedThrough === 0)
     setImmediate(() => {

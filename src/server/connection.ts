@@ -349,10 +349,11 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     return overloaded(why);
   }
 
-  /** Takes so many more values; false if this caller has none left. */
+  /** Takes so many more values; false if this caller has none left, or the request is over: nothing would give them back. */
   takeValues(count: number): boolean {
     if (this.isAbandoned) return false;
-    return this.#connection === null || this.#connection.ledger.take(this, 'values', count) === null;
+    if (this.#connection === null) return true;
+    return this.requests > 0 && this.#connection.ledger.take(this, 'values', count) === null;
   }
 
   /**

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { HttpResponse } from '../../src/bank/http-message.ts';
 import { ParsedResponseCache } from '../../src/bank/parsed-responses.ts';
-import { prepareCall } from '../../src/bank/request.ts';
 import type { Drift } from '../../src/bank/response.ts';
+import type { ReadLimits } from '../../src/bank/share.ts';
 import { getBranches, postBranches } from '../../src/contract/branch.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { bankDefaults } from '../support/bankql.ts';
@@ -17,20 +18,18 @@ const json = (body: string, status = 200, type = 'application/json'): HttpRespon
   milliseconds: 5,
 });
 
-const call = prepareCall('', getCustomer, {
-  ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' },
-  credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
-});
-
 /** Reads answers, and counts how many were read from their bytes. */
 function reading(maxBytes = 1_000_000) {
   const kept = new ParsedResponseCache(maxBytes);
   let count = 0;
-  const readAs = (isValid: boolean) => (name: string, reply: HttpResponse) =>
-    kept.find(name, reply, call, (_, { body }) => {
-      count++;
-      return { answer: body.toString(), isValid, drifts: [] };
-    });
+  const readAs = (isValid: boolean) => (name: string, reply: HttpResponse) => {
+    const known = kept.find(name, reply);
+    if (known !== null) return known;
+    count++;
+    const parsed = { answer: reply.body.toString(), isValid, drifts: [] };
+    kept.add(name, reply, parsed);
+    return parsed;
+  };
   return { kept, read: readAs(true), readBroken: readAs(false), count: () => count };
 }
 
@@ -185,6 +184,49 @@ describe('over the wire', () => {
         expect(answer).toEqual([{ acceptsDeposits: id === 'yes' }]);
       }
     }
+  });
+
+  const long = (id: string) => ({
+    branches: [{ id, acceptsDeposits: true, location: { latitude: '1.5' }, name: 'n'.repeat(10_000) }],
+  });
+  const branchesOf = (limits: ReadLimits) =>
+    client.read(
+      getBranches,
+      { ids: { BANK_ID: 'B' }, credentials: caller('a') },
+      { ...limits, unshared: true },
+    );
+
+  test('an operation needs room for an answer, unless it is one that was parsed before', async () => {
+    says({ body: long('same') });
+    const asked: number[] = [];
+    const full = { keep: (bytes: number) => asked.push(bytes) === 0, work: () => {} };
+    await expect(branchesOf({ readBudget: full })).rejects.toMatchObject({ code: 'OVERLOADED' });
+    for (let turn = 0; turn < 2; turn++) await branchesOf({});
+    await branchesOf({ readBudget: full });
+    expect(bank.calls).toHaveLength(4);
+    expect(asked).toEqual([JSON.stringify(long('same')).length]);
+  });
+
+  test('a long answer is parsed in a turn of its operation; if that ends before, it is not parsed at all', async () => {
+    const waiting: (() => void)[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const readBudget = {
+      keep: () => true,
+      work(_bytes: number, work: () => void) {
+        if (waiting.push(work) === 2) arrived.resolve();
+      },
+    };
+    let id = 0;
+    says(() => ({ body: long(`${id++}`) }));
+    const [ended, goesOn] = [new OperationDeadline(), new OperationDeadline()];
+    const reading = [ended, goesOn].map((operationDeadline) => branchesOf({ readBudget, operationDeadline }));
+    const outcomes = Promise.allSettled(reading);
+    await arrived.promise;
+    ended.cancel();
+    expect(drifts).toEqual([]);
+    for (const work of waiting) work();
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(drifts).toEqual(['getBranches location.latitude']);
   });
 
   test('what drifts is told of each answer, kept or not, and is understood', async () => {

@@ -174,6 +174,15 @@ test('an execution that has begun goes on before others, unless theirs are short
   expect(await allWork(done, 6)).toBe('xxffss');
 });
 
+test('work that does not go on before others once some of it is done waits for its next turn each time', async () => {
+  const { scheduler, done, work } = scheduled(10);
+  for (const name of ['f', 's']) {
+    const queue = new WorkQueue({ taker: newcomer(), goesOn: false, scheduler });
+    for (let piece = 0; piece < 3; piece++) queue.push(() => work(name));
+  }
+  expect(await allWork(done, 6)).toBe('fsfsfs');
+});
+
 test('the time of what a piece resumes counts as its own', async () => {
   const { queueOf, done, work } = scheduled(4);
   const resuming = queueOf('', 0);

@@ -20,6 +20,7 @@ export const behaviours = {
     '{bank{branches{nodes{bank{branches(near:{latitude:1,longitude:2},orderBy:DISTANCE,first:0){totalCount}}}}}}',
   'searches by city': `{bank{${Array.from({ length: 29 }, (_, n) => `b${n}:branches(city:"C${n}"){totalCount}`).join(' ')}}}`,
   'twenty REST calls': `{bank{${Array.from({ length: 20 }, (_, n) => `c${n}:customer(customerId:"RANDOM-${n}"){email}`).join(' ')}}}`,
+  'lists that it only counts': `{bank{${Array.from({ length: 20 }, (_, n) => `c${n}:account(accountId:"RANDOM-${n}"){otherAccounts(first:0){totalCount}}`).join(' ')}}}`,
   "updates of somebody else's record":
     'mutation{updateCustomer(input:{customerId:"good-0",changes:{email:"e"}}){trackId}}',
   'lists of payments': `{${Array.from({ length: 20 }, (_, n) => `p${n}:payments(first:${100 - n}){nodes{id}}`).join(' ')}}`,
@@ -81,11 +82,27 @@ async function startBank(milliseconds: number) {
       location: { latitude: n % 90, longitude: n % 180 },
     })),
   });
+  // No two of these lists are equal: the account's id is in the first one of its records.
+  const otherAccounts = Buffer.from(
+    Array.from(
+      { length: 2000 },
+      (_, n) =>
+        `,{"id":"o${n}","bank":"Bank ${n}","holder":{"name":"Holder of the account ${n}","is_alias":false},"IBAN":"DE${n}","number":"${n}","swift_bic":"BANKDEFF","kind":"shop"}`,
+    ).join(''),
+  );
   const server = createServer(({ url = '', headers }, response) => {
     const status = headers['ocp-apim-subscription-key'] === 'made-up' ? 401 : 200;
+    const account = /accounts\/([^/]+)\/[^/]+\/other_accounts$/.exec(url)?.[1];
     const body = url.endsWith('/branches') ? branches : '{"email":"somebody@bank.example"}';
-    const answer = () =>
-      response.writeHead(status, { 'Content-Type': 'application/json' }).end(status === 200 ? body : '{}');
+    const answer = () => {
+      response.writeHead(status, { 'Content-Type': 'application/json' });
+      if (account === undefined) response.end(status === 200 ? body : '{}');
+      else {
+        response.write(`{"otherAccounts":[{"id":"${account}","bank":"","holder":{"is_alias":false}}`);
+        response.write(otherAccounts);
+        response.end(']}');
+      }
+    };
     if (milliseconds === 0) answer();
     else setTimeout(answer, milliseconds);
   });

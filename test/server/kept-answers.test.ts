@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { credentials } from '../support/bankql.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
+
+/** The counterparties of an account, of whom no two accounts have the same: about 200 kB. */
+const otherAccountsOf = (account: string) =>
+  Array.from({ length: 1000 }, (_, n) => ({
+    id: `${account} ${n}`,
+    bank: 'B'.repeat(100),
+    holder: { name: 'Holder', is_alias: false },
+  }));
+
+test('the lists that operations read are bounded together, whatever few fields they select; they are given back at the end', async () => {
+  await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
+  const { bank, server, url } = fixture;
+  bank.otherwise(({ path }) => {
+    const account = /accounts\/([^/]+)\//.exec(path)?.[1] ?? '';
+    return { body: { otherAccounts: otherAccountsOf(account) } };
+  });
+  const count = async (...accounts: string[]) => {
+    const fields = accounts.map(
+      (account) => `${account}: account(accountId: "${account}") { otherAccounts(first: 0) { totalCount } }`,
+    );
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...credentials, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ query: `{ bank { ${fields.join(' ')} } }` }),
+    });
+    return { status: response.status, answer: await response.json() };
+  };
+
+  const few = await count('a', 'b');
+  expect(few).toEqual({
+    status: 200,
+    answer: {
+      data: {
+        bank: { a: { otherAccounts: { totalCount: 1000 } }, b: { otherAccounts: { totalCount: 1000 } } },
+      },
+    },
+  });
+  expect(server.held.values).toBe(0);
+
+  const many = await count('c', 'd', 'e', 'f', 'g');
+  expect(many.status).toBe(503);
+  expect(many.answer.errors).toEqual([
+    {
+      message: expect.stringContaining('Too many large answers are being built, and this one is large.'),
+      extensions: expect.objectContaining({ code: 'OVERLOADED' }),
+    },
+  ]);
+  expect(server.held.values).toBe(0);
+  expect((await count('h')).status).toBe(200);
+  expect(bank.calls.length).toBeGreaterThanOrEqual(6);
+});
