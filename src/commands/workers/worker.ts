@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
 import { isFromPrimary, tellPrimary } from './messages.ts';
@@ -15,6 +16,19 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     // During the start nothing is under way yet.
     await service?.stop({ isReplaced });
     await tellMetrics();
+    await leave();
+  }
+
+  /**
+   * Gives connections back that the primary handed over before it heard that this worker takes no more of them: with its exit they
+   * would stay open in the primary, and nobody would answer them.
+   */
+  async function leave(): Promise<void> {
+    const { worker } = cluster;
+    if (worker?.isConnected() !== true) return;
+    const gone = once(worker, 'disconnect');
+    worker.disconnect();
+    await gone;
   }
 
   async function tellMetrics(): Promise<void> {
