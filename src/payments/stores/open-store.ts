@@ -1,5 +1,6 @@
 import { checkWitness } from '../high-water-mark.ts';
 import type { PaymentStore } from '../store.ts';
+import { createMemoryStore } from './memory-store.ts';
 import { AddressError } from './postgres/address.ts';
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
@@ -30,13 +31,10 @@ const fileTimeoutMs = 4_000;
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
   const { readOnly = false, witness } = options;
   const named = readStoreUrl(url);
-  if (named.kind !== 'memory' && witness !== undefined && !readOnly) await checkWitness(witness);
-  // Each loads only what it needs: the libraries of servers are large, and a SQLite store's are for its threads.
+  if (named.kind === 'memory') return createMemoryStore(options);
+  if (witness !== undefined && !readOnly) await checkWitness(witness);
+  // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {
-    case 'memory': {
-      const { createMemoryStore } = await import('./memory-store.ts');
-      return createMemoryStore(options);
-    }
     case 'sqlite':
       return createSqliteStore({ timeoutMs: fileTimeoutMs, ...options, path: named.path });
     case 'postgres': {

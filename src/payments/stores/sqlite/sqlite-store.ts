@@ -10,15 +10,16 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
-import { type AskDatabase, type DatabaseOperations, driverOver } from './operations.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */
   readonly path: string;
 }
 
-/** What a thread does. */
-export type FileMethods = DatabaseOperations & { readonly open: (create: boolean) => unknown };
+/** What a thread does: the driver's methods, but synchronously. */
+export type FileMethods = {
+  readonly [Name in Exclude<keyof StoreDriver, 'close'>]: (...args: Parameters<StoreDriver[Name]>) => unknown;
+} & { readonly open: (create: boolean) => unknown };
 
 export interface SqliteRequest {
   readonly id: number;
@@ -91,8 +92,17 @@ async function openSqlite(
   const searchMs = Math.max(timeoutMs, minSearchMs);
   const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs });
   const driver: StoreDriver = {
-    // Writes are settled if the thread answers: it answers in order, and one that died writes no more.
-    ...driverOver(writer.ask, reader.ask),
+    insertIfAbsent: (row) => writer.ask('insertIfAbsent', [row]),
+    compareAndSet: (id, version, row) => writer.ask('compareAndSet', [id, version, row]),
+    find: (id) => writer.ask('find', [id]),
+    search: (query) => reader.ask('search', [query]),
+    findMissing: (attempts) => writer.ask('findMissing', [attempts]),
+    purge: (before) => writer.ask('purge', [before]),
+    count: (before, leaseUntil) => reader.ask('count', [before, leaseUntil]),
+    readMetadata: () => writer.ask('readMetadata', []),
+    writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next]),
+    // The thread answers in order, and one that died writes no more.
+    settleWrites: () => writer.ask('settleWrites', []),
     async close() {
       // The last connection to close empties the log into the file.
       await reader.end();
@@ -103,8 +113,11 @@ async function openSqlite(
   try {
     await writer.ask('open', [options.create], atStart);
     // Several processes that start at once write the metadata of a new file.
-    const patient: AskDatabase = (name, args) => writer.ask(name, args, atStart);
-    await hooks.onConnect(driverOver(patient, patient));
+    await hooks.onConnect({
+      readMetadata: () => writer.ask('readMetadata', [], atStart),
+      writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next], atStart),
+      findMissing: driver.findMissing,
+    });
   } catch (error) {
     await driver.close();
     throw error instanceof StoreUnavailable ? startError(error) : error;
