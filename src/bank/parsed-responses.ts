@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { parsedTimes, uses } from '../ledger.ts';
+import type { Cancellation } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
-import type { CallLimits, Send } from './exchange.ts';
+import type { CallLimits, ReadBudget, Send } from './exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { type Drift, ErrorInSuccess, parseResponse, validateResponse } from './response.ts';
@@ -55,54 +56,70 @@ const shortBody = 8 * 1024;
  */
 export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
   const cache = new ParsedResponseCache(parsedCacheBytes);
+
+  function settle(
+    { trackId }: PreparedCall,
+    { status, body }: HttpResponse,
+    { answer, isValid, drifts }: ParsedResponse,
+    reader: Reader,
+  ): void {
+    for (const drift of drifts) onDrift?.(drift);
+    reader.onAnswer({ answer, isValid, trackId, status, bytes: body.length });
+  }
+
+  function parse(call: PreparedCall, response: HttpResponse, reader: Reader): void {
+    let parsed: ParsedResponse;
+    try {
+      parsed = parseSuccess(call, response);
+    } catch (error) {
+      reader.onError(error);
+      return;
+    }
+    if (!call.keepDigits) cache.add(call.key, response, parsed);
+    settle(call, response, parsed, reader);
+  }
+
+  function parseInTurn(
+    call: PreparedCall,
+    response: HttpResponse,
+    reader: Reader,
+    budget: ReadBudget,
+    cancellation: Cancellation | null,
+  ): void {
+    // A body that nobody needs any more must not wait: callers that give up at once would fill the memory with them.
+    let waiting: HttpResponse | null = response;
+    if (cancellation !== null)
+      cancellation.pending = {
+        onCancel() {
+          waiting = null;
+          const failure = new TransportFailure('cancelled', true, 'the caller left');
+          reader.onError(mapTransportFailure(call, failure));
+        },
+      };
+    budget.work(response.body.length, () => {
+      if (cancellation !== null) cancellation.pending = null;
+      if (waiting !== null) parse(call, waiting, reader);
+    });
+  }
+
   return (call, limits, reader) => {
     next(call, limits, (result, sent) => {
-      const settle = (response: HttpResponse, { answer, isValid, drifts }: ParsedResponse) => {
-        for (const drift of drifts) onDrift?.(drift);
-        const { status, body } = response;
-        reader.onAnswer({ answer, isValid, trackId: sent.trackId, status, bytes: body.length });
-      };
-      const parse = (response: HttpResponse) => {
-        let parsed: ParsedResponse;
-        try {
-          parsed = parseSuccess(sent, response);
-          if (!call.keepDigits) cache.add(call.key, response, parsed);
-        } catch (error) {
-          reader.onError(error);
-          return;
-        }
-        settle(response, parsed);
-      };
+      let response: HttpResponse;
       try {
-        const response = successOf(sent, result);
-        const known = call.keepDigits ? null : cache.find(call.key, response);
-        const { readBudget } = limits;
-        const { length } = response.body;
-        if (known !== null) settle(response, known);
-        else if (readBudget?.keep(length) === false)
-          throw new BankqlError('OVERLOADED', uses.values.refusal, errorDetailsOf(sent));
-        else if (readBudget === null || length <= shortBody) parse(response);
-        else {
-          // Bodies that nobody needs any more must not wait: an attack would fill the memory with them.
-          let waiting: HttpResponse | null = response;
-          const { cancellation } = limits;
-          if (cancellation !== null)
-            cancellation.pending = {
-              onCancel() {
-                waiting = null;
-                reader.onError(
-                  mapTransportFailure(sent, new TransportFailure('cancelled', true, 'the caller left')),
-                );
-              },
-            };
-          readBudget.work(length, () => {
-            if (cancellation !== null) cancellation.pending = null;
-            if (waiting !== null) parse(waiting);
-          });
-        }
+        response = successOf(sent, result);
       } catch (error) {
         reader.onError(error);
+        return;
       }
+      const known = sent.keepDigits ? null : cache.find(sent.key, response);
+      const { readBudget, cancellation } = limits;
+      const { length } = response.body;
+      if (known !== null) settle(sent, response, known, reader);
+      else if (readBudget === null) parse(sent, response, reader);
+      else if (!readBudget.keep(length))
+        reader.onError(new BankqlError('OVERLOADED', uses.values.refusal, errorDetailsOf(sent)));
+      else if (length <= shortBody) parse(sent, response, reader);
+      else parseInTurn(sent, response, reader, readBudget, cancellation);
     });
   };
 }
