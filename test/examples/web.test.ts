@@ -128,7 +128,9 @@ describe.skipIf(!hasBrowser || !isBuilt)(
         if (when === 'at once') await page.reload();
       }
       await page.getByRole('button', { name: 'Back to the overview' }).click();
-      await page.getByText('Not confirmed').waitFor();
+      // The page that is left says it too.
+      await heading(page, /^Hello/);
+      await page.getByText('Not confirmed', { exact: true }).waitFor();
       expect(app.payments()).toHaveLength(1);
     });
 
