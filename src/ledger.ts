@@ -12,7 +12,7 @@ const megabyte = 1024 * 1024;
  * without a prototype, and some more for what waits.
  */
 export const valueBytes = 128;
-/** An answer of the bank takes about so many times its bytes once it is parsed: usual records 1.7, the shortest ones 4.5. */
+/** A parsed answer of the bank takes about so many times the memory of its bytes: 1.7 times for usual records, 4.5 for the shortest. */
 export const parsedTimes = 3;
 /** The memory that a waiting request or answer takes in addition to its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
@@ -91,7 +91,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   values: {
-    unit: 'values of unfinished answers, and one for each 43 bytes that they have read from the bank; of both, the first 1,000 of an answer do not count',
+    unit: `values of unfinished answers, and one for every ${Math.round(valueBytes / parsedTimes)} bytes that they have read from the bank; of both, the first 1,000 of an answer do not count`,
     variable: null,
     heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
     total: `1/4 of the heap, at ${valueBytes} bytes a value`,

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTransport, type Transport } from '../src/bank/exchange.ts';
+import { createTransport, limitedBy, type Transport } from '../src/bank/exchange.ts';
 import { type HttpRequest, type HttpResult, TransportFailure } from '../src/bank/http-message.ts';
 import { type PreparedCall, prepareCall } from '../src/bank/request.ts';
 import { operations } from '../src/contract/operations.ts';
@@ -31,12 +31,7 @@ function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpReq
     request,
     trackId: null,
   };
-  const limits = {
-    deadline: performance.now() + 2000,
-    cancellation: null,
-    operationDeadline: null,
-    readBudget: null,
-  };
+  const limits = limitedBy(performance.now() + 2000);
   return new Promise((resolve) => transport.send(call, limits, resolve));
 }
 
@@ -191,12 +186,12 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   /** The transport accepts no certificates but Node's: only a process of its own can be given one more. */
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
-      import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/exchange.ts'))};
+      import { createTransport, limitedBy } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/exchange.ts'))};
       const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, slowCallMs: 1000, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
         const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '' }, request, trackId: null, traceparent: null };
-        const limits = { deadline: performance.now() + 9000, cancellation: null, operationDeadline: null, readBudget: null };
+        const limits = limitedBy(performance.now() + 9000);
         const { body, reason, sent, cause } = await new Promise((resolve) => transport.send(sample, limits, resolve));
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };

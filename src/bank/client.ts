@@ -3,7 +3,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, mayBeDone } from './errors.ts';
-import { createTransport, type PoolUsage, type TransportOptions } from './exchange.ts';
+import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseResponses, parseSuccess, type ReadResult, successOf } from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
@@ -109,12 +109,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const limits = {
-      deadline: performance.now() + limitMs,
-      cancellation: null,
-      operationDeadline: null,
-      readBudget: null,
-    };
+    const limits = limitedBy(performance.now() + limitMs);
     reads.invalidate(call);
     try {
       return await new Promise((resolve, reject) => {
@@ -145,10 +140,8 @@ export function createBankClient(options: BankOptions): BankClient {
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
       const { trackId } = call;
-      const response = await send(call).catch((error: unknown) => {
-        throw error instanceof TransportFailure ? mayBeDone(mapTransportFailure(call, error)) : error;
-      });
       try {
+        const response = await send(call);
         if (isEmptyResponse(successOf(call, response))) {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, trackId };
@@ -157,7 +150,8 @@ export function createBankClient(options: BankOptions): BankClient {
         for (const drift of drifts) onDrift?.(drift);
         return { answer, trackId };
       } catch (error) {
-        throw error instanceof BankqlError ? mayBeDone(error) : error;
+        const failure = error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+        throw failure instanceof BankqlError ? mayBeDone(failure) : failure;
       }
     },
 

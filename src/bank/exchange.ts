@@ -43,7 +43,7 @@ export interface ReadBudget {
   /** Counts an answer of so many bytes, which is kept until the operation ends; false if there is no room for it. */
   keep(bytes: number): boolean;
   /** Does work over so many bytes: at once, or in one of the operation's turns if there is much to do. */
-  work(bytes: number, work: () => void): void;
+  run(bytes: number, work: () => void): void;
 }
 
 /** When a call is given up. */
@@ -57,6 +57,14 @@ export interface CallLimits {
   /** Null if nothing is bounded. */
   readonly readBudget: ReadBudget | null;
 }
+
+/** For a call that nobody cancels, and whose answer no operation keeps. */
+export const limitedBy = (deadline: number): CallLimits => ({
+  deadline,
+  cancellation: null,
+  operationDeadline: null,
+  readBudget: null,
+});
 
 /** Gets the outcome of a call, once; at once if it cannot be sent. */
 export type OnResult = (result: HttpResult, sent: PreparedCall) => void;

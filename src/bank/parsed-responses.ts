@@ -96,7 +96,7 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
           reader.onError(mapTransportFailure(call, failure));
         },
       };
-    budget.work(response.body.length, () => {
+    budget.run(response.body.length, () => {
       if (cancellation !== null) cancellation.pending = null;
       if (waiting !== null) parse(call, waiting, reader);
     });

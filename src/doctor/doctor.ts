@@ -1,7 +1,7 @@
 import type { BankOptions } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { bankText } from '../bank/errors.ts';
-import { createTransport, type Transport } from '../bank/exchange.ts';
+import { createTransport, limitedBy, type Transport } from '../bank/exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response.ts';
@@ -108,14 +108,8 @@ export async function runCheck(
   only?: string,
 ): Promise<CheckResult> {
   const started = performance.now();
-  const limits = {
-    deadline: started + timeoutMs,
-    cancellation: null,
-    operationDeadline: null,
-    readBudget: null,
-  };
   const response = await new Promise<HttpResult>((resolve) => {
-    transport.send(call, limits, resolve);
+    transport.send(call, limitedBy(started + timeoutMs), resolve);
   });
   const milliseconds = Math.round(performance.now() - started);
   const finding =

@@ -82,7 +82,7 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
-/** About as long as it takes to parse so many bytes, it takes to work on one entry of a list. */
+/** Parsing so many bytes takes about as long as working on one entry of a list. */
 const recordBytes = 100;
 
 /** The limits of the answer to a request without credentials. */
@@ -183,7 +183,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  work(bytes: number, work: () => void): void {
+  run(bytes: number, work: () => void): void {
     if (mayWorkAtOnce(bytes / recordBytes)) work();
     else {
       const { turnTaker: taker } = this;

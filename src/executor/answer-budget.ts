@@ -63,8 +63,6 @@ export class AnswerLimitError extends GraphQLError {
   }
 }
 
-const tooMuchIsBuilt = () => new AnswerLimitError('Too many large answers are being built', 'OVERLOADED');
-
 /** Ends work that nobody waits for any more. One for all: hundreds of operations may be abandoned at once. */
 export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
@@ -96,8 +94,7 @@ export class AnswerBudget {
   readonly #maxSearched: number;
   /** How many values it may have before it needs more of those of the process. */
   #granted: number;
-  /** What it keeps besides, in values, and how many of them it may before it needs more of those of the process. */
-  #kept = 0;
+  /** How many values it may `keep` before it needs more of those of the process. */
   #keepable = valuesAtOnce;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
@@ -150,8 +147,15 @@ export class AnswerBudget {
     const { values, cost = 1 } = this.#limits;
     if (this.values > values) throw this.#exceed();
     const more = Math.max(this.values - this.#granted, valuesAtOnce);
-    if (this.#holder?.takeValues(more * cost) === false) throw this.#end(tooMuchIsBuilt());
+    if (!this.#take(more * cost)) throw this.#exceed();
     this.#granted += more;
+  }
+
+  /** Takes more of the process's values. False if none are left: then the operation ends. */
+  #take(values: number): boolean {
+    if (this.#holder?.takeValues(values) !== false) return true;
+    this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
+    return false;
   }
 
   /**
@@ -159,12 +163,12 @@ export class AnswerBudget {
    * room for it: then the operation ends.
    */
   keep(values: number): boolean {
-    this.#kept += values;
-    if (this.#kept <= this.#keepable) return true;
-    const more = Math.ceil(Math.max(this.#kept - this.#keepable, valuesAtOnce));
-    if (this.#exceeded === null && this.#holder?.takeValues(more) === false) this.#end(tooMuchIsBuilt());
+    if (this.#exceeded !== null) return false;
+    this.#keepable -= values;
+    if (this.#keepable >= 0) return true;
+    const more = Math.ceil(Math.max(-this.#keepable, valuesAtOnce));
     this.#keepable += more;
-    return this.#exceeded === null;
+    return this.#take(more);
   }
 
   /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */

@@ -163,8 +163,8 @@ export interface WorkQueueOptions {
   /** That of the operation, if one is executed. */
   readonly expectedWork?: ExpectedWork | null;
   /**
-   * Whether it goes on before others once some of its work is done (default: true). Answers that are half built do not pile up then;
-   * but of the lists that an operation reads, one may be parsed long before the next arrives.
+   * Whether it is served before others once some of its work is done (default: true), so that half-built answers do not pile up.
+   * Not if its pieces have nothing to do with each other.
    */
   readonly goesOn?: boolean;
   readonly scheduler?: Scheduler;

@@ -164,9 +164,9 @@ const mentionOfRepetition =
  * payment, or calls the payment a repetition in words that the operator has not listed as a refusal.
  */
 export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
-  const outcome = readOutcome(record, vocabulary);
-  if (outcome === 'done' || outcome === 'accepted') return true;
   const signs = signsOf(record, vocabulary);
+  const outcome = outcomeOf(signs);
+  if (outcome === 'done' || outcome === 'accepted') return true;
   if (hasSuccess(signs) || signs.own.has('accepted') || signs.inside.has('accepted')) return true;
   return membersOf(record).some(
     ({ value }) =>
@@ -180,7 +180,10 @@ export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
 export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {
   if (!isObject(record))
     return typeof record === 'string' && mentionOfFailure.test(record) ? 'doubtful' : 'unclear';
-  const signs = signsOf(record, vocabulary);
+  return outcomeOf(signsOf(record, vocabulary));
+}
+
+function outcomeOf(signs: Signs): Outcome {
   const { own, inside } = signs;
   const claimsSuccess = hasSuccess(signs);
   if (own.has('rejected') && !claimsSuccess && !own.has('accepted') && !own.has('unclear')) return 'rejected';

@@ -148,6 +148,11 @@ export const receipt = ({ record }: Pick<FoundPayment, 'record'>) =>
 /** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
 export const findsPayments = fieldExtensions({ estimateUnknown: () => ({ parent: {}, hasRecord: true }) });
 
+function failureOf(record: PaymentRecord) {
+  const { state, code, message } = record;
+  return state === 'REJECTED' ? rejectionOf(record) : { code: isErrorCode(code) ? code : null, message };
+}
+
 PaymentObject.implement({
   description: "What bankql's record says of a payment. Costs no REST call but for the links.",
   interfaces: [NodeInterface],
@@ -256,16 +261,13 @@ PaymentObject.implement({
       type: ErrorCodeEnum,
       nullable: true,
       description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
-      resolve: ({ record }) => {
-        if (record.state === 'REJECTED') return rejectionOf(record).code;
-        return isErrorCode(record.code) ? record.code : null;
-      },
+      resolve: ({ record }) => failureOf(record).code,
     }),
     failureMessage: t.string({
       nullable: true,
       description:
         "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
-      resolve: ({ record }) => (record.state === 'REJECTED' ? rejectionOf(record).message : record.message),
+      resolve: ({ record }) => failureOf(record).message,
     }),
   }),
 });

@@ -199,7 +199,7 @@ describe('over the wire', () => {
   test('an operation needs room for an answer, unless it is one that was parsed before', async () => {
     says({ body: long('same') });
     const asked: number[] = [];
-    const full = { keep: (bytes: number) => asked.push(bytes) === 0, work: () => {} };
+    const full = { keep: (bytes: number) => asked.push(bytes) === 0, run: () => {} };
     await expect(branchesOf({ readBudget: full })).rejects.toMatchObject({ code: 'OVERLOADED' });
     for (let turn = 0; turn < 2; turn++) await branchesOf({});
     await branchesOf({ readBudget: full });
@@ -212,7 +212,7 @@ describe('over the wire', () => {
     const arrived = Promise.withResolvers<void>();
     const readBudget = {
       keep: () => true,
-      work(_bytes: number, work: () => void) {
+      run(_bytes: number, work: () => void) {
         if (waiting.push(work) === 2) arrived.resolve();
       },
     };

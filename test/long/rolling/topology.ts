@@ -139,7 +139,7 @@ ${server}
   });
 }
 
-/** Waits until it is true; what it throws is not. The limit ends what hangs, and is no verdict about a slow machine. */
+/** Waits until the check returns true; an error counts as false. The limit only ends a check that would never do so. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 600_000; performance.now() < end; await delay(50))
     if (await isSo().catch(() => false)) return;

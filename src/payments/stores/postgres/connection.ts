@@ -112,12 +112,12 @@ export async function openConnection(
   const close = () => drop('it is closed');
   closing?.addEventListener('abort', close, { once: true });
   void lost.then(() => closing?.removeEventListener('abort', close));
-  // The library's own timeout would count a pause of this process, too.
   let isReached = false;
   let isLate = false;
   socket.once('connect', () => {
     isReached = true;
   });
+  // The library's own timeout would count a pause of this process, too.
   const connecting = startResponseTimeout(connectTimeoutMs, () => {
     isLate = true;
     drop(`no answer in ${connectTimeoutMs} ms`);
