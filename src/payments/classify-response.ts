@@ -138,10 +138,49 @@ function readBody(body: Buffer): Body {
     .trim();
   if (text === '') return { kind: 'empty', value: undefined };
   try {
-    return { kind: 'json', value: parseExactJson(text) };
+    const value = parseExactJson(text);
+    return contradictsItself(text) ? unreadable : { kind: 'json', value };
   } catch {
     // Text that begins like JSON or markup is a truncated document; a status is plain words.
     const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
     return isStatus ? { kind: 'text', value: text } : unreadable;
   }
+}
+
+const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
+
+/** An object or a list that is being read: its members so far, with the texts of their values. */
+interface Reading {
+  readonly values: Map<string, string>;
+  /** The member whose value begins at `start`; null between members, and in a list. */
+  name: string | null;
+  start: number;
+}
+
+/**
+ * Whether an object in valid JSON has the same member twice with different values: parsing would keep the last one, and nobody
+ * knows which one holds.
+ */
+function contradictsItself(json: string): boolean {
+  let inside: Reading = { values: new Map(), name: null, start: 0 };
+  const outer: Reading[] = [];
+  let text = '';
+  for (const { 0: token, index } of json.matchAll(jsonToken)) {
+    if (token === '{' || token === '[') {
+      outer.push(inside);
+      inside = { values: new Map(), name: null, start: 0 };
+    } else if (token === ':') {
+      inside.name = String(JSON.parse(text));
+      inside.start = index + 1;
+    } else if (token.startsWith('"')) text = token;
+    else {
+      const { values, name, start } = inside;
+      const value = json.slice(start, index).trim();
+      if (name !== null && (values.get(name) ?? value) !== value) return true;
+      if (name !== null) values.set(name, value);
+      inside.name = null;
+      if (token !== ',') inside = outer.pop() ?? inside;
+    }
+  }
+  return false;
 }

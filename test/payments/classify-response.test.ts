@@ -105,6 +105,19 @@ const repetitions = [
   { success: true, error: 'no' },
 ];
 
+/** JSON in which the bank says two things of one member. */
+const saidTwice = fc.constantFrom(
+  '{"status":"COMPLETED","status":"FAILED"}',
+  '{"status":"FAILED","status":"COMPLETED"}',
+  '{"status" : "FAILED" , "id":"TX", "st\\u0061tus":"COMPLETED"}',
+  '{"id":"TX","id":"TY"}',
+  '{"id":"TX","payment":{"status":"COMPLETED","at":{},"status":"FAILED"}}',
+  '{"id":"TX","errors":[],"errors":[{"code":7}]}',
+  '{"transaction-requests":[{"id":"TX"},{"status":"COMPLETED","status":"FAILED"}]}',
+  '{"transaction-requests":[],"transaction-requests":null}',
+  '{"code":403,"message":"a \\"quoted\\": {","code":404}',
+);
+
 interface Row {
   readonly status: fc.Arbitrary<number>;
   readonly body: fc.Arbitrary<string | Buffer>;
@@ -125,6 +138,7 @@ const rows: Readonly<Record<string, Row>> = {
         const text = JSON.stringify(value);
         return fc.integer({ min: 1, max: text.length - 1 }).map((end) => text.slice(0, end));
       }),
+      saidTwice,
     ),
   },
   '2xx | a status that is a word of failure': {
@@ -245,6 +259,7 @@ const rows: Readonly<Record<string, Row>> = {
       fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":', '[{"message":"no"}]'),
       members({ status: 'COMPLETED' }, { transactionStatus: 'ACSC' }, { status: 'PENDING' }, { id: 'TX' }),
       members(...contradictions, ...repetitions),
+      saidTwice,
     ),
   },
   'any other | anything': {
@@ -273,6 +288,20 @@ describe('the table of what the bank means, in docs/payment-operations.md', () =
       { numRuns: 300 },
     );
   });
+});
+
+test('a member that is there twice with the same value, or in two objects, contradicts nothing', () => {
+  for (const body of [
+    '{"status":"COMPLETED","id":"TX","status": "COMPLETED"}',
+    '{"id":"TX","a":{"id":"1"},"b":{"id":"2"},"c":[{"id":"3"},{"id":"4"}]}',
+    '{"id":"TX","description":"{\\"id\\":1,\\"id\\":2}","value":{"a":[1,2],"b":1}}',
+    '{"__proto__":{"status":"FAILED"},"id":"TX","toString":1,"status":"COMPLETED"}',
+  ])
+    expect({ body, state: classify(200, body).state }).toEqual({
+      body,
+      state: body.includes('FAILED') ? 'UNKNOWN' : 'DONE',
+    });
+  expect(classify(403, '{"message":"no","code":403,"message":"no"}').state).toBe('REJECTED');
 });
 
 describe('whatever the bank answers', () => {

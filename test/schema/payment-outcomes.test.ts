@@ -76,6 +76,8 @@ const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | u
   ['a redirect', { status: 307, headers: { Location: '/elsewhere' } }, 307],
   ['no JSON', { body: `<p>${secret}` }, 200],
   ['a cut answer', { body: '{"id": "TX' }, 200],
+  ['two statuses', { body: '{"id":"TX","status":"COMPLETED","status":"FAILED"}' }, 200],
+  ['403 with two statuses', { status: 403, body: '{"status":"COMPLETED","status":"FAILED"}' }, 403],
   ['a page', { body: `<html>${secret}</html>`, headers: { 'Content-Type': 'text/html' } }, 200],
   ['a long text', { body: secret.repeat(4) }, 200],
   ['an error alone', { body: { error: secret } }, 200],
