@@ -1,10 +1,11 @@
 import { exec, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { variableNames } from '../src/config/variables.ts';
@@ -139,6 +140,13 @@ describe('what it cannot start with ends it at once, with one line', () => {
     expect(code).toBe(1);
     expect(output.trimEnd().split('\n')).toHaveLength(1);
     expect(output).toContain('STATE_URL');
+  });
+
+  test('a state store in a folder that is not there, which it does not create', async () => {
+    const path = join(folder, 'mistyped', 'state.db');
+    const { code, output } = await runProcess({ STATE_URL: `sqlite:${path}` });
+    expect([code, existsSync(dirname(path))]).toEqual([1, false]);
+    expect(output).toMatch(/^STATE_URL=sqlite:\S+ cannot be used: the folder \S+mistyped does not exist: /);
   });
 });
 

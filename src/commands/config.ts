@@ -1,8 +1,11 @@
 import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/environment.ts';
 import { StartError } from '../errors.ts';
+import { checkWitness } from '../payments/high-water-mark.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
+import { readLogLevel } from './reload.ts';
+import { checkSandbox } from './sandbox.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
 export async function manageConfig({
@@ -28,6 +31,8 @@ export async function manageConfig({
 async function checkFiles(config: Config): Promise<void> {
   const problems: string[] = [];
   const collect = ({ message }: Error) => void problems.push(message);
+  await readLogLevel(config).catch(collect);
+  if (config.bank === null) await checkSandbox(config.sandbox).catch(collect);
   const { bankTls } = config;
   const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
   for (const [variable, expiry] of tls?.expiries ?? [])
@@ -35,7 +40,10 @@ async function checkFiles(config: Config): Promise<void> {
       problems.push(
         `${variable} cannot be used: its certificate expired on ${new Date(expiry).toISOString()}.`,
       );
-  const { readPersisted, readSchema } = await import('./serve.ts');
+  const { checkStateFolder, readPersisted, readSchema } = await import('./serve.ts');
+  const { url, witness } = config.state;
+  await checkStateFolder(url).catch(collect);
+  if (witness !== undefined && url !== 'memory:') await checkWitness(witness).catch(collect);
   if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
 }

@@ -5,7 +5,7 @@ import { StartError } from '../errors.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
 import { SandboxError } from '../sandbox/faults.ts';
 import * as identity from '../sandbox/identity.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
+import { readSandboxOptions, type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
 import { type CliContext, readWords, type Service } from './command.ts';
 
 const variableOfOption = {
@@ -34,6 +34,9 @@ async function using<T>(
 /** Starts the sandbox bank. Errors: ConfigError, as of `using`. */
 export const openSandbox = (options: SandboxOptions): Promise<Sandbox> => using(options, startSandbox);
 
+/** Reads what the sandbox bank starts with. Errors: ConfigError, as of `using`. */
+export const checkSandbox = (options: SandboxOptions) => using(options, readSandboxOptions);
+
 /** The variables that the options of `bankql sandbox` set, by the options' names. */
 const variableOf = Object.fromEntries(
   variableNames.flatMap((name) => {
@@ -54,7 +57,9 @@ function readOptions({ environment, args }: Pick<CliContext, 'environment' | 'ar
   const given = Object.fromEntries(
     Object.entries(options).map(([option, value]) => [variableOf[option] ?? option, String(value)]),
   );
-  const fixed = { BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' };
+  // It serves nothing else: the ports of bankql are free for it.
+  const unused = { PORT: '0', METRICS_PORT: undefined, METRICS_HOST: undefined, WORKERS: undefined };
+  const fixed = { ...unused, BANK_BASE_URL: undefined, SANDBOX: 'on' };
   return { describe, options: readConfig({ ...environment, ...given, ...fixed }).sandbox };
 }
 

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { GraphQLSchema } from 'graphql';
 import { type Logger, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { StartError } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
@@ -117,6 +121,7 @@ export async function serveBankql(
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
+  await checkStateFolder(config.state.url);
   const opened = await openStore(config.state.url, {
     ...config.state,
     onEvent: telemetry.onStoreEvent,
@@ -279,6 +284,19 @@ export async function readPersisted(
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
   return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
+}
+
+/**
+ * Errors: ConfigError if the payment store's file is to be in a folder that does not exist. A mistyped one, created, would
+ * be a new store, which knows of no earlier payment.
+ */
+export async function checkStateFolder(url: string): Promise<void> {
+  const path = /^sqlite:(.*)$/s.exec(url)?.[1];
+  if (path === undefined || url === localStateUrl) return;
+  const folder = dirname(resolve(path));
+  if (existsSync(folder)) return;
+  const remedy = `the folder ${folder} does not exist: create it, or correct the path.`;
+  throw new ConfigError([{ variable: 'STATE_URL', value: url, remedy }]);
 }
 
 /** The operator's secrets, which the text of an error may contain. */

@@ -19,6 +19,19 @@ const problem = (
   others: readonly VariableName[] = [],
 ): Contradiction => ({ variable, value: String(value ?? ''), remedy, involved: [variable, ...others] });
 
+type Socket = readonly [host: string, port: number | undefined];
+
+/** Where the embedded sandbox bank listens. */
+const sandboxHost = '127.0.0.1';
+
+/** Whether two servers cannot both listen there: their hosts are equal, or one means all addresses of its family. */
+function areOneSocket([host, port]: Socket, [otherHost, otherPort]: Socket): boolean {
+  if (port === 0 || port !== otherPort) return false;
+  const covers = (one: string, other: string) =>
+    one === other || one === '::' || (one === '0.0.0.0' && !other.includes(':'));
+  return covers(host, otherHost) || covers(otherHost, host);
+}
+
 /** What variables demand of each other: each rule names the one to change, and how. */
 const rules: readonly Rule[] = [
   ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
@@ -47,13 +60,29 @@ const rules: readonly Rule[] = [
     ),
 
   ({ PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) =>
-    PORT !== 0 &&
-    PORT === METRICS_PORT &&
-    HOST === METRICS_HOST &&
+    areOneSocket([HOST, PORT], [METRICS_HOST, METRICS_PORT]) &&
     problem('METRICS_PORT', METRICS_PORT, 'give another port than PORT, or another METRICS_HOST.', [
       'PORT',
       'HOST',
+      'METRICS_HOST',
     ]),
+
+  ({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) => {
+    if (BANK_BASE_URL !== undefined) return;
+    const sandbox = [sandboxHost, SANDBOX_PORT] as const;
+    const other = areOneSocket(sandbox, [HOST, PORT])
+      ? 'PORT'
+      : areOneSocket(sandbox, [METRICS_HOST, METRICS_PORT]) && 'METRICS_PORT';
+    return (
+      other &&
+      problem('SANDBOX_PORT', SANDBOX_PORT, `give another port than ${other}.`, [
+        other,
+        'HOST',
+        'METRICS_HOST',
+        'BANK_BASE_URL',
+      ])
+    );
+  },
 
   ({ METRICS_HOST, METRICS_PORT }) =>
     METRICS_HOST !== undefined &&
@@ -208,11 +237,14 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
     return [problem(name, template, remedy, ['IDENTITY'])];
   });
 
+/** The store of a bank on this machine. Its folder is created. */
+export const localStateUrl = 'sqlite:.bankql/state.db';
+
 /** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
-  return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
+  return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? localStateUrl : null;
 }
 
 /** What the values demand of each other and do not have. */

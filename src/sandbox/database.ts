@@ -157,11 +157,13 @@ function atomically<T>(db: DatabaseSync, work: () => T): T {
 
 /**
  * Opens the database at `path`; a new one gets its tables and the seed, both or neither.
- * Errors: SandboxError if the file belongs to another version of the sandbox; Error if it cannot be opened.
+ * Errors: SandboxError if the file cannot be opened, or belongs to another version of the sandbox.
  */
 export function openDatabase(path: string, seed: Seed): Database {
-  const db = new DatabaseSync(path, { timeout: 5000 });
+  let opened: DatabaseSync | undefined;
   try {
+    const db = new DatabaseSync(path, { timeout: 5000 });
+    opened = db;
     return atomically(db, () => {
       const found = db.prepare('PRAGMA user_version').get()?.user_version;
       if (found === version) return tables(db);
@@ -178,7 +180,9 @@ export function openDatabase(path: string, seed: Seed): Database {
       return database;
     });
   } catch (error) {
-    db.close();
-    throw error;
+    opened?.close();
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) throw error;
+    const remedy = `give a file of a sandbox bank, or a new one in a folder that is there: ${error.message}.`;
+    throw new SandboxError('database', remedy, { cause: error });
   }
 }

@@ -138,14 +138,19 @@ function addRoutes(app: FastifyInstance, bank: Bank): void {
   }
 }
 
+/** The initial data and faults of a sandbox with these options. Errors: SandboxError. */
+export function readSandboxOptions({ scenario: named, faults }: Pick<SandboxOptions, 'scenario' | 'faults'>) {
+  const scenario = readScenario(named ?? 'standard');
+  return { scenario, faults: parseFaults(faults ?? scenario.faults ?? '') };
+}
+
 /**
  * Starts a sandbox bank: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
- * Errors: SandboxError if an option cannot be used; Error if the port is taken or the database cannot be opened.
+ * Errors: SandboxError if an option cannot be used; Error if the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const now = () => options.now ?? Date.now();
-  const scenario = readScenario(options.scenario ?? 'standard');
-  const initialFaults = parseFaults(options.faults ?? scenario.faults ?? '');
+  const { scenario, faults: initialFaults } = readSandboxOptions(options);
   const faults = createFaults(initialFaults);
   const database = openDatabase(options.database, seedOf(scenario, now()));
   const app = Fastify({

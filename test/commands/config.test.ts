@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
@@ -76,6 +79,44 @@ test.each([
     expect(outcome).toContain(fault);
     expect(`${outcome}${lines.join()}`).not.toMatch(/top-|secret/);
   }
+});
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bankql-config-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
+test.each<[string, () => Record<string, string>, string]>([
+  ['faults of the sandbox bank', () => ({ SANDBOX_FAULTS: 'rain' }), 'SANDBOX_FAULTS=rain cannot be used: '],
+  ['its scenario', () => ({ SANDBOX_SCENARIO: 'rain' }), 'SANDBOX_SCENARIO=rain cannot be used: '],
+  [
+    'a level in LOG_LEVEL_FILE',
+    () => {
+      writeFileSync(join(folder, 'level'), 'loud');
+      return { LOG_LEVEL_FILE: join(folder, 'level') };
+    },
+    'level cannot be used: let it hold one of fatal',
+  ],
+  [
+    'a witness in no folder',
+    () => ({ ...bank, STATE_URL: `sqlite:${folder}/s.db`, STATE_WITNESS: join(folder, 'none', 'w') }),
+    'it has to name a file in a folder that is there',
+  ],
+  [
+    'a payment store in no folder',
+    () => ({ ...bank, STATE_URL: `sqlite:${folder}/mistyped/state.db` }),
+    'mistyped does not exist: create it, or correct the path.',
+  ],
+])('check refuses %s, as the start does', async (_what, environment, fault) => {
+  const { outcome, lines } = await run(['check'], environment());
+  expect([outcome, lines]).toEqual([expect.stringContaining(fault), []]);
+});
+
+test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {
+  const { outcome } = await run(['check'], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
+  expect(outcome).toBe(0);
 });
 
 test.each([[[]], [['verify']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {

@@ -57,6 +57,12 @@ async function describe(environment: Record<string, string>, args: readonly stri
   return { code, text };
 }
 
+test('takes a port that bankql itself would take', async () => {
+  const { text } = await describe({ METRICS_PORT: '4711' }, ['--port', '4000']);
+  expect(text).toContain('127.0.0.1:4000');
+  expect((await describe({ METRICS_PORT: '4711' }, ['--port', '4711'])).code).toBe(0);
+});
+
 test('options say what its variables said, and stand before them', async () => {
   const { text } = await describe({ SANDBOX_PORT: '4711' }, ['--port', '4712', '--scenario=empty']);
   expect(text).toContain('http://127.0.0.1:4712/sandbox/reset');

@@ -53,6 +53,15 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
   ['NODE_ENV=prod cannot be used: give production', { NODE_ENV: 'prod' }],
   ['METRICS_PORT=4100 cannot be used: give another port', { PORT: '4100', METRICS_PORT: '4100' }],
+  [
+    'METRICS_PORT=4100 cannot be used: give another port',
+    { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0', METRICS_HOST: '127.0.0.1' },
+  ],
+  ['SANDBOX_PORT=4010 cannot be used: give another port than PORT.', { PORT: '4010' }],
+  [
+    'SANDBOX_PORT=4010 cannot be used: give another port than METRICS_PORT.',
+    { HOST: '::', METRICS_PORT: '4010' },
+  ],
   ['METRICS_HOST=::1 cannot be used: it needs METRICS_PORT', { METRICS_HOST: '::1' }],
   [
     'OTEL_SDK_DISABLED=true cannot be used: bankql does not read it',
@@ -80,6 +89,16 @@ test.each<[string, Record<string, string>]>([
   const read = () => readConfig(environment);
   expect(read).toThrow(message);
   expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
+});
+
+test.each<Record<string, string>>([
+  { PORT: '0', METRICS_PORT: '0', SANDBOX_PORT: '0' },
+  { PORT: '4100', METRICS_PORT: '4100', METRICS_HOST: '::1' },
+  { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0', METRICS_HOST: '::1' },
+  { PORT: '4010', HOST: '::1' },
+  { PORT: '4010', BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' },
+])('servers that can listen beside each other are accepted: %j', (environment) => {
+  expect(() => readConfig(environment)).not.toThrow();
 });
 
 test('without tokens each variable that is about them is refused', () => {

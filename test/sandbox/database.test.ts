@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
@@ -49,6 +49,14 @@ test('a seed that fails leaves an empty file, which the next start fills', () =>
   const database = openDatabase(file, seed);
   expect(database.customers.all()).toHaveLength(5);
   database.close();
+});
+
+test('a file that cannot be one of a sandbox is refused with what to give', async () => {
+  await writeFile(file, 'a letter, much longer than the first bytes of a database'.repeat(20));
+  for (const path of [file, join(dirname(file), 'none', 'bank.db')])
+    expect(() => openDatabase(path, seed)).toThrow(
+      expect.objectContaining({ name: 'SandboxError', message: expect.stringMatching(/^give a file of a/) }),
+    );
 });
 
 test('a file of another version is refused, and stays as it is', async () => {
