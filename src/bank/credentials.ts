@@ -21,6 +21,8 @@ export interface Identity {
 export interface Caller extends Credentials {
   /** Whether the request shows no credentials at all: it may cost a tenth of what others may. */
   readonly isAnonymous?: boolean;
+  /** Whether its identity is proven, and the subscription key is the operator's, which says nothing of the caller. */
+  readonly isProven?: boolean;
   /** Left out if it is not known how the caller came by these credentials. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */

@@ -7,38 +7,51 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto';
-import type { Credentials } from '../bank/credentials.ts';
+import type { Caller, Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/resource.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
 
-/** The caller, by whom a payment is looked up, and the subscription key, which has to match for it to be shown. */
+/** The caller, by whom a payment is looked up. */
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];
+  /** Has to be that of the payment for it to be shown, unless the caller's identity is proven. */
   readonly subscriptionKey: string;
+  readonly isProven?: boolean;
 }
 
 /** Errors: MISSING_CREDENTIALS. */
-export function payerOf({ authProviderName, authId, subscriptionKey }: Credentials): Payer {
+export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Caller): Payer {
   if (authProviderName === null || authId === null || subscriptionKey === null) {
     throw new BankqlError(
       'MISSING_CREDENTIALS',
       'A payment belongs to a caller: it needs the request headers Ocp-Apim-Subscription-Key, Auth-Provider-Name and Auth-ID.',
     );
   }
-  return { caller: [authProviderName, authId], subscriptionKey };
+  return { caller: [authProviderName, authId], subscriptionKey, isProven };
 }
 
 /** The id of the record of a payer's payment with this key. */
 export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
   sha256([...caller, idempotencyKey]);
 
-/** Whether a record was made with this payer's subscription key. */
-export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: PaymentRecord): boolean =>
-  fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
+/**
+ * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
+ * identity is proven keep their payments.
+ */
+export const belongsTo = (
+  { subscriptionKey, isProven }: Payer,
+  { id, fingerprint }: PaymentRecord,
+): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
+
+/** Whether two records, or attempts, with the same key are of the same request. */
+export const isSameRequest = (
+  one: Pick<PaymentRecord, 'fingerprint'>,
+  other: Pick<PaymentRecord, 'fingerprint'>,
+): boolean => one.fingerprint.split('.')[1] === other.fingerprint.split('.')[1];
 
 /**
  * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
@@ -48,7 +61,7 @@ export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: Payme
 export const hashCaller = (secret: string, provider: string, id: string): string =>
   hashUnderSecret(secret, [provider, id]);
 
-/** The caller with this subscription key, by which their own payments are listed. Shape: as hashCaller. */
+/** The caller with this subscription key, by which their own payments are listed unless it is proven. Shape: as hashCaller. */
 export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): string =>
   hashUnderSecret(secret, [...caller, subscriptionKey]);
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { BankClient } from '../bank/client.ts';
-import { type Credentials, secretsOf } from '../bank/credentials.ts';
+import { type Caller, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
@@ -30,6 +30,7 @@ import {
   hashCaller,
   hashPayer,
   idempotencyKeyOf,
+  isSameRequest,
   openReference,
   type Payer,
   type PaymentInput,
@@ -133,21 +134,21 @@ export interface PaymentService {
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
-   *         subscription key; STATE_UNAVAILABLE, also if no record is found in a store
+   *         subscription key, and the caller's identity is not proven; STATE_UNAVAILABLE, also if no record is found in a store
    *         that lost records.
    */
-  find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
+  find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
-   * A caller's payments with the same subscription key. Sends nothing.
+   * A caller's payments, if its identity is not proven, those with the same subscription key. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
+  search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
   /**
    * The payment that a reference names; null if the payment is gone, or if somebody else made the reference. Sends
    * nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  findReferred(credentials: Credentials, reference: PaymentReference): Promise<OwnPayment | null>;
+  findReferred(credentials: Caller, reference: PaymentReference): Promise<OwnPayment | null>;
   /** How many payments' outcomes only this process knows, because they could not be written to the store. */
   unwrittenEnds(): number;
   /** Logs each of them synchronously, for use when the process is about to exit. Never throws. */
@@ -284,8 +285,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const { idempotencyKey, input } = intent;
     const { call, payer, record } = prepare(operation, intent);
     const earlier = await withStoreErrors(store.begin(record, now()), recordsNotKept(idempotencyKey));
-    const { fingerprint } = record;
-    if (earlier !== null) return replay(operation, earlier, { payer, fingerprint }, idempotencyKey);
+    if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
     const refused = mayNotSend(record, idempotencyKey);
     if (refused !== null) {
       // In case the first line of the log is written after all, another one follows it.
@@ -329,7 +329,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
    */
   function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
-    // A caller with another subscription key learns nothing: nothing else proves its identity.
+    // A caller whom nothing else proves learns nothing with another subscription key.
     if (record !== null && belongsTo(payer, record)) return ownPayment(payer, record);
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
@@ -359,25 +359,30 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
     async findReferred(credentials, reference) {
       const payer = payerOf(credentials);
+      const { trackId } = reference;
       const id = openReference(credentials, reference);
-      if (id === null) return null;
+      if (id === null && !payer.isProven) return null;
+      const asked =
+        id === null
+          ? // It may have been made with another subscription key.
+            store
+              .search({ caller: hashCaller(store.secret, ...payer.caller), trackId, limit: 1 }, now())
+              .then(([record = null]) => record)
+          : store.find(id, now());
       // The key may have been released since, and used for another payment.
-      const asked = store
-        .find(id, now())
-        .then((record) => own(payer, record?.trackId === reference.trackId ? record : null));
-      return withStoreErrors(asked, recordsNotRead);
+      const found = asked.then((record) => own(payer, record?.trackId === trackId ? record : null));
+      return withStoreErrors(found, recordsNotRead);
     },
 
     async search(credentials, { inTurns, ...query }) {
       const payer = payerOf(credentials);
       const caller = hashCaller(store.secret, ...payer.caller);
-      const asked = store
-        .search({ ...query, caller, payer: hashPayer(store.secret, payer) }, now(), undefined, inTurns)
-        .then((found) => {
-          const records = found.filter((record) => belongsTo(payer, record));
-          if (records.length === 0) own(payer, null);
-          return records.map((record) => ownPayment(payer, record));
-        });
+      const seen = payer.isProven ? { caller } : { caller, payer: hashPayer(store.secret, payer) };
+      const asked = store.search({ ...query, ...seen }, now(), undefined, inTurns).then((found) => {
+        const records = found.filter((record) => belongsTo(payer, record));
+        if (records.length === 0) own(payer, null);
+        return records.map((record) => ownPayment(payer, record));
+      });
       return withStoreErrors(asked, recordsNotRead);
     },
 
@@ -399,13 +404,13 @@ const nothingKnown = { status: null, answer: null, bankText: null };
 function replay<T extends PaymentOperation>(
   operation: T,
   earlier: PaymentRecord,
-  { payer, fingerprint }: { readonly payer: Payer; readonly fingerprint: string },
+  { payer, record }: { readonly payer: Payer; readonly record: PaymentRecord },
   idempotencyKey: string,
 ): PaymentResult<T> {
   const { trackId, answer, status, message } = earlier;
-  if (earlier.fingerprint !== fingerprint) {
-    throw keyReused(idempotencyKey, { belongs: belongsTo(payer, earlier), operation: operation.id });
-  }
+  const belongs = belongsTo(payer, earlier);
+  if (!belongs || !isSameRequest(earlier, record))
+    throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };
   const { effects } = advance({ record: earlier, awaited: false }, { kind: 'told' });
   if (effects.includes('say that it was done'))

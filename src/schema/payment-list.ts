@@ -162,7 +162,7 @@ export const paymentsField = {
   type: PaymentConnection,
   nullable: true,
   description:
-    "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Costs no REST call: bankql keeps them.",
+    "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
   extensions: orError(findsPayments),
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),

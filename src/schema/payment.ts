@@ -168,7 +168,7 @@ PaymentObject.implement({
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
       description:
-        'The idempotency key of the payment. Empty only in the list of `payments`, for a payment from before bankql kept keys.',
+        'The idempotency key of the payment. Empty only in the list of `payments`, for a payment from before bankql kept keys, or from before the operator changed the subscription key.',
     }),
     state: t.field({
       type: PaymentState,
@@ -296,7 +296,7 @@ builder.queryField('payment', (t) =>
     type: PaymentObject,
     nullable: true,
     description:
-      "The calling customer's payment with this key, and its outcome. Null if there is no such payment; an error if it was made with another subscription key. Costs no REST call: bankql keeps it.",
+      "The calling customer's payment with this key, and its outcome. Null if there is no such payment; an error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
     extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),

@@ -37,7 +37,7 @@ export const authenticateByHeaders = (subscriptionKey: string | null, areProven 
       // A connection remembers this function: it must not hold the request.
       const { rawHeaders } = request;
       redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
-      const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
+      const own = subscriptionKey === null ? given : { ...given, subscriptionKey, isProven: areProven };
       const identity = identityOf(given, peer, areProven);
       return identity === null
         ? { ...own, isAnonymous: true, identity: { name: peer, group: peer } }

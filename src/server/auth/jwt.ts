@@ -59,6 +59,7 @@ export function authenticateByToken(
       subscriptionKey,
       authProviderName,
       authId,
+      isProven: true,
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };

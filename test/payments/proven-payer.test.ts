@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openStore } from '../../src/payments/stores/open-store.ts';
+import { createTestBankql, credentials, type TestOptions } from '../support/bankql.ts';
+import {
+  audience,
+  claims,
+  createKey,
+  type Issuer,
+  issuerName,
+  sign,
+  startIssuer,
+} from '../support/issuer.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+/** Customers whose identity is proven, and whose operator gets a new subscription key. */
+
+const pay = (amount: string) =>
+  `mutation { pay(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "key" }) {
+    payment { id state trackId } userErrors { code } } }`;
+const find = '{ payment(idempotencyKey: "key") { id state trackId } }';
+const list =
+  '{ payments { nodes { state trackId idempotencyKey } } unknown: payments(states: [UNKNOWN]) { totalCount } }';
+const byId = (id: string) => `{ node(id: ${JSON.stringify(id)}) { ... on Payment { state trackId } } }`;
+
+let issuer: Issuer;
+let folder: string;
+let tokenOf: (sub: string) => Promise<string>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bankql-proven-'));
+  const key = await createKey('ES256', 'k');
+  issuer = await startIssuer(key);
+  tokenOf = (sub) => sign(key, claims({ sub, provider: credentials['Auth-Provider-Name'] }));
+});
+afterAll(async () => {
+  await issuer[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const withToken = (subscriptionKey: string): Partial<TestOptions> => ({
+  identity: {
+    ...{ subscriptionKey, jwksUrl: issuer.jwksUrl, issuer: issuerName, audience, algorithms: ['ES256'] },
+    ...{ providerClaim: 'provider', authIdClaim: 'sub' },
+  },
+});
+const ofProxy = (subscriptionKey: string): Partial<TestOptions> => ({
+  subscriptionKey,
+  areHeadersProven: true,
+});
+const names = (authId: string) => ({
+  'Auth-Provider-Name': credentials['Auth-Provider-Name'],
+  'Auth-ID': authId,
+});
+const kinds = [
+  ['jwt', withToken, async (sub: string) => ({ Authorization: `Bearer ${await tokenOf(sub)}` })],
+  ['headers', ofProxy, async (sub: string) => names(sub)],
+] as const;
+
+test.each(kinds)(
+  'with IDENTITY=%s, a new subscription key hides no payment',
+  async (kind, under, headersOf) => {
+    await using bank = await startRecordingBank();
+    bank.otherwise({ status: 500, body: {} });
+    const store = await openStore(`sqlite:${join(folder, kind)}`, {
+      retentionMs: 86_400_000,
+      waitReplicas: 0,
+      allowVolatile: false,
+    });
+    const start = (options: Partial<TestOptions>) =>
+      createTestBankql({ bankUrl: bank.url, store, ...options });
+    const headers = await headersOf('alice');
+    await using before = start(under('old-key'));
+    const paid = await before.ask(pay('1'), {}, headers);
+    const trackId = bank.calls[0]?.headers['track-id'];
+    expect(paid.data).toEqual({
+      pay: {
+        payment: { id: expect.any(String), state: 'UNKNOWN', trackId },
+        userErrors: [{ code: 'OUTCOME_UNKNOWN' }],
+      },
+    });
+    const { id } = (paid.data as { pay: { payment: { id: string } } }).pay.payment;
+
+    bank.otherwise({ body: { id: 'TX' } });
+    await using after = start(under('new-key'));
+    expect((await after.ask(pay('1'), {}, headers)).data).toMatchObject({
+      pay: { payment: { state: 'UNKNOWN', trackId }, userErrors: [{ code: 'OUTCOME_UNKNOWN' }] },
+    });
+    expect((await after.ask(pay('2'), {}, headers)).data).toMatchObject({
+      pay: { userErrors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] },
+    });
+    expect((await after.ask(find, {}, headers)).data).toMatchObject({
+      payment: { state: 'UNKNOWN', trackId },
+    });
+    expect(await after.ask(list, {}, headers)).toEqual({
+      data: {
+        // Only the subscription key with which it was sealed can open it.
+        payments: { nodes: [{ state: 'UNKNOWN', trackId, idempotencyKey: '' }] },
+        unknown: { totalCount: 1 },
+      },
+    });
+    expect(await after.ask(byId(id), {}, headers)).toEqual({ data: { node: { state: 'UNKNOWN', trackId } } });
+    expect((await before.ask(list, {}, headers)).data).toMatchObject({
+      payments: { nodes: [{ trackId, idempotencyKey: 'key' }] },
+    });
+
+    // Nobody else sees it: another customer, and who only claims to be this one, with the new subscription key.
+    const others = await headersOf('bob');
+    await using claiming = start({});
+    for (const [server, asked] of [
+      [after, others],
+      [claiming, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'new-key' }],
+    ] as const) {
+      expect((await server.ask(list, {}, asked)).data).toMatchObject({ payments: { nodes: [] } });
+      expect((await server.ask(byId(id), {}, asked)).data).toEqual({ node: null });
+    }
+    expect((await after.ask(find, {}, others)).data).toEqual({ payment: null });
+    expect(
+      (await claiming.ask(find, {}, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'new-key' })).errors,
+    ).toMatchObject([{ extensions: { code: 'IDEMPOTENCY_KEY_REUSED' } }]);
+    expect(bank.calls).toHaveLength(1);
+    await store.close();
+  },
+);
+
+test('a record made without a proven identity, as by an earlier version, is its customer’s, and is never sent again', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise({ body: { id: 'TX' } });
+  const store = await openStore(`sqlite:${join(folder, 'claimed')}`, {
+    retentionMs: 86_400_000,
+    waitReplicas: 0,
+    allowVolatile: false,
+  });
+  await using claiming = createTestBankql({ bankUrl: bank.url, store });
+  await claiming.ask(pay('1'), {}, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'old-key' });
+  const trackId = bank.calls[0]?.headers['track-id'];
+  for (const key of ['old-key', 'new-key']) {
+    await using proven = createTestBankql({ bankUrl: bank.url, store, ...withToken(key) });
+    const headers = { Authorization: `Bearer ${await tokenOf('alice')}` };
+    expect((await proven.ask(pay('1'), {}, headers)).data).toMatchObject({
+      pay: { payment: { state: 'DONE', trackId }, userErrors: [] },
+    });
+    expect((await proven.ask(list, {}, headers)).data).toMatchObject({ payments: { nodes: [{ trackId }] } });
+  }
+  expect(bank.calls).toHaveLength(1);
+  await store.close();
+});
