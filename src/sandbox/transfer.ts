@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { currencyDecimals } from '../contract/currency.ts';
 import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
@@ -68,10 +69,6 @@ interface TransferOrder {
   readonly amount: string;
 }
 
-/** How many decimals a currency has (ISO 4217): none for yen, two for most. */
-const decimalsOf = (currency: string): number =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
-
 /**
  * Checks a transfer to a payee.
  * Errors: HttpError 400 if the account pays itself, the amount or the currency is missing, the amount is not
@@ -95,7 +92,7 @@ export function transferOrder(
   for (const holds of [held, ofPayee]) {
     if (holds !== currency) throw new HttpError(400, `value.currency: an account holds ${holds}`);
   }
-  const decimals = decimalsOf(currency);
+  const decimals = currencyDecimals(currency) ?? 2;
   if (decimalsNeeded(amount) > decimals)
     throw new HttpError(400, `value.amount: ${currency} has ${decimals} decimals`);
   return { fromId, payee, currency, amount };

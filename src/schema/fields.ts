@@ -395,7 +395,7 @@ builder.objectFields(MoneyObject, (t) => ({
   minorUnits: t.int({
     nullable: true,
     description:
-      'The amount as a count of the smallest unit of the currency: 1250 for 12.50 EUR, 1250 for 1250 JPY. Null if the currency is unknown, if the amount has more decimals than it, or if it is too large for an Int (about 21 million EUR): `amount` has it then. REST `amount`.',
+      'The amount as a count of the smallest unit of the currency by ISO 4217: 1250 for 12.50 EUR, 1250 for 1250 JPY. Null if the currency is unknown, if the amount has more decimals than it, or if it is too large for an Int (about 21 million EUR): `amount` has it then. REST `amount`.',
     resolve: ({ amount, currency }) => minorUnitsOf({ amount: unwrap(amount), currency: unwrap(currency) }),
   }),
 }));

@@ -1,4 +1,5 @@
 import { GraphQLError, Kind } from 'graphql';
+import { currencyDecimals } from '../contract/currency.ts';
 import type { Money } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
 
@@ -110,21 +111,6 @@ export function currencyCodeOf(currency: unknown): string | null {
 }
 
 const maxInt = 2n ** 31n - 1n;
-const decimalsOf = new Map<string, number>();
-
-/** How many decimals a currency has; null if it is unknown. */
-function currencyDecimals(code: string): number | null {
-  if (decimalsOf.size === 0)
-    for (const known of Intl.supportedValuesOf('currency')) decimalsOf.set(known, -1);
-  let decimals = decimalsOf.get(code);
-  if (decimals === undefined) return null;
-  if (decimals < 0) {
-    const format = new Intl.NumberFormat('en', { style: 'currency', currency: code });
-    decimals = format.resolvedOptions().maximumFractionDigits ?? 2;
-    decimalsOf.set(code, decimals);
-  }
-  return decimals;
-}
 
 /** An amount as a count of the currency's smallest unit; null if it is not one, or more than an Int holds. */
 export function minorUnitsOf({ amount, currency }: Money): number | null {

@@ -39,6 +39,10 @@ describe('an amount in minor units', () => {
     ['21474836.48', 'EUR', null],
     ['1.005', 'EUR', null],
     ['1.5', 'JPY', null],
+    // Intl shows these without decimals.
+    ['1250.50', 'HUF', 125_050],
+    ['12.345', 'IQD', 12_345],
+    ['1', 'XAU', null],
     ['1', 'Euro', null],
     ['1', 'ZZZ', null],
   ])('%s %s is %s', (amount, currency, units) => {
