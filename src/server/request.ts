@@ -241,7 +241,7 @@ const tooLong = (maxBytes: number) =>
 
 /**
  * The body if all of it is there, such as that of a request that waited behind another one of its connection. Null if more is to
- * come: Node hands a request on before it has parsed the body. Errors: as readBody.
+ * come. Errors: as readBody.
  */
 export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer | null {
   if (request.destroyed) throw new ClientDisconnected();
