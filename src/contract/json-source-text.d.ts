@@ -5,4 +5,5 @@ interface JSON {
     reviver: (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown,
   ): unknown;
   rawJSON(text: string): { readonly rawJSON: string };
+  isRawJSON(value: unknown): boolean;
 }

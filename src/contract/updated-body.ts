@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../is-object.ts';
 import { exactNumber } from './exact-json.ts';
 
 /** Changes of a request body: undefined keeps a member, null removes it, an object changes the members that it names. */
@@ -79,3 +80,17 @@ function memberOf(
 
 const requiredShape = (shape: z.core.$ZodType): z.core.$ZodType =>
   shape instanceof z.ZodOptional ? shape.def.innerType : shape;
+
+/**
+ * Whether a value that was written is missing in the answer. Such an answer does not show the record: clients would store
+ * nulls, and a version that the record never had.
+ */
+export function leavesOut(answer: unknown, written: unknown): boolean {
+  // A value that broke the contract is there.
+  if (answer instanceof Error) return false;
+  if (isObject(written) && !JSON.isRawJSON(written))
+    return Object.entries(written).some(([name, value]) => leavesOut(Object(answer)[name], value));
+  const isNothing =
+    written === undefined || written === '' || (Array.isArray(written) && written.length === 0);
+  return !isNothing && (answer === undefined || answer === null);
+}

@@ -5,7 +5,7 @@ import { hash } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
 import { type Answer, type Body, type Operation, type OwnIds, pathIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
-import { type Changes, updatedBody } from '../contract/updated-body.ts';
+import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
@@ -303,6 +303,7 @@ export class WrittenRecord<
       const given = input as UpdateInput<C, More>;
       const { node, ids, key, changesOf } = callOf(given, defaults);
       let conflict: UpdateResult<Node>['conflict'] = null;
+      let body: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
         const record = await nodeType.read(node, { session: fresh, defaults, credentials, lists });
         const version = versionOfWhole(operation, record, this.#versionOf);
@@ -310,15 +311,17 @@ export class WrittenRecord<
           conflict = { node: { ...node, record }, error: conflictError(operation, version) };
           return null;
         }
-        // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
-        return updatedBody(operation.body, record, changesOf(record), missing) as never;
+        body = updatedBody(operation.body, record, changesOf(record), missing);
+        // It has the operation's shape, but TypeScript cannot infer that through a type parameter.
+        return body as never;
       });
       if (written === null) {
         checkConflictShown(conflict, payload, info);
         return { written, conflict };
       }
       const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
-      return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
+      const record = leavesOut(answer, body) ? undefined : (answer ?? undefined);
+      return { written: { node: { ...node, record }, trackId }, conflict };
     };
 
     const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
@@ -337,7 +340,7 @@ export class WrittenRecord<
       fields: (t) => ({
         // Pothos cannot infer the field's types through type parameters.
         [noun]: t.field({
-          description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
+          description: `The ${noun} from the bank's answer to the write, or read again if the answer leaves out a value that was written. Null if nothing was written because of a conflict. REST then: ${reads}.`,
           ...writtenNode(nodeType, ({ written }: Result) => written?.node ?? null),
         } as never),
         conflict: t.field({

@@ -17,6 +17,23 @@ describe.each(updateCases)('$field', (it) => {
     expect(put?.headers['track-id']).toBe(/"trackId":"([^"]+)"/.exec(JSON.stringify(result.data))?.[1]);
   });
 
+  test.each([
+    ['{}', () => ({})],
+    ['a part of what was written', (sent: object) => Object.fromEntries(Object.entries(sent).slice(0, 2))],
+  ])('is answered with %s: the record is read again', async (_, answerOf) => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    fixture.bank.on(it.put, ({ body }) => ({ body: answerOf(JSON.parse(asAnswered(body))) }));
+    const written = await fixture.ask(`mutation { ${update(it, it.change, `${it.node} { version }`)} }`);
+    expect(written.errors).toBeUndefined();
+    expect(fixture.bank.lines()).toEqual([it.get, it.put, it.get]);
+    expect(versionIn(written.data)).toBe(versionIn((await fixture.ask(`{ ${it.readBack} }`)).data));
+    const before = fixture.bank.calls.length;
+    // What the ids answer needs no read.
+    await fixture.ask(`mutation { ${update(it, it.change, `${it.node} { id } trackId`)} }`);
+    expect(fixture.bank.lines().slice(before)).toEqual([it.get, it.put]);
+  });
+
   test('is refused without a call if the changes name nothing', async () => {
     await using fixture = await startBankqlFixture();
     serve(fixture.bank, it);

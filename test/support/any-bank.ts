@@ -69,13 +69,16 @@ const answers: readonly (readonly [RegExp, Make])[] = [
 
 /**
  * An answer to every operation of the bank: there is a record for every id, and each list holds one entry. An account
- * has the owners O1 and O2, a transaction the counterparty OTHER, a request the transaction T1.
+ * has the owners O1 and O2, a transaction the counterparty OTHER, a request the transaction T1. A PUT is answered with
+ * what it wrote.
  */
-export function anyAnswer({ method, path }: RecordedCall): Reply {
+export function anyAnswer({ method, path, body }: RecordedCall): Reply {
   const line = `${method} ${path}`;
   for (const [pattern, make] of answers) {
     const found = pattern.exec(line);
-    if (found !== null) return { body: make(...found.slice(1)) };
+    if (found === null) continue;
+    const written: object = method === 'PUT' ? JSON.parse(body) : {};
+    return { body: { ...make(...found.slice(1)), ...written } };
   }
   return { status: 404, body: `no answer to ${line}` };
 }
