@@ -191,7 +191,7 @@ implementNode(accountNode, account, (t) => ({
       }),
       search: t.arg.string({
         description:
-          "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
+          "Only counterparties whose holder's name or IBAN contains this text. Case, spaces and accents do not matter. bankql searches the bank's list.",
       }),
     },
     ...connectionFromIds(

@@ -8,6 +8,7 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
+import { foldText } from './text-search.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
@@ -145,8 +146,14 @@ function* select(
 
 function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
   const conditions: Condition[] = [];
-  const name = filter?.id === null || filter?.id === undefined ? filter?.name?.toLowerCase() : undefined;
-  if (name !== undefined) conditions.push((branch) => nameOf(branch)?.toLowerCase().includes(name) ?? false);
+  const hasId = filter?.id !== null && filter?.id !== undefined;
+  if (!hasId && typeof filter?.name === 'string') {
+    const name = foldText(filter.name);
+    conditions.push((branch) => {
+      const there = nameOf(branch);
+      return there !== null && foldText(there).includes(name);
+    });
+  }
   if (typeof acceptsDeposits === 'boolean')
     conditions.push((branch) => branch.acceptsDeposits === acceptsDeposits);
   if (typeof city === 'string') {

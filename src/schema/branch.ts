@@ -59,7 +59,8 @@ export const BranchFilter = builder.inputType('BranchFilter', {
         'The id to look for. REST `id`; if it is omitted, bankql looks for the name in the list of getBranches.',
     }),
     name: t.string({
-      description: 'The name to look for. REST `name`; without an id a part of the name, whatever its case.',
+      description:
+        'The name to look for. REST `name`; without an id a part of the name, whatever its case, spaces and accents.',
     }),
   }),
 });

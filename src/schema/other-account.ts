@@ -30,6 +30,7 @@ import {
   validateViewIds,
 } from './node.ts';
 import { connectionTo, type ToNode } from './relay-connection.ts';
+import { foldText } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
 
@@ -79,7 +80,7 @@ export function loadOtherAccounts(
   const query = queryOf(args);
   const listed = load(account, query, context.session);
   const id = query === null ? filterId(args.filter?.id) : null;
-  const search = args.search?.trim().toLowerCase();
+  const search = foldText(args.search ?? '');
   if ((id === null || id === undefined) && !search) return listed;
   return listed.then((list) =>
     context.lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
@@ -92,12 +93,11 @@ export function loadOtherAccounts(
   );
 }
 
-/** Whether the holder's name or the IBAN contains a text in lower case. */
+/** Whether the holder's name or the IBAN contains a folded text. */
 function isFoundBy(entry: OtherAccount, search: string): boolean {
   const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
   const name: unknown = typeof holder === 'object' && holder !== null ? Reflect.get(holder, 'name') : null;
-  if (typeof name === 'string' && name.toLowerCase().includes(search)) return true;
-  return typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(search));
+  return [name, IBAN].some((text) => typeof text === 'string' && foldText(text).includes(search));
 }
 
 /** The entries of that list. */
