@@ -43,18 +43,20 @@ const numberIn = (form: RegExp, min: number, max: number, remedy: string) =>
 
 const day = 24 * 60 * 60;
 
-/** A whole number from `min` to `max`. */
-export const wholeNumber = (fallback: number, min: number, max: number): Format<number> => ({
-  fallback,
-  shownFallback: String(fallback),
-  read: numberIn(
-    /^\d+$/,
-    min,
-    max,
-    `give a whole number from ${min} to ${max}, or leave it out for ${fallback}.`,
-  ),
+/** A whole number from `min` to `max`; `rest` ends the remedy. */
+const wholeNumberIn = (min: number, max: number, rest = ''): TextFormat<number> => ({
+  read: numberIn(/^\d+$/, min, max, `give a whole number from ${min} to ${max}${rest}.`),
 });
 
+/** A whole number from `min` to `max`. */
+export const wholeNumber = (fallback: number, min: number, max: number): Format<number> => ({
+  ...wholeNumberIn(min, max, `, or leave it out for ${fallback}`),
+  fallback,
+  shownFallback: String(fallback),
+});
+
+export const anyMilliseconds = wholeNumberIn(1, 600_000);
+export const anyPort = wholeNumberIn(0, 65_535);
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
 export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
 export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);

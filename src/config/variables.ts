@@ -3,6 +3,8 @@ import { logLevels } from '../telemetry/log.ts';
 import { operationNameModes, samplers } from '../telemetry/options.ts';
 import {
   anyFlag,
+  anyMilliseconds,
+  anyPort,
   anyText,
   bankAddress,
   collectorAddress,
@@ -283,7 +285,7 @@ export const sections = {
       { rarely: 'breakers open too early or too late' },
     ),
     BANK_SLOW_CALL_MS: variable(
-      optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
+      optional(anyMilliseconds, '80 % of `BANK_TIMEOUT_MS`'),
       'calls of this duration or longer count as slow; for a payment, the duration is in proportion to its deadline',
       { rarely: 'such slow calls are normal at the bank' },
     ),
@@ -366,7 +368,7 @@ export const sections = {
       workerCount,
       'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
     ),
-    METRICS_PORT: variable(optional(port(0)), 'the port for Prometheus metrics; 0 for any free port'),
+    METRICS_PORT: variable(optional(anyPort), 'the port for Prometheus metrics; 0 for any free port'),
     METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address for `METRICS_PORT`', {
       rarely: 'Prometheus reaches bankql over another network than clients do',
     }),

@@ -103,7 +103,9 @@ test.each<[string, Record<string, string>, string]>([
   ...['now', '2026-02-30', '2026-1-1', '2026-01-31T25:00'].map(
     (text): [string, Record<string, string>, string] => ['SANDBOX_NOW', { SANDBOX_NOW: text }, 'give a time'],
   ),
-  ['METRICS_PORT', { METRICS_PORT: 'x' }, 'METRICS_PORT=x '],
+  // Left out it is no number: no metrics are served, and a slow call depends on another variable.
+  ['METRICS_PORT', { METRICS_PORT: 'x' }, 'from 0 to 65535.'],
+  ['BANK_SLOW_CALL_MS', { BANK_SLOW_CALL_MS: '0' }, 'from 1 to 600000.'],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/?a=b' }, 'what follows'],
