@@ -97,15 +97,15 @@ export function findListItem<T extends ListItem>(
 /** How much of an id a message repeats, in characters. */
 const maxShownLength = 128;
 
+/** An id as messages repeat it. */
+export const shownId = (id: string) => id.slice(0, maxShownLength).toWellFormed();
+
 /** NOT_FOUND for an entry with this id, or at this position. */
 export function itemNotFound(
   operation: Operation,
   at: string | Pick<ListPosition<unknown>, 'index'>,
 ): BankqlError {
-  const what =
-    typeof at === 'string'
-      ? `with the id ${at.slice(0, maxShownLength).toWellFormed()}`
-      : `at position ${at.index}`;
+  const what = typeof at === 'string' ? `with the id ${shownId(at)}` : `at position ${at.index}`;
   return new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no entry ${what}.`, {
     operation: operation.id,
   });

@@ -8,6 +8,7 @@ import {
   otherAccountQuery,
   postOtherAccounts,
 } from '../contract/other-account.ts';
+import { BankqlError } from '../errors.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
 import { filterInSteps } from '../steps.ts';
@@ -15,7 +16,15 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, identify, itemId, itemNotFound, rememberPositions } from './list-item.ts';
+import {
+  findListItem,
+  identify,
+  itemId,
+  itemNotFound,
+  rememberPositions,
+  repeatedIn,
+  shownId,
+} from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -128,17 +137,27 @@ const otherAccountNode = defineNodeType({
 });
 
 /**
- * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. An IBAN or number
- * shared by several counterparties identifies none of them: otherwise the wrong one could be paid.
+ * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. What several counterparties
+ * share identifies none of them: otherwise the wrong one could be paid.
  * Errors: NOT_FOUND.
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
   const found = otherAccountNamed(list, name);
-  if (!found) throw itemNotFound(getOtherAccounts, name);
+  if (found === null) throw severalNamed(name);
+  if (found === undefined) throw itemNotFound(getOtherAccounts, name);
   return found;
 }
 
+const severalNamed = (name: string) =>
+  new BankqlError(
+    'NOT_FOUND',
+    `The bank's answer to ${getOtherAccounts.id} holds several entries with the id, IBAN or number ${shownId(name)}: choose one from the list.`,
+    { operation: getOtherAccounts.id },
+  );
+
+/** Null if several have the name, undefined if none has it. */
 function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
+  if (repeatedIn(list, itemId).has(name)) return null;
   const byId = findById(list, name);
   if (byId !== null) return byId;
   const { byIban, byNumber } = namesIn(list);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord, otherAccountRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -101,6 +101,23 @@ describe('getOtherAccounts', () => {
         },
       ],
     });
+  });
+
+  test.each([
+    ['id', 'a'],
+    ['IBAN', 'gr16 01'],
+    ['number', '7'],
+  ])('guesses none of several that share the %s', async (_, name) => {
+    await using fixture = await startBankqlFixture();
+    const shared = { bank: 'B', id: 'a', IBAN: 'GR1601', number: '7' };
+    fixture.bank.on(list, {
+      body: {
+        otherAccounts: ['One', 'Two'].map((who) => ({ ...shared, holder: { is_alias: false, name: who } })),
+      },
+    });
+    const result = await fixture.ask(WholeOtherAccountQuery, { otherAccountId: name });
+    expect(failuresOf(result)).toEqual(['bank.account.otherAccount NOT_FOUND']);
+    expect(result.errors?.[0]?.message).toContain(`several entries with the id, IBAN or number ${name}`);
   });
 
   test('leads back to its account, which is read once for all of them', async () => {
