@@ -5,7 +5,13 @@
 export function format(amount: string, currency: string): string {
   const options: Intl.NumberFormatOptions = { style: 'currency', currency };
   try {
-    return new Intl.NumberFormat('en-IE', options).format(amount as Intl.StringNumericLiteral);
+    const usual = new Intl.NumberFormat('en-IE', options);
+    // It rounds to how the currency is usually shown, such as forints without decimals.
+    const { maximumFractionDigits: shown = 0 } = usual.resolvedOptions();
+    const all = amount.split('.')[1]?.length ?? 0;
+    const digits = { minimumFractionDigits: all, maximumFractionDigits: all };
+    const exact = all > shown ? new Intl.NumberFormat('en-IE', { ...options, ...digits }) : usual;
+    return exact.format(amount as Intl.StringNumericLiteral);
   } catch {
     // A currency that is no code of three letters.
     return `${amount} ${currency}`;
