@@ -18,7 +18,7 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
     return error('BANK_BAD_RESPONSE', `The bank's answer to ${id} is not read: ${failure.message}.`);
   if (failure.sent && kind !== 'read') return error('OUTCOME_UNKNOWN', unknownOutcomeMessage(id));
   if (failure.reason === 'timeout') return error('BANK_TIMEOUT', `The bank did not answer ${id} in time.`);
-  if (failure.reason === 'overloaded')
+  if (failure.reason === 'overloaded' || failure.reason === 'no room')
     return error('OVERLOADED', `bankql has too much to do to call ${id}: ${failure.message}.`);
   return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${id}: ${failure.message}.`);
 }

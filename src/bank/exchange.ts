@@ -40,7 +40,10 @@ export interface PoolUsage extends OperationUsage {
 
 /** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
 export interface ReadBudget {
-  /** Counts an answer of so many bytes, which is kept until the operation ends; false if there is no room for it. */
+  /**
+   * Counts so many bytes of an answer, which is kept until the operation ends; false if there is no room for them. A negative
+   * number gives them back.
+   */
   keep(bytes: number): boolean;
   /** Does work over so many bytes: at once, or in one of the operation's turns if there is much to do. */
   run(bytes: number, work: () => void): void;
@@ -161,6 +164,10 @@ interface Connections {
   readonly onShed: (why: ShedReason) => void;
 }
 
+/** How much of an answer may arrive before it is counted, in bytes: most are shorter, and counted once. */
+const uncountedBytes = 64 * 1024;
+const noRoom = 'there is no room for the answer';
+
 /** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
 const maxInterimResponses = 1000;
 
@@ -174,6 +181,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   readonly #call: PreparedCall;
   readonly #deadline: number;
   readonly #cancellation: Cancellation | null;
+  readonly #readBudget: ReadBudget | null;
   readonly #onResult: OnResult;
   /** undici reports the end in the context of whoever opened the socket: the steps above run in the caller's. */
   readonly #context = new AsyncResource('BankCall', contextOptions);
@@ -192,6 +200,8 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   #body: Buffer | null = null;
   #chunks: Buffer[] | null = null;
   #size = 0;
+  /** How much of it the operation's budget has counted. */
+  #counted = 0;
 
   constructor(connections: Connections, call: PreparedCall, limits: CallLimits, onResult: OnResult) {
     this.caller = call.caller;
@@ -204,6 +214,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     this.#call = call;
     this.#deadline = limits.deadline;
     this.#cancellation = limits.cancellation;
+    this.#readBudget = limits.readBudget;
     this.#onResult = onResult;
   }
 
@@ -276,6 +287,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     this.#size += chunk.length;
     if (this.#size > maxBodyBytes) this.#stopReading(`the answer is longer than ${maxBodyBytes} bytes`);
     else if (this.#isSettled) return;
+    else if (this.#size - this.#counted > uncountedBytes && !this.#count()) this.#fail('no room', noRoom);
     else if (this.#body === null) this.#body = chunk;
     else if (this.#chunks === null) this.#chunks = [this.#body, chunk];
     else this.#chunks.push(chunk);
@@ -284,7 +296,14 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   onResponseEnd(): void {
     if (this.#isSettled) return;
     this.#releaseLater();
-    this.#settle(this.#response());
+    this.#settle(this.#count() ? this.#response() : this.#failure('no room', noRoom));
+  }
+
+  /** Counts what has arrived; false if the operation has no room for it. */
+  #count(): boolean {
+    const more = this.#size - this.#counted;
+    this.#counted = this.#size;
+    return this.#readBudget?.keep(more) !== false;
   }
 
   onResponseError(_: unknown, error: Error): void {

@@ -41,13 +41,14 @@ export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErro
  * - `refused`: bankql did not read a successful answer to its end: it is too large, or encoded although no encoding was
  *   requested.
  * - `overloaded`: no connection became free in time.
+ * - `no room`: bankql did not read the answer to its end, because the operation had no room for it.
  * - `paused`: the operation's breaker is open, see breaker.ts.
  *
  * `sent` is false only if it is certain that nothing of the request was written to a socket.
  */
 export class TransportFailure extends ExpectedError {
   override readonly name = 'TransportFailure';
-  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
+  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'no room' | 'paused';
   readonly sent: boolean;
 
   constructor(reason: TransportFailure['reason'], sent: boolean, message: string, cause?: unknown) {

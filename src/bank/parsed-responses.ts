@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Operation } from '../contract/operation.ts';
-import { BankqlError } from '../errors.ts';
-import { parsedTimes, uses } from '../ledger.ts';
+import { parsedTimes } from '../ledger.ts';
 import type { Cancellation } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
 import type { CallLimits, ReadBudget, Send } from './exchange.ts';
@@ -51,8 +50,8 @@ interface ParseOptions {
 const shortBody = 8 * 1024;
 
 /**
- * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. For any other one, the
- * GraphQL operation needs room, and a long one is parsed in that operation's turns.
+ * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. A long
+ * one is parsed in the GraphQL operation's turns.
  */
 export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
   const cache = new ParsedResponseCache(parsedCacheBytes);
@@ -114,11 +113,11 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
       const known = sent.keepDigits ? null : cache.find(sent.key, response);
       const { readBudget, cancellation } = limits;
       const { length } = response.body;
-      if (known !== null) settle(sent, response, known, reader);
-      else if (readBudget === null) parse(sent, response, reader);
-      else if (!readBudget.keep(length))
-        reader.onError(new BankqlError('OVERLOADED', uses.values.refusal, errorDetailsOf(sent)));
-      else if (length <= shortBody) parse(sent, response, reader);
+      if (known !== null) {
+        // It is kept already, once for all.
+        readBudget?.keep(-length);
+        settle(sent, response, known, reader);
+      } else if (readBudget === null || length <= shortBody) parse(sent, response, reader);
       else parseInTurn(sent, response, reader, readBudget, cancellation);
     });
   };

@@ -196,15 +196,35 @@ describe('over the wire', () => {
       { ...limits, unshared: true },
     );
 
-  test('an operation needs room for an answer, unless it is one that was parsed before', async () => {
+  test('an operation needs room for an answer, and gets it back if the answer is one that was parsed before', async () => {
     says({ body: long('same') });
     const asked: number[] = [];
-    const full = { keep: (bytes: number) => asked.push(bytes) === 0, run: () => {} };
+    const full = { keep: (bytes: number) => asked.push(bytes) < 0, run: () => {} };
     await expect(branchesOf({ readBudget: full })).rejects.toMatchObject({ code: 'OVERLOADED' });
     for (let turn = 0; turn < 2; turn++) await branchesOf({});
-    await branchesOf({ readBudget: full });
+    const enough = { keep: (bytes: number) => asked.push(bytes) > 0, run: () => {} };
+    await branchesOf({ readBudget: enough });
     expect(bank.calls).toHaveLength(4);
-    expect(asked).toEqual([JSON.stringify(long('same')).length]);
+    const { length } = JSON.stringify(long('same'));
+    expect(asked).toEqual([length, length, -length]);
+  });
+
+  test('an answer is counted as it arrives, and one that has no room is not read to its end', async () => {
+    says({ body: { branches: [{ id: 'a', name: 'n'.repeat(1_000_000) }] } });
+    const asked: number[] = [];
+    const full = { keep: (bytes: number) => asked.push(bytes) < 2, run: () => {} };
+    await expect(branchesOf({ readBudget: full })).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(asked).toHaveLength(2);
+    // Node reads at most 64 kB at a time.
+    for (const bytes of asked) expect(bytes).toBeLessThanOrEqual(128 * 1024);
+    const enough = {
+      keep: (bytes: number) => asked.push(bytes) > 0,
+      run: (_: number, work: () => void) => work(),
+    };
+    await branchesOf({ readBudget: enough });
+    expect(asked.slice(2).reduce((sum, bytes) => sum + bytes)).toBe(
+      1_000_000 + JSON.stringify({ branches: [{ id: 'a', name: '' }] }).length,
+    );
   });
 
   test('a long answer is parsed in a turn of its operation; if that ends before, it is not parsed at all', async () => {
