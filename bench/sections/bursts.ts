@@ -32,18 +32,18 @@ export const openBursts = (running: Running, shape: Shape, warmUpSeconds: number
   return openBurstsOf(running, () => requests, warmUpSeconds);
 };
 
-/** The same with other requests for each burst. */
+/** The same with other requests for each burst, of so many seconds. */
 export async function openBurstsOf(
   { port, process: { pid } }: Pick<Running, 'port' | 'process'>,
-  requestsFor: () => readonly Buffer[],
+  requestsFor: (seconds: number) => readonly Buffer[],
   warmUpSeconds: number,
 ): Promise<() => Promise<number>> {
-  const [request = Buffer.alloc(0)] = requestsFor();
+  const [request = Buffer.alloc(0)] = requestsFor(0);
   const { body: expected } = await askOnce(port, request);
   const load = { port, connections, expected };
-  await fire({ ...load, requests: requestsFor(), seconds: warmUpSeconds });
+  await fire({ ...load, requests: requestsFor(warmUpSeconds), seconds: warmUpSeconds });
   return async () => {
-    const requests = requestsFor();
+    const requests = requestsFor(burstSeconds);
     const cpu = cpuOf(pid);
     const fired = await fire({ ...load, requests, seconds: burstSeconds });
     return (cpuOf(pid) - cpu) / fired.requests;

@@ -24,15 +24,18 @@ const payment = `mutation Pay($key: String!) { makeTransaction(input: {
   to: { bankId: "BENCHCY2", accountId: "account-1" }
 }) { status replayed } }`;
 
-/** No two requests have the same key. */
-function paymentsAt(port: number): () => readonly Buffer[] {
+/** More than a worker executes in a second. */
+const paymentsPerSecond = 10_000;
+
+/** No two requests have the same key, and there are enough for so many seconds. */
+function paymentsAt(port: number): (seconds: number) => readonly Buffer[] {
   let batch = 0;
-  return () => {
+  return (seconds) => {
     batch++;
     return requestsWith(
       (caller) => JSON.stringify({ query: payment, variables: { key: `bench-${port}-${batch}-${caller}` } }),
       port,
-      2 * callers,
+      Math.max(callers, Math.ceil(paymentsPerSecond * seconds)),
     );
   };
 }
