@@ -50,8 +50,8 @@ interface ParseOptions {
 const shortBody = 8 * 1024;
 
 /**
- * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. A long
- * one is parsed in the GraphQL operation's turns.
+ * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. Any other long one is
+ * parsed in the GraphQL operation's turns.
  */
 export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
   const cache = new ParsedResponseCache(parsedCacheBytes);
@@ -114,7 +114,7 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
       const { readBudget, cancellation } = limits;
       const { length } = response.body;
       if (known !== null) {
-        // It is kept already, once for all.
+        // The cache holds it already, for all operations: this one keeps nothing of its own.
         readBudget?.keep(-length);
         settle(sent, response, known, reader);
       } else if (readBudget === null || length <= shortBody) parse(sent, response, reader);

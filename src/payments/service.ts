@@ -139,7 +139,7 @@ export interface PaymentService {
    */
   find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
-   * A caller's payments, if its identity is not proven, those with the same subscription key. Sends nothing.
+   * A caller's payments; only those with the same subscription key, unless its identity is proven. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
@@ -329,7 +329,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
    */
   function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
-    // A caller whom nothing else proves learns nothing with another subscription key.
+    // A caller without a proven identity learns nothing of payments under another subscription key.
     if (record !== null && belongsTo(payer, record)) return ownPayment(payer, record);
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
