@@ -221,7 +221,7 @@ export interface Group extends Held {
 export class Account {
   readonly name: string;
   readonly group: Group;
-  readonly #ledger: Pick<Ledger, 'requests' | 'groups'>;
+  readonly #ledger: Pick<Ledger, 'requests'>;
   /** Whether the ledger knows it: it forgets those that hold nothing. */
   isListed = true;
   requests = 0;
@@ -238,7 +238,7 @@ export class Account {
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
   first: Holder | null = null;
 
-  constructor(name: string, group: Group, ledger: Pick<Ledger, 'requests' | 'groups'>) {
+  constructor(name: string, group: Group, ledger: Pick<Ledger, 'requests'>) {
     this.name = name;
     this.group = group;
     this.#ledger = ledger;
@@ -248,12 +248,6 @@ export class Account {
   get isOfLargeGroup(): boolean {
     const { requests } = this.group;
     return requests > this.requests && 2 * requests > this.#ledger.requests;
-  }
-
-  /** Whether it has several requests, and its group at least a quarter of what a group has on average. */
-  get hasMany(): boolean {
-    const { requests, groups } = this.#ledger;
-    return this.requests > 1 && 4 * this.group.requests * groups >= requests;
   }
 }
 
@@ -360,11 +354,6 @@ export class Ledger implements Held {
       this.#accounts.delete(account.name);
     }
     for (const [name, group] of this.#groups) if (!holdsAnything(group)) this.#groups.delete(name);
-  }
-
-  /** How many groups there are; the ledger forgets those that hold nothing. */
-  get groups(): number {
-    return this.#groups.size;
   }
 
   /** Whether a request of a caller that holds nothing would be accepted. */

@@ -7,7 +7,13 @@ import { createConnector, describeConnectionFailure, type NetworkOptions } from 
 import type { Identity } from './credentials.ts';
 import { type Cancellation, type OperationDeadline, type QueuedTimer, TimerQueue } from './deadline.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
-import { FairPool, type OperationUsage, type PoolRequest, type WaitingRequest } from './pool.ts';
+import {
+  FairPool,
+  type FairPoolOptions,
+  type OperationUsage,
+  type PoolRequest,
+  type WaitingRequest,
+} from './pool.ts';
 import { type PreparedCall, toHttpRequest } from './request.ts';
 
 export interface TransportOptions {
@@ -29,8 +35,8 @@ export interface TransportOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call or an update is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
-  /** Called when reads of a quarter as many callers wait as there are connections, and when fewer do again; it must not throw. */
-  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
+  /** Called with the callers whose reads wait for a connection, as FairPoolOptions says; it must not throw. */
+  readonly onCrowded?: FairPoolOptions['onCrowded'];
 }
 
 /** The connections of one kind that a bank operation holds or waits for: kept ones (reads), or those for a single call. */

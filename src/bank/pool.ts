@@ -58,9 +58,18 @@ export interface FairPoolOptions {
    * it are refused. So an operation that comes at a bad time is refused before it cost anything, and not when half of it is done.
    */
   readonly waitMs?: number;
-  /** Called when a quarter as many callers wait as there are resources, at least two, and when fewer do again; it must not throw. */
-  readonly onCrowded?: ((isCrowded: boolean) => void) | undefined;
+  /**
+   * Called with those that wait when a quarter as many callers do as there are resources, at least two, and again whenever one
+   * of them has stopped waiting; with null when fewer do. It must not throw.
+   */
+  readonly onCrowded?: ((crowd: Crowd | null) => void) | undefined;
   readonly clock?: Clock;
+}
+
+/** The callers that wait for resources. */
+export interface Crowd {
+  /** Whether the caller of this name is one of them. */
+  isWaiting(caller: string): boolean;
 }
 
 /** The resources of one bank operation, for metrics. */
@@ -143,11 +152,11 @@ const refusedAtOnce = 32;
  * Waiting time counts only while a request could have been served: a turn of the event loop that takes long counts as
  * two ticks of 25 ms.
  */
-export class FairPool<Resource> {
+export class FairPool<Resource> implements Crowd {
   readonly #max: number;
   readonly #create: () => Resource;
   readonly #waitMs: number;
-  readonly #onCrowded: (isCrowded: boolean) => void;
+  readonly #onCrowded: (crowd: Crowd | null) => void;
   /** With so many callers waiting it is crowded. */
   readonly #crowd: number;
   readonly #clock: Clock;
@@ -246,6 +255,10 @@ export class FairPool<Resource> {
     if (requests.first !== null) return;
     caller.queues.delete(operation);
     if (caller.queues.size === 0) this.#leave(caller);
+  }
+
+  isWaiting(caller: string): boolean {
+    return this.#callers.has(caller);
   }
 
   /** How many resources are held. */
@@ -388,15 +401,16 @@ export class FairPool<Resource> {
     const caller = new Caller(identity.name, group);
     group.callers.enter(caller, this.#heldOf('name', caller.id));
     this.#callers.set(caller.id, caller);
-    if (this.#callers.size === this.#crowd) this.#onCrowded(true);
+    if (this.#callers.size === this.#crowd) this.#onCrowded(this);
     return caller;
   }
 
   /** A caller's last request waits no longer. */
   #leave(caller: Caller<Resource>): void {
-    if (this.#callers.size === this.#crowd) this.#onCrowded(false);
     const { group } = caller;
     this.#callers.delete(caller.id);
+    if (this.#callers.size >= this.#crowd) this.#onCrowded(this);
+    else if (this.#callers.size === this.#crowd - 1) this.#onCrowded(null);
     group.callers.leave(caller);
     if (group.callers.size > 0) return;
     this.#groups.delete(group.id);

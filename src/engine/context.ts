@@ -4,7 +4,7 @@ import type { ReadBudget } from '../bank/exchange.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
-import { type ExpectedWork, type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
+import { type ExpectedWork, type TurnTaker, turnsOf, WorkQueue } from '../executor/scheduler.ts';
 import { parsedTimes, uses, valueBytes } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
@@ -84,6 +84,10 @@ export interface RequestServices {
 
 /** Parsing so many bytes takes about as long as working on one entry of a list. */
 const recordBytes = 100;
+/** Parsing so many bytes takes a millisecond, or more. */
+const parsedInMs = 100_000;
+/** Receiving so many bytes takes a millisecond, or more. */
+const receivedInMs = 200_000;
 
 /** The limits of the answer to a request without credentials. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
@@ -180,6 +184,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   }
 
   keep(bytes: number): boolean {
+    if (this.turnTaker !== undefined) this.turnTaker.owed += turnsOf(bytes / receivedInMs);
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
@@ -188,7 +193,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     else {
       const { turnTaker: taker } = this;
       this.#reads ??= new WorkQueue({ taker, expectedWork: this.#expectedWork, goesOn: false });
-      this.#reads.push(work);
+      this.#reads.push(work, bytes / parsedInMs);
     }
   }
 

@@ -12,19 +12,26 @@ const workMs = 10;
  */
 const iterationsBetween = 16;
 
+/** The callers whose REST calls wait for a connection, while too many do (bank/pool.ts). */
+interface Crowd {
+  isWaiting(caller: string): boolean;
+}
+
 /** A caller. Executions of different callers take turns, however many each of them asks for. */
 export interface TurnTaker {
+  readonly name: string;
   /** How many requests of it are in progress. */
   readonly requests: number;
   /** Whether it and others, which nobody has proven to be different callers, have more than half of all requests. */
   readonly isOfLargeGroup: boolean;
-  /** Whether it has several, and its group not far fewer than others: then it waits while connections are too few. */
-  readonly hasMany: boolean;
   /** Its next turn to begin executions. It takes one for each, and those that it owes for the one before. */
   beginnings: number;
   /** Its next turn of deferred work. */
   work: number;
-  /** The turns that it has still to take, for the time and the REST calls of its last execution, and those for the one before. */
+  /**
+   * The turns that it has still to take for its last execution, and those for the one before: for its time, its REST calls, what
+   * they read and the deferred work.
+   */
   owed: number;
   lastOwed: number;
   /** How many turns the deferred work of its last long execution took; null if there was none. */
@@ -34,9 +41,9 @@ export interface TurnTaker {
 }
 
 export const newcomer = (): TurnTaker => ({
+  name: '',
   requests: 1,
   isOfLargeGroup: false,
-  hasMany: false,
   beginnings: 0,
   work: 0,
   owed: 0,
@@ -47,6 +54,8 @@ export const newcomer = (): TurnTaker => ({
 
 /** How long work runs in a turn, in milliseconds: about as long as a REST call takes. */
 const turnMs = 0.125;
+/** How many turns so many milliseconds of work take. */
+export const turnsOf = (milliseconds: number): number => milliseconds / turnMs;
 /** A beginning or a piece of deferred work takes no more turns than this: its time may be that of a garbage collection. */
 const mostTurns = 64;
 /**
@@ -184,6 +193,8 @@ export class WorkQueue {
   hasBegun = false;
   /** How many turns its work has taken. */
   #turns = 0;
+  /** How many turns the work that was pushed takes at least, by its size. */
+  #knownTurns = 0;
   readonly #expectedWork: ExpectedWork | null;
   readonly #goesOn: boolean;
   readonly #scheduler: Scheduler;
@@ -202,9 +213,13 @@ export class WorkQueue {
     this.#scheduler = scheduler;
   }
 
-  /** Runs a piece of work in a later iteration of the event loop, after those that were pushed before it. */
-  push(piece: () => void): void {
+  /**
+   * Runs a piece of work in a later iteration of the event loop, after those that were pushed before it. `milliseconds`: how long
+   * it takes at least, if that is known.
+   */
+  push(piece: () => void, milliseconds = 0): void {
     this.#pieces.push(piece);
+    this.#knownTurns += turnsOf(milliseconds);
     // One that is running is in the list already.
     if (this.#pieces.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
@@ -233,7 +248,10 @@ export class WorkQueue {
     const expected =
       this.stage === stages.beginning
         ? owed + Math.min(owed, lastOwed) + (requests - 1) * turnsPerRequest
-        : Math.min(lastWork ?? this.#expectedWork?.turns ?? 0, credit);
+        : Math.min(
+            Math.max(lastWork ?? this.#expectedWork?.turns ?? 0, this.#knownTurns - this.#turns),
+            credit,
+          );
     const behind = (isOfLargeGroup ? turnsOfLargeGroup : 0) - (this.hasBegun ? 2 * credit : 0);
     const place = this.turn + expected + behind;
     if (place <= this.place) return false;
@@ -307,8 +325,8 @@ export class Scheduler {
   #isLongFirst = false;
   /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
   #beginsUntil: number | null = null;
-  /** How many banks have too few connections: meanwhile executions of callers with many requests do not begin in their turn. */
-  #crowded = 0;
+  /** Those whose REST calls wait for too few connections: meanwhile their executions do not begin. */
+  #crowd: Crowd | null = null;
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -338,11 +356,7 @@ export class Scheduler {
       const piece = () => beginning.end((run) => this.#execute(taker, run, this.#now()));
       const drop = (isLate: boolean) => {
         if (beginning.isOver) return;
-        if (isLate && !this.#mustWait(taker)) {
-          // Nothing else may have asked for its turn since it need not wait any more.
-          this.#wake(0);
-          return;
-        }
+        if (isLate && !this.#mustWait(taker)) return;
         if (waiting.drop(piece)) this.#remove(waiting);
         beginning.end((run) => run(isLate));
       };
@@ -351,9 +365,9 @@ export class Scheduler {
     });
   }
 
-  /** Whether its executions that wait do not begin now. One that has little is never kept waiting by the others' calls. */
-  #mustWait({ hasMany }: TurnTaker): boolean {
-    return this.#crowded > 0 && hasMany;
+  /** Whether its executions that wait do not begin now. Nobody is kept waiting by the calls of others. */
+  #mustWait({ name }: TurnTaker): boolean {
+    return this.#crowd?.isWaiting(name) === true;
   }
 
   readonly #endIteration = () => {
@@ -370,10 +384,10 @@ export class Scheduler {
     return result;
   }
 
-  /** A bank has too few connections for the calls that wait for them, or enough again. */
-  readonly onCrowded = (isCrowded: boolean): void => {
-    this.#crowded += isCrowded ? 1 : -1;
-    if (this.#crowded === 0 && this.#queues.length > 0) this.#wake(0);
+  /** The bank has too few connections for those that wait for them, or one waits no longer; null if there are enough again. */
+  readonly onCrowded = (crowd: Crowd | null): void => {
+    this.#crowd = crowd;
+    if (this.#queues.length > 0) this.#wake(0);
   };
 
   enqueue(queue: WorkQueue): void {
@@ -417,7 +431,7 @@ export class Scheduler {
     const mayRun = (queue: WorkQueue) => isLong(queue) || !this.#mustWait(queue.taker);
     for (;;) {
       const long = this.#isLongFirst ? this.#queues.findIndex(isLong) : -1;
-      const at = long !== -1 || this.#crowded === 0 ? Math.max(long, 0) : this.#queues.findIndex(mayRun);
+      const at = long !== -1 || this.#crowd === null ? Math.max(long, 0) : this.#queues.findIndex(mayRun);
       const next = this.#queues[at];
       if (next?.moveBack() !== true) return next;
       this.#queues.splice(at, 1);
@@ -441,6 +455,7 @@ export class Scheduler {
       const turns = Math.min(milliseconds / turnMs, mostTurns);
       queue.taker.work = this.#work.after(queue.taker.work, turns);
       queue.note(turns);
+      queue.taker.owed += turns;
     }
     this.#spentMs += milliseconds;
     const isDue = this.#spentMs >= workMs;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Identity } from '../../src/bank/credentials.ts';
-import { FairPool, type PoolSession } from '../../src/bank/pool.ts';
+import { type Crowd, FairPool, type PoolSession } from '../../src/bank/pool.ts';
 
 /** No operation is held back. */
 const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
@@ -9,10 +9,13 @@ const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
 /** A caller whose name is proven. */
 const proven = (name: string): Identity => ({ name, group: name });
 
-test('tells when a quarter as many callers wait as there are resources, and when fewer do again', () => {
-  const told: boolean[] = [];
+test('tells who waits when a quarter as many callers do as there are resources, when one leaves, and when fewer do again', () => {
+  const told: string[] = [];
   let made = 0;
-  const onCrowded = (isCrowded: boolean) => void told.push(isCrowded);
+  const onCrowded = (crowd: Crowd | null) =>
+    void told.push(
+      crowd === null ? 'none' : ['a', 'b', 'c', 'd'].filter((each) => crowd.isWaiting(each)).join(''),
+    );
   const pool = new FairPool<number>(8, () => ++made, { ...noBulkheads, onCrowded });
   const ask = (caller: string) =>
     pool.acquire({
@@ -26,17 +29,17 @@ test('tells when a quarter as many callers wait as there are resources, and when
   for (let n = 0; n < 14; n++) ask('a');
   expect(told).toEqual([]);
   const other = ask('b');
-  expect(told).toEqual([true]);
+  expect(told).toEqual(['ab']);
   ask('c');
   if (other !== null) pool.cancel(other);
-  expect(told).toEqual([true]);
+  expect(told).toEqual(['ab', 'ac']);
   // The newcomer goes first.
   pool.release(1);
-  expect(told).toEqual([true, false]);
+  expect(told).toEqual(['ab', 'ac', 'none']);
   ask('d');
-  expect(told).toEqual([true, false, true]);
+  expect(told).toEqual(['ab', 'ac', 'none', 'ad']);
   for (let n = 0; n < 7; n++) pool.release((n % 8) + 1);
-  expect(told).toEqual([true, false, true, false]);
+  expect(told).toEqual(['ab', 'ac', 'none', 'ad', 'none']);
 });
 
 /** A turnstile, and who was let in, to which place. */
@@ -330,6 +333,20 @@ describe('a caller that begins to wait', () => {
     const turns = served.slice(before + 1).map(({ caller }) => caller);
     // Its second request waits like everybody else's.
     expect(turns.indexOf('newcomer')).toBeGreaterThan(50);
+  });
+
+  test('goes before them also if another newcomer came since the last one was served: between two of these goes one of the others', () => {
+    const { pool, served, ask } = timedPool(10, 1e9);
+    for (let call = 0; call < 20; call++) for (let login = 0; login < 100; login++) ask(`login ${login}`);
+    const serve = (count: number) => {
+      for (let nth = 0; nth < count; nth++) pool.release((nth % 10) + 1);
+    };
+    serve(150);
+    for (const newcomer of ['n1', 'n2', 'n3']) ask(newcomer);
+    const before = served.length;
+    serve(5);
+    const turns = served.slice(before).map(({ caller }) => (caller.startsWith('n') ? caller : 'login'));
+    expect(turns).toEqual(['n1', 'login', 'n2', 'login', 'n3']);
   });
 
   test('waits behind those that have not been served, in the order of arrival', () => {

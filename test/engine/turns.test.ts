@@ -102,9 +102,9 @@ test('an operation that has waited too long for connections is refused as a whol
   const holder = createTestHolder();
   const query = '{ bank { customer(customerId: "A") { email } } }';
   // More than any other test has taken of the turns of this process.
-  Object.assign(holder.account, { owed: 1e9, requests: 2, hasMany: true });
-  processScheduler.onCrowded(true);
-  onTestFinished(() => processScheduler.onCrowded(false));
+  Object.assign(holder.account, { owed: 1e9 });
+  processScheduler.onCrowded({ isWaiting: (caller) => caller === holder.account.name });
+  onTestFinished(() => processScheduler.onCrowded(null));
   // Otherwise the caller is the first of this iteration, which does not wait.
   void processScheduler.begin(createTestHolder().account, () => {});
   const asked = [

@@ -148,7 +148,31 @@ test('callers that keep coming, each for the first time, do not keep one with lo
   expect(all).toContain('l');
 });
 
-test('long work that a caller has had does not delay the beginning of its executions', async () => {
+test('work whose size is known counts before it is done', async () => {
+  const { scheduler, done, work } = scheduled(1);
+  const push = (name: string, milliseconds?: number) =>
+    new WorkQueue({ taker: newcomer(), scheduler }).push(() => work(name), milliseconds);
+  push('l', 3);
+  push('s', 1);
+  push('n');
+  expect(await allWork(done, 3)).toBe('nsl');
+});
+
+test('executions of callers that had long work begin after those of others that wait', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(5);
+  const [heavy, light] = [newcomer(), { ...newcomer(), owed: 39 }];
+  queueOf('l', 1, heavy);
+  expect(await allWork(done, 1)).toBe('l');
+  expect(heavy.owed).toBe(40);
+  // They use up the time of this iteration.
+  for (let n = 0; n < 2; n++) void scheduler.begin(newcomer(), () => work('x'));
+  void scheduler.begin(heavy, () => work('h'));
+  void scheduler.begin(light, () => work('b'));
+  expect(done()).toBe('xx');
+  expect(await allWork(done, 2)).toBe('bh');
+});
+
+test('long work that a caller has had does not delay the beginning of its executions if nobody waits', async () => {
   const { scheduler, queueOf, done, work } = scheduled(10);
   const [caller, other] = [newcomer(), newcomer()];
   for (const taker of [caller, other]) queueOf('l', 20, taker);
@@ -326,12 +350,12 @@ test('callers of a large group come after the others', async () => {
   expect(await allWork(done, 6)).toBe('viiiii');
 });
 
-test('while connections are too few, waiting executions of callers with several requests do not begin; others and long work do', async () => {
+test('while connections are too few, executions of callers whose calls wait do not begin; others and long work do', async () => {
   const { scheduler, queueOf, done, work } = scheduled(0);
-  const heavy = { ...newcomer(), owed: 100, requests: 3, hasMany: true };
+  const heavy = { ...newcomer(), name: 'heavy', owed: 100, requests: 3 };
   const single = { ...newcomer(), owed: 200 };
   const begin = (name: string, taker: TurnTaker) => void scheduler.begin(taker, () => work(name));
-  scheduler.onCrowded(true);
+  scheduler.onCrowded(crowdOf('heavy'));
   begin('x', newcomer());
   for (let n = 0; n < 3; n++) begin('h', heavy);
   begin('s', single);
@@ -342,9 +366,12 @@ test('while connections are too few, waiting executions of callers with several 
   expect(done()).toBe('');
   begin('x', newcomer());
   expect(done()).toBe('x');
-  scheduler.onCrowded(false);
+  scheduler.onCrowded(null);
   expect(await allWork(done, 3)).toBe('hhh');
 });
+
+/** The calls of one caller wait for connections. */
+const crowdOf = (waiting: string) => ({ isWaiting: (caller: string) => caller === waiting });
 
 /** A scheduler in which executions of `heavy` wait if connections are too few. */
 function waitsForConnections() {
@@ -352,38 +379,38 @@ function waitsForConnections() {
   onTestFinished(() => void vi.useRealTimers());
   const { scheduler } = scheduled(0);
   void scheduler.begin(newcomer(), () => {});
-  return { scheduler, heavy: { ...newcomer(), owed: 100, requests: 2, hasMany: true } };
+  return { scheduler, heavy: { ...newcomer(), name: 'heavy', owed: 100, requests: 2 } };
 }
 
 test('an execution that has waited a second for connections is refused, unless there are enough by then', async () => {
   const { scheduler, heavy } = waitsForConnections();
   const begin = () => scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
-  scheduler.onCrowded(true);
+  scheduler.onCrowded(crowdOf('heavy'));
   const first = begin();
   vi.advanceTimersByTime(600);
   const second = begin();
   vi.advanceTimersByTime(400);
   expect(await first).toBe('refused');
-  scheduler.onCrowded(false);
+  scheduler.onCrowded(null);
   vi.advanceTimersByTime(600);
   expect(await second).toBe('begun');
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an execution of a caller that has no longer many requests begins, though connections are still too few', async () => {
+test('an execution begins once no call of its caller waits any more, though connections are still too few', async () => {
   const { scheduler, heavy } = waitsForConnections();
-  scheduler.onCrowded(true);
+  scheduler.onCrowded(crowdOf('heavy'));
   const waiting = scheduler.begin(heavy, (isLate) => (isLate ? 'refused' : 'begun'));
   // It has had its turn, and nobody else asks for one.
   for (let iterations = 0; iterations < 40; iterations++) await turn();
-  heavy.hasMany = false;
-  vi.advanceTimersByTime(1000);
+  scheduler.onCrowded(crowdOf('another'));
   expect(await waiting).toBe('begun');
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('an execution whose client leaves, or that is refused, waits no longer; nothing of it is kept', async () => {
   const { scheduler, heavy } = waitsForConnections();
-  scheduler.onCrowded(true);
+  scheduler.onCrowded(crowdOf('heavy'));
   const client = new AbortController();
   const begun: boolean[] = [];
   const begin = () =>
