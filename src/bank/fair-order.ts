@@ -8,6 +8,8 @@ export class FairMember {
   /** The same, or less if it goes before all others: the lowest is next. */
   rank = 0;
   position: ListNode<this> | null = null;
+  /** Its position among the newcomers that go first later; null if it is none. */
+  deferred: ListNode<this> | null = null;
 
   constructor(id: string) {
     this.id = id;
@@ -18,8 +20,8 @@ export class FairMember {
  * Whose turn it is among those that wait (fair queueing by virtual time): virtual time advances by one while each of them is
  * served once, and the one that is the furthest behind is next. One that begins to wait counts as if it had always waited and
  * used its share up to now, plus what it holds. Its turns are remembered until virtual time has passed them. A newcomer,
- * which was served nothing lately and holds nothing, goes first, however many wait; but only once until another one was served,
- * so that many newcomers do not starve those that wait.
+ * which was served nothing lately and holds nothing, goes first, however many wait; but between two newcomers another one is
+ * served, so that many newcomers do not starve those that wait.
  */
 export class FairOrder<Member extends FairMember> {
   size = 0;
@@ -29,6 +31,8 @@ export class FairOrder<Member extends FairMember> {
   #virtualTime = 0;
   /** Whether a newcomer goes before all others. */
   #mayGoFirst = true;
+  /** The newcomers that go first later, since another newcomer goes first now: in the order of arrival. */
+  readonly #deferred = new LinkedList<Member>();
 
   /** The one whose turn is next, and behind it the others. */
   get first(): ListNode<Member> | null {
@@ -39,8 +43,10 @@ export class FairOrder<Member extends FairMember> {
   enter(member: Member, held: number): void {
     // Turns that it was served before virtual time passed it no longer count.
     const before = this.#gone.get(member.id) ?? 0;
-    const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
+    const isNew = held === 0 && before <= this.#virtualTime;
+    const goesFirst = isNew && this.#mayGoFirst;
     if (goesFirst) this.#mayGoFirst = false;
+    else if (isNew) member.deferred = this.#deferred.append(member);
     this.#gone.delete(member.id);
     member.served = Math.max(this.#virtualTime + held, before);
     member.rank = goesFirst ? Number.NEGATIVE_INFINITY : member.served;
@@ -51,10 +57,17 @@ export class FairOrder<Member extends FairMember> {
   /** It is served once: virtual time advances, and it moves back. */
   charge(member: Member): void {
     this.#virtualTime += 1 / this.size;
-    if (member.rank === member.served) this.#mayGoFirst = true;
+    const wasFirst = member.rank !== member.served;
     member.rank = ++member.served;
     this.#remove(member);
     this.#insert(member);
+    if (wasFirst) return;
+    const newcomer = this.#deferred.first?.value;
+    this.#mayGoFirst = newcomer === undefined;
+    if (newcomer === undefined) return;
+    newcomer.rank = Number.NEGATIVE_INFINITY;
+    this.#remove(newcomer);
+    this.#insert(newcomer);
   }
 
   /** Waits no longer. */
@@ -75,7 +88,10 @@ export class FairOrder<Member extends FairMember> {
     member.position = this.#members.addAfter(previous, member);
   }
 
-  #remove({ position }: Member): void {
+  #remove(member: Member): void {
+    const { position, deferred } = member;
     if (position !== null) this.#members.remove(position);
+    if (deferred !== null) this.#deferred.remove(deferred);
+    member.deferred = null;
   }
 }
