@@ -8,7 +8,7 @@ export class FairMember {
   /** The same, or less if it goes before all others: the lowest is next. */
   rank = 0;
   position: ListNode<this> | null = null;
-  /** Its position among the newcomers that go first later; null if it is none. */
+  /** Its position among the newcomers that go first later; null if it does not wait for that. */
   deferred: ListNode<this> | null = null;
 
   constructor(id: string) {

@@ -6,6 +6,12 @@ import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
  */
 const workMs = 10;
 /**
+ * Long work runs for this part of the pause before it if that is longer, up to so many milliseconds: under load a pause takes a tenth
+ * of a second, and long work would have nearly none of the time.
+ */
+const pauseShare = 1 / 4;
+const mostWorkMs = 50;
+/**
  * Iterations of the event loop without deferred work after so much of it, unless they take as long as the work did. libuv accepts
  * one connection in each, so that of hundreds that wait, the last waits for as many iterations; an iteration with nothing to do
  * takes microseconds.
@@ -321,6 +327,8 @@ export class Scheduler {
   readonly #work = new VirtualTime();
   /** How long deferred work, with what it resumed, has run since the last pause, in milliseconds. */
   #spentMs = 0;
+  /** How long long work may run before the next pause, in milliseconds. */
+  #longWorkMs = workMs;
   /** Whether beginnings had the last time slice: long executions come first in the next one, or they would starve. */
   #isLongFirst = false;
   /** Until when executions begin without waiting in this iteration of the event loop; null before the first. */
@@ -418,9 +426,16 @@ export class Scheduler {
   #wake(iterations: number): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    const end = iterations > 0 ? this.#now() + workMs : 0;
+    const began = this.#now();
     const wait = (left: number): void => {
-      setImmediate(() => (left > 0 && this.#now() < end ? wait(left - 1) : this.#run()));
+      setImmediate(() => {
+        const pauseMs = this.#now() - began;
+        if (left > 0 && pauseMs < workMs) wait(left - 1);
+        else {
+          this.#longWorkMs = Math.min(Math.max(workMs, pauseMs * pauseShare), mostWorkMs);
+          this.#run();
+        }
+      });
     };
     // Outside the asynchronous context of the first caller, which would be retained otherwise.
     outside(() => wait(iterations));
@@ -458,7 +473,7 @@ export class Scheduler {
       queue.taker.owed += turns;
     }
     this.#spentMs += milliseconds;
-    const isDue = this.#spentMs >= workMs;
+    const isDue = this.#spentMs >= (queue?.stage === stages.beginning ? workMs : this.#longWorkMs);
     if (isDue) {
       this.#spentMs = 0;
       this.#isLongFirst = queue?.stage === stages.beginning;

@@ -27,7 +27,10 @@ function scheduled(milliseconds: number) {
     now += milliseconds;
     done.push(name);
   };
-  return { scheduler, queueOf, work, done: () => done.splice(0).join('') };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { scheduler, queueOf, work, pass, done: () => done.splice(0).join('') };
 }
 
 /** Waits until some work is done, and says how many iterations that took. */
@@ -54,6 +57,17 @@ test('work takes 10 ms at most before other events have a pause; one that has be
   expect(await someWork(done)).toEqual({ work: 'aa', iterations: 1 });
   for (const expected of ['aa', 'bb', 'bb', 'cc', 'cc'])
     expect(await someWork(done)).toEqual({ work: expected, iterations: 17 });
+});
+
+test('after a pause that took long, long work runs for a quarter of that time, up to 50 ms', async () => {
+  const { queueOf, pass, done } = scheduled(5);
+  queueOf('a', 24);
+  expect((await someWork(done)).work).toBe('aa');
+  pass(120);
+  expect((await someWork(done)).work).toBe('a'.repeat(6));
+  pass(1000);
+  expect((await someWork(done)).work).toBe('a'.repeat(10));
+  expect((await someWork(done)).work).toBe('aa');
 });
 
 test('what ends an answer comes before what is being built, and that before what has not begun', async () => {
