@@ -24,8 +24,17 @@ const client = createClient({
 });
 const payments = createPayments({ client, storage: sessionStorage, paymentQuery: documentOf('Payment') });
 
-const money = ({ amount, currency }) =>
-  new Intl.NumberFormat('en-IE', { style: 'currency', currency }).format(amount);
+/** With all digits: a currency's usual form has none behind the point for forints, and two at most for others. */
+function money({ amount, currency }) {
+  const options = { style: 'currency', currency };
+  const usual = new Intl.NumberFormat('en-IE', options).resolvedOptions().maximumFractionDigits;
+  const digits = Math.max(usual, String(amount).split('.')[1]?.length ?? 0);
+  return new Intl.NumberFormat('en-IE', {
+    ...options,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(amount);
+}
 
 /** Who is signed in, and what was last known of their accounts. */
 let customer = '';
