@@ -28,7 +28,7 @@ const kinds: readonly { name: string; start: () => Promise<OpenedStores> }[] = [
     async start() {
       const state = await start();
       return {
-        open: () => openStore(state.url, { timeoutMs: 60_000, retentionMs, clock: 'caller' }),
+        open: () => openStore(state.url, { timeoutMs: 60_000, retentionMs }),
         [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),
       };
     },

@@ -57,7 +57,7 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
     }
     bank.decide = accept;
     next = made.use(await startPaymentProcess(settings));
-    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000, clock: 'caller' });
+    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
     made.defer(() => store.close());
     muchLater = made.use(createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }));
   });

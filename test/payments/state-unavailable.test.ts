@@ -154,7 +154,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     await bankql.stop('SIGKILL');
     await giveBack();
     bank.decide = accept;
-    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000, clock: 'caller' });
+    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
     await using next = createTestBankql({ bankUrl: bank.url, store });
     await using later = createTestBankql({
       bankUrl: bank.url,

@@ -28,8 +28,6 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
-  /** Whose clock counts: the server's, or, in tests, `now` of each call. */
-  readonly clock?: 'server' | 'caller';
 }
 
 /** How long a page of a search may take, in milliseconds: nobody pays meanwhile. */
@@ -66,7 +64,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
   });
 
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
-  const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
+  const { address, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
   const { create = options.readOnly !== true, startTimeoutMs } = options;
 
   /** Errors: an Error if a failover may lose what was written. */
@@ -81,13 +79,6 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     if (reason !== null) connection.drop(reason);
     if (reason !== null || warning !== null) throw new Error(reason ?? `the server warned: ${warning}`);
   }
-
-  const countsOf = ({ began, newestAt, metadataVersion, serverTime }: z.infer<typeof storeCounts>) => ({
-    began,
-    newestAt,
-    metadataVersion,
-    serverTime: clock === 'server' ? serverTime : null,
-  });
 
   async function insert(connection: PostgresConnection, given: readonly Row[]) {
     const { rows, warning } = await connection.query(statements.insert(valuesOf(given.map(columnsOf))));
@@ -107,9 +98,8 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     return (row: Row): InsertResult | null => {
       const answer = answers.get(row.version);
       if (answer === undefined) return null;
-      const { inserted, existing, ...counts } = answer;
-      if (inserted || isStored(row)) return { existing: null, ...countsOf(counts) };
-      return existing === null ? null : { existing, ...countsOf(counts) };
+      if (answer.inserted || isStored(row)) return { ...answer, existing: null };
+      return answer.existing === null ? null : { ...answer, existing: answer.existing };
     };
   }
 
@@ -159,13 +149,13 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   const storeOf = (query: (statement: Statement) => Promise<readonly unknown[]>): CheckedStore => ({
     async readMetadata() {
       const [row] = await query(statements.metadata([]));
-      const { text, ...counts } = metadataRow.parse(row);
+      const metadata = metadataRow.parse(row);
       const server = await query(serverIdentity).then(
         ([found]) => serverRow.parse(found).server,
         // Some hosted servers do not say.
         () => null,
       );
-      return { ...countsOf(counts), text, server };
+      return { ...metadata, server };
     },
     async writeMetadata(version, next) {
       return (await query(statements.writeMetadata([version, next.version, next.text]))).length > 0;

@@ -29,7 +29,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       address: server.address,
       retentionMs,
       timeoutMs: 60_000,
-      clock: 'caller',
       ...change,
     });
     opened.push(store);

@@ -23,7 +23,6 @@ async function open(change: Partial<PostgresStoreOptions> = {}): Promise<Payment
     retentionMs,
     timeoutMs: 60_000,
     startTimeoutMs: 500,
-    clock: 'caller',
     ...change,
   });
   opened.push(store);

@@ -26,7 +26,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       address: postgres.address,
       retentionMs,
       timeoutMs: 60_000,
-      clock: 'caller',
       ...change,
     });
     opened.push(store);
@@ -192,7 +191,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   test('times are the server’s, whatever the clock of a process says', async () => {
     const behindMs = 31 * 24 * 60 * 60 * 1000;
     const clocks = { wallClock: () => Date.now() - behindMs, monotonic: () => performance.now() };
-    const store = await open({ clock: 'server', clocks });
+    const store = await open({ clocks });
     const wrong = clocks.wallClock();
     const record = pending({ createdAt: wrong, updatedAt: wrong, leaseUntil: wrong + 60_000 });
     await store.begin(record, wrong);

@@ -27,7 +27,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       address: postgres.address,
       retentionMs,
       timeoutMs: 60_000,
-      clock: 'caller',
       allowVolatile: true,
       ...change,
     });
