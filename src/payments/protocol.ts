@@ -115,8 +115,13 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): Transit
       if (held !== null) return unchanged;
       const { record } = event;
       const { createdAt: at, replica, requestId } = record;
-      const history = [withoutNulls({ state: 'PENDING', at, replica, requestId })];
-      return { next: { record: { ...record, history }, awaited: true }, effects: [] };
+      const began = {
+        state: 'PENDING',
+        at,
+        replica: replica ?? undefined,
+        requestId: requestId ?? undefined,
+      } as const;
+      return { next: { record: { ...record, history: [began] }, awaited: true }, effects: [] };
     }
     case 'sent': {
       if (held?.record.trackId !== event.trackId || held.record.state !== 'PENDING')
@@ -174,13 +179,10 @@ const whatIsTold = {
 const isAwaited = (held: HeldPayment | null, trackId: string): held is HeldPayment =>
   held?.awaited === true && held.record.trackId === trackId;
 
-function ended({ record }: HeldPayment, outcome: PaymentOutcome, at: number): HeldPayment {
+function ended(held: HeldPayment, outcome: PaymentOutcome, at: number): HeldPayment {
   const { state, answer, code, status, message, bankText } = outcome;
-  const history = record.history.concat(withoutNulls({ state, at, status, code, bankText }));
-  return {
-    record: { ...record, state, answer, code, status, message, bankText, history, updatedAt: at },
-    awaited: false,
-  };
+  const known = { status: status ?? undefined, code: code ?? undefined, bankText: bankText ?? undefined };
+  return changed(held, { state, answer, code, status, message, bankText }, { state, at, ...known }, false);
 }
 
 function changed(
@@ -191,18 +193,4 @@ function changed(
 ): HeldPayment {
   const history = record.history.concat(event);
   return { record: { ...record, ...change, history, updatedAt: event.at }, awaited };
-}
-
-type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
-
-/** An event without its unknown fields. */
-function withoutNulls(event: Nullable<PaymentEvent> & Pick<PaymentEvent, 'state' | 'at'>): PaymentEvent {
-  const { state, at, replica, requestId, status, code, bankText } = event;
-  const known: { -readonly [Key in keyof PaymentEvent]: PaymentEvent[Key] } = { state, at };
-  if (replica != null) known.replica = replica;
-  if (requestId != null) known.requestId = requestId;
-  if (status != null) known.status = status;
-  if (code != null) known.code = code;
-  if (bankText != null) known.bankText = bankText;
-  return known;
 }
