@@ -53,7 +53,7 @@ export class WriteUncertain extends StoreUnavailable {}
 
 export type Attempt = Pick<PaymentRecord, 'id' | 'trackId'>;
 
-/** A record as a driver is given it, and as memory gives it back. */
+/** A record as a driver is given it. */
 export interface Row {
   readonly id: string;
   /** Unique to each write, so that two writes of one row are never taken for each other. */
@@ -62,23 +62,19 @@ export interface Row {
   readonly held: HeldPayment;
 }
 
-/** A record as a database gives it back. */
-export interface StoredText extends Omit<Row, 'held'> {
+/** A record as a driver gives it back. */
+export interface StoredRow extends Omit<Row, 'held'> {
   readonly json: string;
 }
-
-export type StoredRow = Row | StoredText;
 
 const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
 
 /** A row with its payment. Errors: UnreadableRecord. */
-export function rowIn(row: StoredRow): Row {
-  if ('held' in row) return row;
-  const { json, ...rest } = row;
+export function rowIn({ json, ...row }: StoredRow): Row {
   const stored = storedRecord.safeParse(parseJson(json)).data;
   if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
   const { awaited, ...record } = stored;
-  return { ...rest, held: { record, awaited } };
+  return { ...row, held: { record, awaited } };
 }
 
 /** What was counted in a store, as part of a write or by itself. */
@@ -113,14 +109,3 @@ export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   readonly payer?: string | null | undefined;
   readonly limit: number;
 }
-
-/** Whether a record matches a query: what searchSql (stores/payment-columns.ts) says in SQL. */
-export const matchesQuery = (record: PaymentRecord, query: RowQuery): boolean =>
-  (['caller', 'payer', 'trackId', 'requestId'] as const).every(
-    (name) => query[name] === undefined || query[name] === record[name],
-  ) &&
-  (query.idPrefix === undefined || record.id.startsWith(query.idPrefix)) &&
-  (query.states === undefined || query.states.includes(record.state)) &&
-  (query.accountId === undefined || [record.accountId, record.toAccountId].includes(query.accountId)) &&
-  record.createdAt >= (query.since ?? Number.NEGATIVE_INFINITY) &&
-  record.createdAt < (query.until ?? Number.POSITIVE_INFINITY);

@@ -1,7 +1,7 @@
 import { type Row, rowIn, type StoreDriver } from '../../src/payments/driver.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
-import { columnsOf, rowColumns } from '../../src/payments/stores/payment-columns.ts';
+import { rowColumns } from '../../src/payments/stores/payment-columns.ts';
 import { createPostgresStore } from '../../src/payments/stores/postgres/postgres-store.ts';
 import { between } from './choices.ts';
 import type { SimulatedNetwork, SimulatedSocket } from './network.ts';
@@ -250,8 +250,8 @@ function rowsOf(values: readonly (string | null)[]): (Row | null)[] {
 }
 
 function stored(row: Awaited<ReturnType<StoreDriver['find']>>): Columns {
-  if (row === null || !('held' in row)) throw new Error('memory gives records back');
-  const { id, version, created_at, json } = columnsOf(row);
+  if (row === null) throw new Error('a record that was found is there');
+  const { id, version, created_at, json } = row;
   return { id, version, created_at: String(created_at), json };
 }
 

@@ -1,6 +1,5 @@
 import { checkWitness } from '../high-water-mark.ts';
 import type { PaymentStore } from '../store.ts';
-import { createMemoryStore } from './memory-store.ts';
 import { AddressError } from './postgres/address.ts';
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
@@ -31,7 +30,11 @@ const fileTimeoutMs = 4_000;
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
   const { readOnly = false, witness } = options;
   const named = readStoreUrl(url);
-  if (named.kind === 'memory') return createMemoryStore(options);
+  if (named.kind === 'memory') {
+    // It loads SQLite into this thread, which no other store needs.
+    const { createMemoryStore } = await import('./memory-store.ts');
+    return createMemoryStore(options);
+  }
   if (witness !== undefined && !readOnly) await checkWitness(witness);
   // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {

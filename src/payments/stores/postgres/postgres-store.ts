@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { InsertResult, Row, StoreDriver, StoredText } from '../../driver.ts';
+import type { InsertResult, Row, StoreDriver, StoredRow } from '../../driver.ts';
 import type { CheckedStore } from '../../lost-records.ts';
 import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
 import type { PaymentStore } from '../../store.ts';
@@ -259,10 +259,10 @@ const rowCounts = z.object({
 async function find(connection: PostgresConnection, ids: readonly string[]) {
   const { rows } = await connection.query(statements.find([ids]));
   const found = new Map(rows.map(readRow).map((row) => [row.id, row] as const));
-  return (id: string): StoredText | null => found.get(id) ?? null;
+  return (id: string): StoredRow | null => found.get(id) ?? null;
 }
 
-const readRow = (found: unknown): StoredText => storedRow.parse(found);
+const readRow = (found: unknown): StoredRow => storedRow.parse(found);
 
 /** What compareAndSet does to a row: see StoreDriver. */
 interface Change {

@@ -10,16 +10,18 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
+import type { RowMethods } from './rows.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */
   readonly path: string;
 }
 
-/** What a thread does: the driver's methods, but synchronously. */
-export type FileMethods = {
-  readonly [Name in Exclude<keyof StoreDriver, 'close'>]: (...args: Parameters<StoreDriver[Name]>) => unknown;
-} & { readonly open: (create: boolean) => unknown };
+/** What a thread does. */
+export interface FileMethods extends RowMethods {
+  readonly open: (create: boolean) => unknown;
+  readonly settleWrites: () => unknown;
+}
 
 export interface SqliteRequest {
   readonly id: number;
@@ -81,6 +83,21 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
   });
 }
 
+type Ask = <Name extends keyof RowMethods, T>(method: Name, args: Parameters<RowMethods[Name]>) => Promise<T>;
+
+/** `ask` calls a method; `search` one of those that no payment waits for. */
+export const rowDriver = (ask: Ask, search: Ask): Omit<StoreDriver, 'settleWrites' | 'close'> => ({
+  insertIfAbsent: (row) => ask('insertIfAbsent', [row]),
+  compareAndSet: (id, version, row) => ask('compareAndSet', [id, version, row]),
+  find: (id) => ask('find', [id]),
+  search: (query) => search('search', [query]),
+  findMissing: (attempts) => ask('findMissing', [attempts]),
+  purge: (before) => ask('purge', [before]),
+  count: (before, leaseUntil) => search('count', [before, leaseUntil]),
+  readMetadata: () => ask('readMetadata', []),
+  writeMetadata: (version, next) => ask('writeMetadata', [version, next]),
+});
+
 async function openSqlite(
   options: SqliteStoreOptions & { readonly create: boolean; readonly readOnly: boolean },
   hooks: DriverHooks,
@@ -92,15 +109,7 @@ async function openSqlite(
   const searchMs = Math.max(timeoutMs, minSearchMs);
   const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs });
   const driver: StoreDriver = {
-    insertIfAbsent: (row) => writer.ask('insertIfAbsent', [row]),
-    compareAndSet: (id, version, row) => writer.ask('compareAndSet', [id, version, row]),
-    find: (id) => writer.ask('find', [id]),
-    search: (query) => reader.ask('search', [query]),
-    findMissing: (attempts) => writer.ask('findMissing', [attempts]),
-    purge: (before) => writer.ask('purge', [before]),
-    count: (before, leaseUntil) => reader.ask('count', [before, leaseUntil]),
-    readMetadata: () => writer.ask('readMetadata', []),
-    writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next]),
+    ...rowDriver(writer.ask, reader.ask),
     // The thread answers in order, and one that died writes no more.
     settleWrites: () => writer.ask('settleWrites', []),
     async close() {

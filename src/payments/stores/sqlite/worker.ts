@@ -9,21 +9,11 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
-import {
-  changingColumns,
-  columnsOf,
-  finished,
-  pendingAt,
-  rowColumns,
-  searchSql,
-  storedColumns,
-  unfinished,
-  unknownAt,
-} from '../payment-columns.ts';
+import { rowMethods } from './rows.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
@@ -38,8 +28,6 @@ const { path, readOnly, isInspected }: ThreadSettings = workerData;
 
 /** How many calls share a transaction at most. */
 const maxBatch = 64;
-/** How long a payment may wait for a purge's deletions, not counting the commit. */
-const purgeStepMs = 10;
 
 interface OpenFile {
   readonly database: DatabaseSync;
@@ -51,79 +39,15 @@ interface OpenFile {
 
 let file: OpenFile | null = null;
 
-const counts = 'began, newest_at AS newestAt, version AS metadataVersion, NULL AS serverTime';
-
-function prepareStatements(database: DatabaseSync) {
-  const values = rowColumns.map((name) => `$${name}`).join(', ');
-  // SQLite rewrites each index with a column that is set, also if it is set to what it was.
-  const changes = changingColumns.map((name) => `${name} = $${name}`).join(', ');
+function methodsOf(database: DatabaseSync): FileMethods {
+  const methods = rowMethods(database);
   return {
-    insert: database.prepare(
-      `INSERT INTO payment (${rowColumns.join(', ')}) VALUES (${values}) ON CONFLICT DO NOTHING`,
-    ),
-    countBegin: database.prepare(
-      `UPDATE meta SET began = began + 1, newest_at = max(ifnull(newest_at, $created_at), $created_at) RETURNING ${counts}`,
-    ),
-    counts: database.prepare(`SELECT ${counts} FROM meta`),
-    find: database.prepare(`SELECT ${storedColumns} FROM payment WHERE id = $id`),
-    replace: database.prepare(`UPDATE payment SET ${changes} WHERE id = $id AND version = $expected`),
-    remove: database.prepare('DELETE FROM payment WHERE id = $id AND version = $expected'),
-    isMissing: database.prepare('SELECT 1 FROM payment WHERE id = $id AND track_id = $trackId'),
-    purge: database.prepare(
-      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${finished} AND updated_at < $before LIMIT 100)`,
-    ),
-    metadata: database.prepare(`SELECT ${counts}, text, NULL AS server FROM meta`),
-    writeMetadata: database.prepare(
-      'UPDATE meta SET version = $version, text = $text WHERE version IS $expected',
-    ),
+    ...methods,
+    open: () => null,
+    settleWrites: () => null,
+    readMetadata: () => ({ ...Object(methods.readMetadata()), serverTime: machineTime() }),
   };
 }
-
-/** How many rows there are that have not expired, and in which state; see RowCounts. */
-const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.n AS expired,
-  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${pendingAt('$leaseUntil')})) AS pending,
-  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${unknownAt('$leaseUntil')})) AS unknown,
-  (SELECT created_at FROM payment WHERE NOT (${finished} AND updated_at < $before) ORDER BY created_at DESC LIMIT 1) AS newestAt
-  FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
-
-/** Errors: any of SQLite's. */
-const methodsOf = (
-  database: DatabaseSync,
-  statements: ReturnType<typeof prepareStatements>,
-): FileMethods => ({
-  open: () => null,
-  settleWrites: () => null,
-  insertIfAbsent(row) {
-    if (Number(statements.insert.run(columnsOf(row)).changes) === 1)
-      return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
-    return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
-  },
-  compareAndSet(id, expected, row) {
-    if (row === null) return Number(statements.remove.run({ id, expected }).changes) === 1;
-    const { version, state, updated_at, json } = columnsOf(row);
-    const change = { version, state, updated_at, json };
-    return Number(statements.replace.run({ id, expected, ...change }).changes) === 1;
-  },
-  find: (id) => statements.find.get({ id }) ?? null,
-  search(query) {
-    const { text, values } = searchSql(query, '?', 'payment');
-    return database.prepare(text).all(...(values as SQLInputValue[]));
-  },
-  findMissing: (attempts) =>
-    attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
-  purge(before) {
-    const until = performance.now() + purgeStepMs;
-    for (let deleted = 0; ; ) {
-      const step = Number(statements.purge.run({ before }).changes);
-      deleted += step;
-      if (step === 0 || performance.now() >= until) return deleted;
-    }
-  },
-  count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
-  readMetadata: () => ({ ...statements.metadata.get(), serverTime: machineTime() }),
-  writeMetadata: (expected, next) =>
-    Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
-});
 
 /**
  * The clock of the machine, by which a file gets its times: that of a process may be another one. Null if no file can be made.
@@ -208,7 +132,7 @@ function openToRead(lockMs: number): OpenFile {
   if (isInspected && !existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   checkSchema(database);
-  return { database, methods: methodsOf(database, prepareStatements(database)), inode, lockMs };
+  return { database, methods: methodsOf(database), inode, lockMs };
 }
 
 /**
@@ -239,7 +163,7 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
     const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') throw new Error('its file system has no write-ahead log');
     database.exec('PRAGMA synchronous = FULL');
-    const methods = methodsOf(database, prepareStatements(database));
+    const methods = methodsOf(database);
     // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
     // stays untouched.
     for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
