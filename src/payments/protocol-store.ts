@@ -73,13 +73,9 @@ const inStoreTime = (record: PaymentRecord, aheadMs: number): PaymentRecord =>
         leaseUntil: record.leaseUntil + aheadMs,
       };
 
-/** Versions are unique to this process and among its writes. (A random one for each write costs memory's store a third of its speed.) */
-const writer = randomUUID();
-let writes = 0;
-
 const rowOf = (held: HeldPayment): Row => {
   const { id, createdAt } = held.record;
-  return { id, version: `${writer}.${++writes}`, created_at: createdAt, held };
+  return { id, version: randomUUID(), created_at: createdAt, held };
 };
 
 /** Of several searches at once, pages may arrive in one event. */

@@ -107,7 +107,7 @@ export function searchSql(
   return { text, values };
 }
 
-export const finishedStates: ReadonlySet<string> = new Set(['DONE', 'REJECTED']);
+const finishedStates: ReadonlySet<string> = new Set(['DONE', 'REJECTED']);
 
 /** A payment whose lease is not over at `time`, and one that counts as unknown. */
 export const pendingAt = (time: string) => `state = 'PENDING' AND lease_until > ${time}`;
