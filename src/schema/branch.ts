@@ -8,11 +8,12 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
+import { BankqlError } from '../errors.ts';
 import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, findListItem } from './list-item.ts';
+import { byOwnId, findListItem, itemId, repeatedIn, shownId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
@@ -100,4 +101,20 @@ const place = {
 };
 
 written.put({ ...place, name: 'putBranch' });
-written.update({ ...place, name: 'updateBranch' });
+/**
+ * The one branch with an id: an update of the first of several would be written from a record that may not be the meant one.
+ * Errors: BANK_BAD_RESPONSE.
+ */
+async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
+  const { bankId, branchId } = ids;
+  const list = await context.session.loaders.load(getBranches, { bankId });
+  if (branchId !== null && repeatedIn(list, itemId).has(branchId))
+    throw new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `The bank's ${getBranches.id} lists several branches with the id ${shownId(branchId)}, so that it is not known which one to change. Nothing was written.`,
+      { operation: getBranches.id },
+    );
+  return readBranch(ids, context);
+}
+
+written.update({ ...place, name: 'updateBranch', read: readOnlyBranch });

@@ -10,7 +10,7 @@ import { BankqlError, badUserInput } from '../errors.ts';
 import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
-import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
 import {
   type EstimateContext,
   fieldExtensions,
@@ -247,7 +247,7 @@ export class WrittenRecord<
   ): void {
     const { resource, operation, nodeType, reads } = this.#options;
     const noun = nounOf(resource);
-    const { name, verb = 'update' } = options;
+    const { name, verb = 'update', read = nodeType.read } = options;
     const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
     const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
     const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
@@ -305,7 +305,7 @@ export class WrittenRecord<
       let conflict: UpdateResult<Node>['conflict'] = null;
       let body: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
-        const record = await nodeType.read(node, { session: fresh, defaults, credentials, lists });
+        const record = await read(node, { session: fresh, defaults, credentials, lists });
         const version = versionOfWhole(operation, record, this.#versionOf);
         if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
           conflict = { node: { ...node, record }, error: conflictError(operation, version) };
@@ -327,7 +327,7 @@ export class WrittenRecord<
     const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
       const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
       context.invalidate();
-      startPrefetch(() => nodeType.read(node, context));
+      startPrefetch(() => read(node, context));
       // Two updates of one record are two writes, even with equal bodies.
       context.send(operation, { ids, body: undefined });
       return { parent: { written: { node, trackId: '' }, conflict: null } };
@@ -424,6 +424,8 @@ interface UpdateOptions<Name extends string, More, Put extends WriteOperation, I
   /** The part of the record that can be changed (default: the whole record). */
   readonly changed?: Resource<C>;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
+  /** Reads the record, if it takes more care than for a query. Errors: nothing is written. */
+  readonly read?: (ids: Ids, context: ReadContext) => Promise<Item>;
   /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
     named: Changes<RecordBody<Resource<C>>>,

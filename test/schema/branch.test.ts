@@ -34,6 +34,12 @@ const PutWholeBranch = graphql(`
   }
 `);
 
+const UpdateName = graphql(`
+  mutation UpdateBranchName($branchId: ID!) {
+    updateBranch(input: { branchId: $branchId, changes: { name: "New" } }) { branch { name } }
+  }
+`);
+
 const wholeBranch = {
   bankId: 'BANK',
   branchId: 'branch-id',
@@ -97,6 +103,22 @@ describe('getBranches', () => {
     });
     const result = await fixture.ask(WholeBranchQuery, { branchId: 'branch-id' });
     expect(result.data?.bank?.branch?.name).toBe('branch-name');
+  });
+
+  test('does not update one of two branches with one id', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, {
+      body: { branches: [branchRecord, { acceptsDeposits: false, id: 'branch-id', name: 'second' }] },
+    });
+    const result = await fixture.ask(UpdateName, { branchId: 'branch-id' });
+    expect(result.errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/several branches with the id branch-id.*Nothing was written\.$/),
+        path: ['updateBranch'],
+        extensions: expect.objectContaining({ code: 'BANK_BAD_RESPONSE', operation: 'getBranches' }),
+      }),
+    ]);
+    expect(fixture.bank.lines()).toEqual([list]);
   });
 
   test('says NOT_FOUND for a branch that the list does not hold', async () => {
