@@ -58,35 +58,38 @@ const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.
   FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
 
 /** The methods on a database of this version. Errors: any of SQLite's. */
-export const rowMethods = (database: DatabaseSync, statements = prepareStatements(database)): RowMethods => ({
-  insertIfAbsent(row) {
-    if (Number(statements.insert.run(columnsOf(row)).changes) === 1)
-      return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
-    return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
-  },
-  compareAndSet(id, expected, row) {
-    if (row === null) return Number(statements.remove.run({ id, expected }).changes) === 1;
-    const { version, state, updated_at, json } = columnsOf(row);
-    const change = { version, state, updated_at, json };
-    return Number(statements.replace.run({ id, expected, ...change }).changes) === 1;
-  },
-  find: (id) => statements.find.get({ id }) ?? null,
-  search(query) {
-    const { text, values } = searchSql(query, '?', 'payment');
-    return database.prepare(text).all(...(values as SQLInputValue[]));
-  },
-  findMissing: (attempts) =>
-    attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
-  purge(before) {
-    const until = performance.now() + purgeStepMs;
-    for (let deleted = 0; ; ) {
-      const step = Number(statements.purge.run({ before }).changes);
-      deleted += step;
-      if (step === 0 || performance.now() >= until) return deleted;
-    }
-  },
-  count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
-  readMetadata: () => statements.metadata.get(),
-  writeMetadata: (expected, next) =>
-    Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
-});
+export function rowMethods(database: DatabaseSync): RowMethods {
+  const statements = prepareStatements(database);
+  return {
+    insertIfAbsent(row) {
+      if (Number(statements.insert.run(columnsOf(row)).changes) === 1)
+        return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
+      return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
+    },
+    compareAndSet(id, expected, row) {
+      if (row === null) return Number(statements.remove.run({ id, expected }).changes) === 1;
+      const { version, state, updated_at, json } = columnsOf(row);
+      const change = { version, state, updated_at, json };
+      return Number(statements.replace.run({ id, expected, ...change }).changes) === 1;
+    },
+    find: (id) => statements.find.get({ id }) ?? null,
+    search(query) {
+      const { text, values } = searchSql(query, '?', 'payment');
+      return database.prepare(text).all(...(values as SQLInputValue[]));
+    },
+    findMissing: (attempts) =>
+      attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
+    purge(before) {
+      const until = performance.now() + purgeStepMs;
+      for (let deleted = 0; ; ) {
+        const step = Number(statements.purge.run({ before }).changes);
+        deleted += step;
+        if (step === 0 || performance.now() >= until) return deleted;
+      }
+    },
+    count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
+    readMetadata: () => statements.metadata.get(),
+    writeMetadata: (expected, next) =>
+      Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
+  };
+}
