@@ -189,6 +189,28 @@ const rules: readonly Rule[] = [
     ),
 
   (values) =>
+    values.STATE_WAIT_REPLICAS > 0 &&
+    !/^postgres/.test(stateUrlOf(values) ?? 'postgres:') &&
+    problem(
+      'STATE_WAIT_REPLICAS',
+      values.STATE_WAIT_REPLICAS,
+      'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
+      ['STATE_URL', 'BANK_BASE_URL'],
+    ),
+
+  // The sandbox bank's payments may be lost with the process.
+  (values) =>
+    values.STATE_WITNESS !== undefined &&
+    values.BANK_BASE_URL !== undefined &&
+    stateUrlOf(values) === 'memory:' &&
+    problem(
+      'STATE_WITNESS',
+      values.STATE_WITNESS,
+      'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
+      ['STATE_URL', 'BANK_BASE_URL'],
+    ),
+
+  (values) =>
     stateUrlOf(values) === null &&
     problem(
       'STATE_URL',

@@ -49,6 +49,13 @@ test.each([
 
 const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 
+test('standbys are waited for with PostgreSQL, and a witness watches a SQLite file', () => {
+  const postgres = { ...real, STATE_URL: 'postgres://me@a,b/pay', STATE_WAIT_REPLICAS: '1' };
+  expect(readConfig(postgres).state.waitReplicas).toBe(1);
+  const sqlite = { ...real, STATE_URL: 'sqlite:s.db', STATE_WITNESS: '/witness/mark' };
+  expect(readConfig(sqlite).state.witness).toBe('/witness/mark');
+});
+
 test('the viewer is the login with the sandbox bank; of another bank the operator says how', () => {
   const textsOf = (environment: Record<string, string>) => {
     const { customerId, accountId } = readConfig(environment).server.defaults.viewer;
@@ -122,6 +129,14 @@ test.each<[string, Record<string, string>, string]>([
   ['BANK_SUBSCRIPTION_KEY', { ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
   ['STATE_ALLOW_VOLATILE', { STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
   ['STATE_WAIT_REPLICAS', { STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
+  ['STATE_WAIT_REPLICAS', { STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
+  ['STATE_WAIT_REPLICAS', { ...real, STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
+  [
+    'STATE_WAIT_REPLICAS',
+    { ...real, STATE_URL: 'sqlite:s.db', STATE_WAIT_REPLICAS: '2' },
+    'only PostgreSQL has standbys',
+  ],
+  ['STATE_WITNESS', { ...real, STATE_WITNESS: '/witness/mark' }, 'a witness cannot tell that from a loss'],
   ...['abc', '399', '500', '4000', '400;409', ','].map((text): [string, Record<string, string>, string] => [
     'BANK_PAYMENT_REJECTED_STATUSES',
     { BANK_PAYMENT_REJECTED_STATUSES: text },
