@@ -86,6 +86,19 @@ export const payBody = (input: Payment, mutation: keyof typeof documents = 'make
 /** bankql at an address, or in this process. */
 export type Target = string | { fetch(request: Request): Promise<Response> };
 
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  // Node's own answer if a request has not arrived in time, as on a machine that stands still: bankql has not seen it.
+  if (response.status === 408 && text === '') throw new TypeError('The request did not arrive in time.');
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`The answer with status ${response.status} is not JSON: ${JSON.stringify(text)}`, {
+      cause,
+    });
+  }
+}
+
 /** Asks bankql for a payment. Errors: what `fetch` fails with, where no answer came. */
 export async function pay(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
   const request = new Request(`${typeof target === 'string' ? target : 'http://bankql.test'}/graphql`, {
@@ -95,7 +108,7 @@ export async function pay(target: Target, input: Payment, options: PayOptions = 
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const response = await (typeof target === 'string' ? fetch(request) : target.fetch(request));
-  const { data, errors = [] } = answer.parse(await response.json());
+  const { data, errors = [] } = answer.parse(await jsonOf(response));
   const [error] = errors;
   return {
     code: error?.extensions.code ?? 'DONE',
