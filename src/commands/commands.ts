@@ -4,6 +4,7 @@ import { readConfig } from '../config/config.ts';
 import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
 import { doctorUsage } from '../doctor/doctor-options.ts';
 import { StartError } from '../errors.ts';
+import { sandboxHost } from '../sandbox/identity.ts';
 import type { CliCommand } from './command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
@@ -32,7 +33,7 @@ WORKERS, SIGUSR2 replaces the workers.
     summary: 'serves only the sandbox bank',
     help: `usage: bankql sandbox [--describe] [options]
 
-Serves the sandbox bank's REST interface at http://127.0.0.1:4010 until it gets SIGTERM or SIGINT.
+Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it gets SIGTERM or SIGINT.
 --describe prints who is in it and what to try, and serves nothing.
 
 ${sandboxOptionsAsHelp()}

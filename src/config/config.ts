@@ -1,6 +1,7 @@
 import type { BankOptions } from '../bank/client.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
 import { bankWordsOf } from '../payments/outcome-words.ts';
+import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { ServerOptions } from '../server/server.ts';
@@ -15,8 +16,6 @@ import type { Values } from './variables.ts';
 /** The configuration of a bankql process, read once from the environment. */
 export type Config = ReturnType<typeof configOf>;
 
-/** The bank that the sandbox plays. */
-const sandboxBankId = 'SNDBCY2N';
 const day = 24 * 60 * 60 * 1000;
 
 /**

@@ -1,4 +1,5 @@
 import { normalized } from '../payments/outcome-words.ts';
+import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './config-error.ts';
@@ -20,9 +21,6 @@ const problem = (
 ): Contradiction => ({ variable, value: String(value ?? ''), remedy, involved: [variable, ...others] });
 
 type Socket = readonly [host: string, port: number | undefined];
-
-/** Where the embedded sandbox bank listens. */
-const sandboxHost = '127.0.0.1';
 
 /** Whether two servers cannot both listen there: their hosts are equal, or one means all addresses of its family. */
 function areOneSocket([host, port]: Socket, [otherHost, otherPort]: Socket): boolean {

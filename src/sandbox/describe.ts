@@ -1,7 +1,7 @@
 import type { Account } from '../contract/account.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type Database, openDatabase } from './database.ts';
-import { authProvider, bankId, callers, subscriptionKey } from './identity.ts';
+import { authProvider, bankId, callers, sandboxHost, subscriptionKey } from './identity.ts';
 import { closedAccount, slowAccount } from './payee.ts';
 import { readScenario } from './scenario.ts';
 import { seedOf } from './seed.ts';
@@ -55,7 +55,7 @@ const tries = [
 export function describeSandbox(options: Pick<SandboxOptions, 'port' | 'scenario' | 'now'>): string {
   const scenario = readScenario(options.scenario ?? 'standard');
   const database = openDatabase(':memory:', seedOf(scenario, options.now ?? Date.now()));
-  const url = `http://127.0.0.1:${options.port}`;
+  const url = `http://${sandboxHost}:${options.port}`;
   const logins = [...callers, ...Object.keys(scenario.customers)];
   const customers = [...new Set(logins)].map((id) =>
     describeLogin(database, id, database.customers.get(id)?.legal_name ?? id),

@@ -1,3 +1,6 @@
+/** The default address to listen on, which only this machine reaches. */
+export const sandboxHost = '127.0.0.1';
+
 /** The bank's code: the one `{BANK_ID}` that the sandbox knows. */
 export const bankId = 'SNDBCY2N';
 

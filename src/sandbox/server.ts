@@ -10,7 +10,7 @@ import { operations } from '../contract/operations.ts';
 import { type Database, openDatabase, resetDatabase } from './database.ts';
 import { addFaultRoutes, faultHooks } from './fault-routes.ts';
 import { createFaults, type Faults, parseFaults } from './faults.ts';
-import { bankId, staffId } from './identity.ts';
+import { bankId, sandboxHost, staffId } from './identity.ts';
 import { handlers } from './operation-handlers.ts';
 import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } from './request-checks.ts';
 import { readScenario } from './scenario.ts';
@@ -33,7 +33,7 @@ export interface SandboxOptions {
    * default the clock runs, and they are relative to the start.
    */
   readonly now?: number | undefined;
-  /** The address to listen on (default: 127.0.0.1). */
+  /** The address to listen on (default: `sandboxHost`). */
   readonly host?: string;
 }
 
@@ -149,6 +149,7 @@ export function readSandboxOptions({ scenario: named, faults }: Pick<SandboxOpti
  * Errors: SandboxError if an option cannot be used; Error if the port is taken.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { host = sandboxHost } = options;
   const now = () => options.now ?? Date.now();
   const { scenario, faults: initialFaults } = readSandboxOptions(options);
   const faults = createFaults(initialFaults);
@@ -172,7 +173,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sendError(reply, 404, `There is no ${method} ${url.replace(/\?.*/, '')}`),
   );
   app.setErrorHandler((error: Error, _request, reply) => sendError(reply, statusOf(error), error.message));
-  const host = options.host ?? '127.0.0.1';
   addLocalOnlyRule(app, host);
   // Every answer of the bank passes here, errors too.
   app.addHook('onSend', async (request) => {
