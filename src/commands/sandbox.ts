@@ -6,7 +6,7 @@ import { describeSandbox } from '../sandbox/describe.ts';
 import { SandboxError } from '../sandbox/faults.ts';
 import * as identity from '../sandbox/identity.ts';
 import { readSandboxOptions, type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
-import { type CliContext, readWords, type Service } from './command.ts';
+import { type CliContext, checkFolder, readWords, type Service } from './command.ts';
 
 const variableOfOption = {
   faults: 'SANDBOX_FAULTS',
@@ -31,11 +31,22 @@ async function using<T>(
   }
 }
 
-/** Starts the sandbox bank. Errors: ConfigError, as of `using`. */
-export const openSandbox = (options: SandboxOptions): Promise<Sandbox> => using(options, startSandbox);
+/** Starts the sandbox bank. Errors: ConfigError, as of `checkSandbox`. */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  checkDatabaseFolder(options);
+  return using(options, startSandbox);
+}
 
-/** Reads what the sandbox bank starts with. Errors: ConfigError, as of `using`. */
-export const checkSandbox = (options: SandboxOptions) => using(options, readSandboxOptions);
+/** Reads what the sandbox bank starts with. Errors: ConfigError if it cannot be used, or its database has no folder. */
+export async function checkSandbox(options: SandboxOptions): Promise<void> {
+  checkDatabaseFolder(options);
+  await using(options, readSandboxOptions);
+}
+
+/** SQLite also takes URIs (`file:`), and finds out itself whether they can be used. */
+function checkDatabaseFolder({ database }: SandboxOptions): void {
+  if (!/^(:memory:$|file:)/.test(database)) checkFolder(variableOfOption.database, database, database);
+}
 
 /** The variables that the options of `bankql sandbox` set, by the options' names. */
 const variableOf = Object.fromEntries(

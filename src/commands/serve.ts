@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import type { GraphQLSchema } from 'graphql';
 import { type Logger, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { ConfigError } from '../config/config-error.ts';
 import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { StartError } from '../errors.ts';
@@ -36,7 +33,7 @@ import {
 import { createTelemetry, type Telemetry, watchPools } from '../telemetry/telemetry.ts';
 import { alice, bearer, createAnnouncements, describeState, noAnnouncements } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
-import { type CliContext, type Service, takeAll } from './command.ts';
+import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { openSandbox } from './sandbox.ts';
@@ -292,11 +289,7 @@ export async function readPersisted(
  */
 export async function checkStateFolder(url: string): Promise<void> {
   const path = /^sqlite:(.*)$/s.exec(url)?.[1];
-  if (path === undefined || url === localStateUrl) return;
-  const folder = dirname(resolve(path));
-  if (existsSync(folder)) return;
-  const remedy = `the folder ${folder} does not exist: create it, or correct the path.`;
-  throw new ConfigError([{ variable: 'STATE_URL', value: url, remedy }]);
+  if (path !== undefined && url !== localStateUrl) checkFolder('STATE_URL', url, path);
 }
 
 /** The operator's secrets, which the text of an error may contain. */
