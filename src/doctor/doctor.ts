@@ -1,5 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText } from '../bank/errors.ts';
 import { createTransport, limitedBy, type Transport } from '../bank/exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
@@ -114,12 +114,11 @@ export async function runCheck(
   const milliseconds = Math.round(performance.now() - started);
   const finding =
     response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response, only);
-  const secrets = secretsOf(call);
   return {
     status: response instanceof TransportFailure ? null : response.status,
     milliseconds,
     ...finding,
-    differences: finding.differences.map((line) => plain(line, secrets)),
+    differences: finding.differences.map((line) => plain(line, call)),
   };
 }
 
@@ -162,7 +161,7 @@ const refused = (why: string): Finding => ({
 });
 
 const whyRefused = (call: PreparedCall, response: HttpResponse): string =>
-  bankText(response, secretsOf(call)) || 'it does not say why';
+  withoutCredentials(bankText(response, secretsOf(call.credentials)), call) || 'it does not say why';
 
 const summarise = (sort: string, found: readonly string[]): string[] =>
   found.length === 0 ? [] : [`${sort}: ${found.length} ${found.length === 1 ? 'place' : 'places'}`];
@@ -173,17 +172,30 @@ function listDifferences(sort: string, found: readonly string[]): string[] {
   return rest === 0 ? shown : [...shown, `${sort.padEnd(9)} … and ${rest} more`];
 }
 
-/** All of a caller's credentials, including short ones: replacing an innocent word does no harm here. */
-const secretsOf = ({ credentials }: PreparedCall): string[] =>
-  Object.values(credentials).filter((value): value is string => typeof value === 'string' && value !== '');
-
 /** A line for a terminal: unknown field names are whatever the bank sends. */
-function plain(line: string, secrets: readonly string[]): string {
-  let text = line;
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    text = text.replaceAll(secret, '[redacted]');
-  }
-  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
+const plain = (line: string, call: PreparedCall): string =>
+  withoutCredentials(line, call)
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .slice(0, 200);
+
+const isOfWord = (character = '') => /[\p{L}\p{N}_]/u.test(character);
+
+/** The text without the caller's credentials. One that is too short for `secretsOf` is chance within a longer word, and stays. */
+function withoutCredentials(text: string, { credentials }: PreparedCall): string {
+  const long = secretsOf(credentials);
+  const all = [credentials.subscriptionKey, credentials.authProviderName, credentials.authId];
+  return all
+    .filter((value) => value !== null)
+    .sort((a, b) => b.length - a.length)
+    .reduce(
+      (clean, secret) =>
+        clean.replaceAll(secret, (found, at: number, whole: string) =>
+          long.includes(secret) || !(isOfWord(whole[at - 1]) || isOfWord(whole[at + found.length]))
+            ? '[redacted]'
+            : found,
+        ),
+      text,
+    );
 }
 
 /** The doctor's options and environment. */

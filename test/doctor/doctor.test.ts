@@ -235,10 +235,23 @@ describe('any bank', () => {
     await seen();
   });
 
-  test('a short Auth-ID is not printed either', async () => {
+  test('a short Auth-ID is not printed', async () => {
     bank.otherwise({ status: 404, body: { message: 'who is bob?' } });
     const { text } = await examine(bank.url, { credentials: { ...canaries, authId: 'bob' } });
     expect(text).not.toContain('bob');
+  });
+
+  test('a short Auth-ID is not printed either, but the words that happen to contain it are', async () => {
+    const credentials = { ...canaries, authId: 'a' };
+    bank.otherwise({ status: 404, body: { message: 'who is a? a stranger may not call' } });
+    expect((await examine(bank.url, { credentials })).of('getCustomer')).toEqual([
+      expect.stringContaining('who is [redacted]? [redacted] stranger may not call'),
+    ]);
+    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, label: 1, a: 1 }] } });
+    expect((await examine(bank.url, { credentials })).of('getBranches').slice(1)).toEqual([
+      'unknown branches[].label',
+      'unknown branches[].[redacted]',
+    ]);
   });
 
   test('no value of an answer is printed, and nothing that a terminal would obey', async () => {
