@@ -31,7 +31,7 @@ export function readVariables(environment: Environment): {
 } {
   const problems: ConfigProblem[] = [];
   const read = (name: VariableName): unknown => {
-    const { read: readText, fallback, show = (text: string) => text }: Variable = variables[name];
+    const { read: readText, fallback, show }: Variable = variables[name];
     const given = givenOf(environment, name);
     if (given === undefined) return fallback;
     try {
@@ -86,18 +86,16 @@ export function misspelledVariables(environment: Environment): ConfigProblem[] {
   });
 }
 
-/** The environment with what files add to it, and which of its variables they gave. */
-export interface ResolvedEnvironment {
-  readonly environment: Environment;
-  readonly sources: Sources;
-}
+/** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
+type Sources = ReadonlyMap<string, string>;
 
 /**
  * Reads the files of `--env-file`, and those that hold secrets. What the environment itself sets comes first, then the
  * last of the files.
+ * Shape:  the environment with what files add to it, and which of its variables they gave.
  * Errors: StartError if a file of `--env-file` cannot be read; ConfigError if that of a secret cannot.
  */
-export function resolveEnvironment(own: Environment, envFiles: readonly string[]): ResolvedEnvironment {
+export function resolveEnvironment(own: Environment, envFiles: readonly string[]) {
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
@@ -167,9 +165,6 @@ function takeSecret(
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
-/** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
-export type Sources = ReadonlyMap<string, string>;
-
 /** Every variable as it is in force, a line each: its name, its value without secrets, and where that comes from. */
 export function inForce(environment: Environment, sources: Sources): string {
   const lines = variableNames.map((name) => settingOf(name, environment, sources));
@@ -178,7 +173,7 @@ export function inForce(environment: Environment, sources: Sources): string {
 }
 
 function settingOf(name: VariableName, environment: Environment, sources: Sources) {
-  const { show = (text: string) => text, fallback, shownFallback }: Variable = variables[name];
+  const { show, fallback, shownFallback }: Variable = variables[name];
   const given = givenOf(environment, name);
   if (given !== undefined)
     return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };

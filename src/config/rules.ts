@@ -3,7 +3,7 @@ import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './config-error.ts';
-import { type Values, type Variable, type VariableName, variables } from './variables.ts';
+import { type Values, type VariableName, variables } from './variables.ts';
 
 /** A problem of variables with each other. */
 export interface Contradiction extends ConfigProblem {
@@ -11,14 +11,10 @@ export interface Contradiction extends ConfigProblem {
   readonly involved: readonly VariableName[];
 }
 
-type Rule = (values: Values) => Contradiction | readonly Contradiction[] | false | undefined;
+/** What is wrong: the variable to change, how, and the other variables that it rests on. */
+type Finding = readonly [variable: VariableName, remedy: string, ...others: VariableName[]];
 
-const problem = (
-  variable: VariableName,
-  value: string | number | undefined,
-  remedy: string,
-  others: readonly VariableName[] = [],
-): Contradiction => ({ variable, value: String(value ?? ''), remedy, involved: [variable, ...others] });
+type Rule = (values: Values) => Finding | readonly Finding[] | '' | false | undefined;
 
 type Socket = readonly [host: string, port: number | undefined];
 
@@ -30,40 +26,43 @@ function areOneSocket([host, port]: Socket, [otherHost, otherPort]: Socket): boo
   return covers(host, otherHost) || covers(otherHost, host);
 }
 
-/** What variables demand of each other: each rule names the one to change, and how. */
+/** A variable has no effect without another one. */
+const needs =
+  (variable: VariableName, other: VariableName, remedy: string): Rule =>
+  (values) =>
+    isGiven(values[variable]) && !isGiven(values[other]) && [variable, remedy, other];
+
+const isGiven = (value: unknown) => value !== undefined && value !== false;
+
+/** What variables demand of each other. */
 const rules: readonly Rule[] = [
   ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
     const both = done.find((word) => rejected.some((other) => normalized(other) === normalized(word)));
-    const remedy = 'BANK_PAYMENT_REJECTED_WORDS has this word too.';
-    return both !== undefined && problem('BANK_PAYMENT_DONE', both, remedy, ['BANK_PAYMENT_REJECTED_WORDS']);
+    const remedy = `BANK_PAYMENT_REJECTED_WORDS has this word too: ${both}.`;
+    return both && ['BANK_PAYMENT_DONE', remedy, 'BANK_PAYMENT_REJECTED_WORDS'];
   },
 
   ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
     BANK_BASE_URL === undefined &&
     NODE_ENV === 'production' &&
-    !SANDBOX &&
-    problem(
+    !SANDBOX && [
       'BANK_BASE_URL',
-      undefined,
       "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
-      ['SANDBOX'],
-    ),
+      'SANDBOX',
+    ],
 
   ({ NODE_ENV = 'test' }) =>
-    !['production', 'development', 'test'].includes(NODE_ENV) &&
-    problem(
+    !['production', 'development', 'test'].includes(NODE_ENV) && [
       'NODE_ENV',
-      NODE_ENV,
       'give production, development or test: only production keeps the sandbox bank from starting.',
-    ),
+    ],
 
   ({ PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) =>
-    areOneSocket([HOST, PORT], [METRICS_HOST, METRICS_PORT]) &&
-    problem('METRICS_PORT', METRICS_PORT, 'give another port than PORT, or another METRICS_HOST.', [
-      'PORT',
-      'HOST',
-      'METRICS_HOST',
-    ]),
+    areOneSocket([HOST, PORT], [METRICS_HOST, METRICS_PORT]) && [
+      'METRICS_PORT',
+      'give another port than PORT, or another METRICS_HOST.',
+      ...(['PORT', 'HOST', 'METRICS_HOST'] as const),
+    ],
 
   ({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) => {
     if (BANK_BASE_URL !== undefined) return;
@@ -71,165 +70,147 @@ const rules: readonly Rule[] = [
     const other = areOneSocket(sandbox, [HOST, PORT])
       ? 'PORT'
       : areOneSocket(sandbox, [METRICS_HOST, METRICS_PORT]) && 'METRICS_PORT';
-    return (
-      other &&
-      problem('SANDBOX_PORT', SANDBOX_PORT, `give another port than ${other}.`, [
-        other,
-        'HOST',
-        'METRICS_HOST',
-        'BANK_BASE_URL',
-      ])
-    );
+    if (other === false) return;
+    const remedy = `give another port than ${other}.`;
+    return ['SANDBOX_PORT', remedy, other, 'HOST', 'METRICS_HOST', 'BANK_BASE_URL'];
   },
 
-  ({ METRICS_HOST, METRICS_PORT }) =>
-    METRICS_HOST !== undefined &&
-    METRICS_PORT === undefined &&
-    problem('METRICS_HOST', METRICS_HOST, 'it needs METRICS_PORT: without a port no metrics are served.', [
-      'METRICS_PORT',
-    ]),
+  needs('METRICS_HOST', 'METRICS_PORT', 'it needs METRICS_PORT: without a port no metrics are served.'),
 
   ({ BANK_BASE_URL = '', BANK_ALLOW_HTTP }) => {
     const url = URL.parse(BANK_BASE_URL);
     const remedy = 'use https, or accept plain http with BANK_ALLOW_HTTP=1.';
     const isOpen = url?.protocol === 'http:' && !isLoopback(url.hostname) && !BANK_ALLOW_HTTP;
-    return isOpen && problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
+    return isOpen && ['BANK_BASE_URL', remedy, 'BANK_ALLOW_HTTP'];
   },
 
   ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
     BANK_TLS_CERT !== undefined &&
-    BANK_TLS_KEY === undefined &&
-    problem('BANK_TLS_KEY', undefined, 'BANK_TLS_CERT needs the private key of its certificate.', [
+    BANK_TLS_KEY === undefined && [
+      'BANK_TLS_KEY',
+      'BANK_TLS_CERT needs the private key of its certificate.',
       'BANK_TLS_CERT',
-    ]),
+    ],
 
   ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
     BANK_TLS_KEY !== undefined &&
-    BANK_TLS_CERT === undefined &&
-    problem('BANK_TLS_CERT', undefined, 'BANK_TLS_KEY needs the certificate that it belongs to.', [
+    BANK_TLS_CERT === undefined && [
+      'BANK_TLS_CERT',
+      'BANK_TLS_KEY needs the certificate that it belongs to.',
       'BANK_TLS_KEY',
-    ]),
+    ],
 
   (values) => {
     if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return;
     const useless = (['BANK_TLS_CERT', 'BANK_TLS_CA'] as const).find((name) => values[name] !== undefined);
-    const remedy = 'it needs a BANK_BASE_URL that is https.';
-    return useless && problem(useless, values[useless], remedy, ['BANK_BASE_URL']);
+    return useless && [useless, 'it needs a BANK_BASE_URL that is https.', 'BANK_BASE_URL'];
   },
 
   ({ BANK_TIMEOUT_MS: call, ...values }) =>
     (['BANK_CONNECT_TIMEOUT_MS', 'BANK_SLOW_CALL_MS'] as const)
       .filter((name) => (values[name] ?? 0) > call)
-      .map((name) =>
-        problem(name, values[name], `it has to be at most BANK_TIMEOUT_MS (${call}).`, ['BANK_TIMEOUT_MS']),
-      ),
+      .map((name) => [name, `it has to be at most BANK_TIMEOUT_MS (${call}).`, 'BANK_TIMEOUT_MS']),
 
   ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
-    all < Math.max(call, payment) &&
-    problem(
+    all < Math.max(call, payment) && [
       'OPERATION_TIMEOUT_MS',
-      all,
       `it has to be at least BANK_TIMEOUT_MS (${call}) and BANK_TRANSFER_TIMEOUT_MS (${payment}).`,
-      ['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'],
-    ),
+      ...(['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'] as const),
+    ],
 
-  ({ PERSISTED_ONLY, PERSISTED_DOCUMENTS }) =>
-    PERSISTED_ONLY &&
-    PERSISTED_DOCUMENTS === undefined &&
-    problem('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.'),
+  needs('PERSISTED_ONLY', 'PERSISTED_DOCUMENTS', 'name the manifest with PERSISTED_DOCUMENTS.'),
 
   ({ APQ, PERSISTED_ONLY }) =>
     APQ &&
-    PERSISTED_ONLY &&
-    problem('APQ', 'on', 'leave it out: with PERSISTED_ONLY no request adds a document.', ['PERSISTED_ONLY']),
+    PERSISTED_ONLY && [
+      'APQ',
+      'leave it out: with PERSISTED_ONLY no request adds a document.',
+      'PERSISTED_ONLY',
+    ],
 
   // A caller that may name any Auth-ID could be anyone: with the operator's key somebody has to vouch for it.
   ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
     BANK_SUBSCRIPTION_KEY !== undefined &&
     !isLoopback(HOST) &&
-    IDENTITY === undefined &&
-    problem(
+    IDENTITY === undefined && [
       'IDENTITY',
-      undefined,
       `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, a caller could claim any Auth-ID: set IDENTITY=jwt if tokens identify callers, or IDENTITY=headers if a trusted proxy sets the auth headers.`,
-    ),
+    ],
 
-  ({ BANK_TRACEPARENT, OTEL_EXPORTER_OTLP_ENDPOINT }) =>
-    BANK_TRACEPARENT &&
-    OTEL_EXPORTER_OTLP_ENDPOINT === undefined &&
-    problem('BANK_TRACEPARENT', 'on', 'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.'),
+  needs(
+    'BANK_TRACEPARENT',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ),
 
   (values) =>
     values.IDENTITY === 'jwt'
-      ? missingForTokens(values)
-      : [...uselessWithoutTokens(values), ...claimsWithoutTokens(values)],
+      ? neededForTokens
+          .filter(([name]) => values[name] === undefined)
+          .map(([name, meaning]) => [name, `IDENTITY=jwt needs ${meaning}.`, 'IDENTITY'])
+      : [
+          ...onlyForTokens
+            .filter((name) => values[name] !== undefined)
+            .map((name) => [name, 'it needs IDENTITY=jwt: without that no token is verified.'] as const),
+          ...Object.values(viewerVariables)
+            .filter((name) => claimsOf(values[name] ?? '').length > 0)
+            .map(
+              (name) =>
+                [name, '{claim:name} needs IDENTITY=jwt: without that no token is verified.'] as const,
+            ),
+        ].map((finding) => [...finding, 'IDENTITY']),
 
   // What each of several processes would have for itself.
   ({ WORKERS, BANK_BASE_URL }) =>
     WORKERS > 1 &&
-    BANK_BASE_URL === undefined &&
-    problem(
+    BANK_BASE_URL === undefined && [
       'WORKERS',
-      WORKERS,
       'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves only a sandbox bank).',
-      ['BANK_BASE_URL'],
-    ),
+      'BANK_BASE_URL',
+    ],
 
   (values) =>
     values.WORKERS > 1 &&
     values.BANK_BASE_URL !== undefined &&
-    stateUrlOf(values) === 'memory:' &&
-    problem(
+    stateUrlOf(values) === 'memory:' && [
       'WORKERS',
-      values.WORKERS,
       'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
-      ['STATE_URL'],
-    ),
+      'STATE_URL',
+    ],
 
   (values) =>
     values.STATE_WAIT_REPLICAS > 0 &&
-    !/^postgres/.test(stateUrlOf(values) ?? 'postgres:') &&
-    problem(
+    !/^postgres/.test(stateUrlOf(values) ?? 'postgres:') && [
       'STATE_WAIT_REPLICAS',
-      values.STATE_WAIT_REPLICAS,
       'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
-      ['STATE_URL', 'BANK_BASE_URL'],
-    ),
+      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
+    ],
 
   // The sandbox bank's payments may be lost with the process.
   (values) =>
     values.STATE_WITNESS !== undefined &&
     values.BANK_BASE_URL !== undefined &&
-    stateUrlOf(values) === 'memory:' &&
-    problem(
+    stateUrlOf(values) === 'memory:' && [
       'STATE_WITNESS',
-      values.STATE_WITNESS,
       'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
-      ['STATE_URL', 'BANK_BASE_URL'],
-    ),
+      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
+    ],
 
   (values) =>
-    stateUrlOf(values) === null &&
-    problem(
+    stateUrlOf(values) === null && [
       'STATE_URL',
-      undefined,
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
-      ['BANK_BASE_URL'],
-    ),
+      'BANK_BASE_URL',
+    ],
 ];
 
 /** The variables that IDENTITY=jwt requires, and their meanings. */
-const neededForTokens = {
-  BANK_SUBSCRIPTION_KEY: "the operator's subscription key: apps hold none",
-  IDENTITY_JWKS_URL: "where the issuer's keys are",
-  IDENTITY_ISSUER: 'the issuer of tokens, their iss',
-  IDENTITY_AUDIENCE: 'whom tokens are meant for, their aud',
-} as const;
-
-const missingForTokens = (values: Values): Contradiction[] =>
-  (Object.keys(neededForTokens) as (keyof typeof neededForTokens)[])
-    .filter((name) => values[name] === undefined)
-    .map((name) => problem(name, undefined, `IDENTITY=jwt needs ${neededForTokens[name]}.`, ['IDENTITY']));
+const neededForTokens = [
+  ['BANK_SUBSCRIPTION_KEY', "the operator's subscription key: apps hold none"],
+  ['IDENTITY_JWKS_URL', "where the issuer's keys are"],
+  ['IDENTITY_ISSUER', 'the issuer of tokens, their iss'],
+  ['IDENTITY_AUDIENCE', 'whom tokens are meant for, their aud'],
+] as const;
 
 const onlyForTokens = [
   'IDENTITY_JWKS_URL',
@@ -238,24 +219,7 @@ const onlyForTokens = [
   'IDENTITY_ALGORITHMS',
   'IDENTITY_PROVIDER_CLAIM',
   'IDENTITY_AUTH_ID_CLAIM',
-] as const satisfies readonly VariableName[];
-
-const uselessWithoutTokens = (values: Values): Contradiction[] =>
-  onlyForTokens.flatMap((name) => {
-    const value = values[name];
-    if (value === undefined) return [];
-    const { show = (given: string) => given }: Variable = variables[name];
-    const remedy = 'it needs IDENTITY=jwt: without that no token is verified.';
-    return [problem(name, show([value].flat().join(' ')), remedy, ['IDENTITY'])];
-  });
-
-const claimsWithoutTokens = (values: Values): Contradiction[] =>
-  Object.values(viewerVariables).flatMap((name) => {
-    const template = values[name];
-    if (template === undefined || claimsOf(template).length === 0) return [];
-    const remedy = '{claim:name} needs IDENTITY=jwt: without that no token is verified.';
-    return [problem(name, template, remedy, ['IDENTITY'])];
-  });
+] as const;
 
 /** The store of a bank on this machine. Its folder is created. */
 export const localStateUrl = 'sqlite:.bankql/state.db';
@@ -269,4 +233,18 @@ export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null 
 
 /** What the values demand of each other and do not have. */
 export const contradictions = (values: Values): Contradiction[] =>
-  rules.flatMap((rule) => rule(values) || []);
+  rules.flatMap((rule) => {
+    const found = rule(values) || [];
+    return (isOne(found) ? [found] : found).map(([variable, remedy, ...others]) => {
+      const value = values[variable];
+      const text = value === true ? 'on' : [value ?? []].flat().join(', ');
+      return {
+        variable,
+        value: text && variables[variable].show(text),
+        remedy,
+        involved: [variable, ...others],
+      };
+    });
+  });
+
+const isOne = (found: Finding | readonly Finding[]): found is Finding => typeof found[0] === 'string';

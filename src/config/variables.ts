@@ -39,6 +39,8 @@ import { memoryBounds } from './memory-bounds.ts';
 
 /** One variable of the environment. */
 export interface Variable<T = unknown> extends Format<T> {
+  /** A value as it may be shown. */
+  readonly show: (text: string) => string;
   /** Describes the variable for the documentation: Markdown in one line. */
   readonly description: string;
   /** Few operators change it: when they do, as the end of the sentence "Change it if …". Left out for the others. */
@@ -61,7 +63,7 @@ const variable = <T>(
   format: Format<T>,
   description: string,
   more: Partial<Omit<Variable<T>, 'description' | 'read'>> = {},
-): Variable<T> => ({ ...format, description, ...more });
+): Variable<T> => ({ show: (text) => text, ...format, description, ...more });
 
 /** The variables by what an operator sets them for: the documentation's sections, in its order. */
 export const sections = {
