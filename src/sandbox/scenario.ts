@@ -90,7 +90,9 @@ function dateOf(ago: Ago, text: string | null | undefined): string | null | unde
  * better.
  * Errors: SandboxError if a record belongs to one that is missing.
  */
-export function seedRecords(database: Database, scenario: Scenario, ago: Ago): void {
+export function seedRecords(database: Database, records: Partial<Scenario>, ago: Ago): void {
+  const { customers = {}, accounts = {}, branches = {}, products = {}, metadata = {} } = records;
+  const { otherAccounts = {}, messages = {}, transactionRequests = {}, transactions = {} } = records;
   const checkAccount = (section: string, id: string) => {
     if (!database.accounts.get(id)) throw scenarioError(`${section}: there is no account ${id}.`);
   };
@@ -98,29 +100,30 @@ export function seedRecords(database: Database, scenario: Scenario, ago: Ago): v
     if (!database.customers.get(id)) throw scenarioError(`${section}: there is no customer ${id}.`);
   };
 
-  for (const [id, customer] of Object.entries(scenario.customers))
+  for (const [id, customer] of Object.entries(customers))
     database.customers.put(id, { bank_id: [bankId], ...customer });
-  for (const [id, account] of Object.entries(scenario.accounts)) {
+  for (const [id, account] of Object.entries(accounts)) {
     if (!account.owners?.length) throw scenarioError(`accounts: ${id}: owners: is missing.`);
     for (const owner of account.owners) checkCustomer(`accounts: ${id}: owners`, owner);
     const balance = { currency: 'EUR', amount: '0', ...account.balance };
-    database.accounts.put(id, { views_available: [...views], ...account, id, bank_id: bankId, balance });
+    const { views_available = [...views] } = account;
+    database.accounts.put(id, { ...account, id, bank_id: bankId, views_available, balance });
   }
-  for (const [id, branch] of Object.entries(scenario.branches)) database.branches.put(id, { ...branch, id });
-  for (const [id, product] of Object.entries(scenario.products))
+  for (const [id, branch] of Object.entries(branches)) database.branches.put(id, { ...branch, id });
+  for (const [id, product] of Object.entries(products))
     database.products.put(id, { ...product, id, bank_id: bankId });
-  for (const [id, entries] of Object.entries(scenario.metadata))
+  for (const [id, entries] of Object.entries(metadata))
     for (const entry of entries) database.metadata.put(id, null, { ...entry, id });
-  for (const [accountId, others] of Object.entries(scenario.otherAccounts)) {
+  for (const [accountId, others] of Object.entries(otherAccounts)) {
     checkAccount('otherAccounts', accountId);
     for (const other of others) database.otherAccounts.put(accountId, other.id ?? null, other);
   }
-  for (const [customerId, messages] of Object.entries(scenario.messages)) {
+  for (const [customerId, list] of Object.entries(messages)) {
     checkCustomer('messages', customerId);
-    for (const message of messages)
+    for (const message of list)
       database.messages.put(customerId, null, { ...message, date: dateOf(ago, message.date) ?? ago(0) });
   }
-  for (const [accountId, requests] of Object.entries(scenario.transactionRequests)) {
+  for (const [accountId, requests] of Object.entries(transactionRequests)) {
     checkAccount('transactionRequests', accountId);
     for (const request of requests) {
       const id = database.nextId('request');
@@ -133,9 +136,9 @@ export function seedRecords(database: Database, scenario: Scenario, ago: Ago): v
       });
     }
   }
-  for (const [accountId, transactions] of Object.entries(scenario.transactions)) {
+  for (const [accountId, list] of Object.entries(transactions)) {
     checkAccount('transactions', accountId);
-    seedAccountTransactions(database, accountId, transactions, ago);
+    seedAccountTransactions(database, accountId, list, ago);
   }
 }
 

@@ -1,14 +1,10 @@
 import type { Account } from '../contract/account.ts';
-import type { Branch } from '../contract/branch.ts';
 import type { Customer } from '../contract/customer.ts';
-import type { Message } from '../contract/message.ts';
-import type { MetadataEntry } from '../contract/metadata.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
-import type { ProductBody } from '../contract/product.ts';
 import { iban } from './iban.ts';
 import { bankId } from './identity.ts';
 import { closedAccount, slowAccount } from './payee.ts';
-import type { Ago } from './seed.ts';
+import type { Scenario } from './scenario.ts';
 
 /** How each customer lives, for whoever wants to log in as one of them. */
 export const lives: Readonly<Record<string, string>> = {
@@ -186,22 +182,19 @@ const branchRows: readonly BranchRow[] = [
 ];
 
 /** The branches; every fifth leaves out what the contract lets it leave out, as real records do. */
-export const seededBranches = branchRows.map(
-  ([id, name, city, country, line_1, postcode, latitude, longitude], index) => {
-    const sparse = index % 5 === 4;
-    const branch: Branch = {
-      id,
-      bank: bankId,
-      name,
-      acceptsDeposits: index % 3 !== 2,
-      address: sparse ? { city, country } : { city, country, line_1, postcode },
-      lobby: { is24Hours: index % 4 === 0 },
-      location: sparse ? undefined : { latitude, longitude },
-      meta: { license: index % 2 === 0 ? 'PDDL' : 'CC-BY-4.0' },
-    };
-    return { id, branch };
-  },
-);
+const branches = branchRows.map(([id, name, city, country, line_1, postcode, latitude, longitude], index) => {
+  const sparse = index % 5 === 4;
+  return {
+    id,
+    bank: bankId,
+    name,
+    acceptsDeposits: index % 3 !== 2,
+    address: sparse ? { city, country } : { city, country, line_1, postcode },
+    lobby: { is24Hours: index % 4 === 0 },
+    location: sparse ? undefined : { latitude, longitude },
+    meta: { license: index % 2 === 0 ? 'PDDL' : 'CC-BY-4.0' },
+  };
+});
 
 /** One product: its id, name, category, family, super family, and what there is to say about it. */
 type ProductRow = readonly [string, string, string, string, string, readonly string[]];
@@ -221,22 +214,19 @@ const productRows: readonly ProductRow[] = [
   ['trust-account', 'Trust Account', 'trust', 'accounts', 'private', []],
 ];
 
-export const seededProducts = productRows.map(([id, name, category, family, super_family, meta]) => {
-  const product: ProductBody = {
-    id,
-    bank_id: bankId,
-    name,
-    category,
-    family,
-    super_family,
-    more_info_url: `https://bank.example/products/${id}`,
-    meta: [...meta],
-  };
-  return { id, product };
-});
+const products = productRows.map(([id, name, category, family, super_family, meta]) => ({
+  id,
+  bank_id: bankId,
+  name,
+  category,
+  family,
+  super_family,
+  more_info_url: `https://bank.example/products/${id}`,
+  meta: [...meta],
+}));
 
 /** The codes of each metadata id, with their texts. */
-const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const codes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'transaction-types': {
     SEPA: 'SEPA transfer',
     CARD: 'Πληρωμή με κάρτα',
@@ -260,12 +250,18 @@ const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   languages: { el: 'Ελληνικά', bg: 'Български', ja: '日本語', ar: 'العربية', en: 'English' },
 };
 
-export const seededMetadata = Object.entries(sets).flatMap(([id, codes]) =>
-  Object.entries(codes).map(([code, name]) => {
-    const entry: MetadataEntry = { id, code, postedBy: 'bank', text: { name } };
-    return { id, entry };
-  }),
-);
+/** The records of every scenario. */
+export const commonRecords: Partial<Scenario> = {
+  customers: seededCustomers,
+  branches: Object.fromEntries(branches.map((branch) => [branch.id, branch])),
+  products: Object.fromEntries(products.map((product) => [product.id, product])),
+  metadata: Object.fromEntries(
+    Object.entries(codes).map(([id, names]) => [
+      id,
+      Object.entries(names).map(([code, name]) => ({ id, code, postedBy: 'bank', text: { name } })),
+    ]),
+  ),
+};
 
 /** A counterparty whom several accounts may have; an `is_alias` name is not the holder's own. */
 function payee(
@@ -357,36 +353,46 @@ const extras: readonly OtherAccount[] = [
   { bank: 'テスト銀行', kind: 'cash machine' },
 ];
 
-export const seededOtherAccounts: readonly { accountId: string; otherAccount: OtherAccount }[] = [
-  ...seededAccounts.flatMap(({ id, history }, index) =>
-    history === 0
-      ? []
-      : [...payeesOf(index), ...(id === 'alice-current' ? [] : troubled)].map((otherAccount) => ({
-          accountId: id,
-          otherAccount,
-        })),
+/** One message: when, as a scenario's file says it, and who says what. */
+type MessageRow = readonly [string, string, string, string];
+
+/** By customer, oldest first. */
+const messageRows: Readonly<Record<string, readonly MessageRow[]>> = {
+  alice: [
+    ['-118d 09:30', 'Welcome desk', 'Ελένη', 'Καλώς ήρθατε στην τράπεζά μας.'],
+    ['-80d 12:00', 'Cards', 'Jürgen', 'Your new card has been sent. Gültig ab 1. März.'],
+    ['-9d 16:45', '国際部', '佐藤', '円口座の手数料が変わります。'],
+  ],
+  bob: [
+    ['-116d 08:05', 'Welcome desk', 'Иванка', 'Добре дошли!'],
+    ['-2d 11:11', 'الأمان', 'ليلى', 'تم تسجيل الدخول من جهاز جديد.'],
+  ],
+  carol: [['-110d 10:00', 'Business', 'Aoife', 'Your studio account is open. Sláinte! 🎉']],
+  omar: [
+    ['-93d 07:20', 'Welcome desk', 'Ελένη', 'أهلاً وسهلاً'],
+    ['-1d 06:00', 'Accounts', 'Ελένη', 'حسابك مكشوف. يرجى الإيداع.'],
+  ],
+};
+
+/** Records of the base `standard`; the accounts are as they were before their first transaction. */
+export const standardRecords: Partial<Scenario> = {
+  accounts: Object.fromEntries(seededAccounts.map(({ id, account }) => [id, account])),
+  otherAccounts: Object.fromEntries(
+    seededAccounts.flatMap(({ id, history }, index) => {
+      const others = id === 'alice-current' ? extras : troubled;
+      const known = [...payeesOf(index), ...others, ...(id === 'bob-current' ? suppliers : [])];
+      return history === 0 ? [] : [[id, known]];
+    }),
   ),
-  ...suppliers.map((otherAccount) => ({ accountId: 'bob-current', otherAccount })),
-  ...extras.map((otherAccount) => ({ accountId: 'alice-current', otherAccount })),
-];
-
-/** One message: to whom, how many days ago and when, and who says what. */
-type MessageRow = readonly [string, number, string, string, string, string];
-
-const messageRows: readonly MessageRow[] = [
-  ['alice', 118, '09:30', 'Welcome desk', 'Ελένη', 'Καλώς ήρθατε στην τράπεζά μας.'],
-  ['alice', 80, '12:00', 'Cards', 'Jürgen', 'Your new card has been sent. Gültig ab 1. März.'],
-  ['alice', 9, '16:45', '国際部', '佐藤', '円口座の手数料が変わります。'],
-  ['bob', 116, '08:05', 'Welcome desk', 'Иванка', 'Добре дошли!'],
-  ['bob', 2, '11:11', 'الأمان', 'ليلى', 'تم تسجيل الدخول من جهاز جديد.'],
-  ['carol', 110, '10:00', 'Business', 'Aoife', 'Your studio account is open. Sláinte! 🎉'],
-  ['omar', 93, '07:20', 'Welcome desk', 'Ελένη', 'أهلاً وسهلاً'],
-  ['omar', 1, '06:00', 'Accounts', 'Ελένη', 'حسابك مكشوف. يرجى الإيداع.'],
-];
-
-/** The messages to the customers, oldest first. */
-export const seededMessages = (ago: Ago): { customerId: string; message: Message }[] =>
-  messageRows.map(([customerId, days, time, from_department, from_person, message]) => ({
-    customerId,
-    message: { message, from_department, from_person, date: ago(days, time) },
-  }));
+  messages: Object.fromEntries(
+    Object.entries(messageRows).map(([customerId, rows]) => [
+      customerId,
+      rows.map(([date, from_department, from_person, message]) => ({
+        message,
+        from_department,
+        from_person,
+        date,
+      })),
+    ]),
+  ),
+};

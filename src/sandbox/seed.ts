@@ -4,16 +4,7 @@ import { add, negate } from './decimal.ts';
 import { bankId } from './identity.ts';
 import { payeeOf, payeeRef } from './payee.ts';
 import { type Scenario, seedRecords } from './scenario.ts';
-import {
-  payeesOf,
-  seededAccounts,
-  seededBranches,
-  seededCustomers,
-  seededMessages,
-  seededMetadata,
-  seededOtherAccounts,
-  seededProducts,
-} from './seed-data.ts';
+import { commonRecords, payeesOf, seededAccounts, standardRecords } from './seed-data.ts';
 import {
   addToStatement,
   requestUrl,
@@ -39,25 +30,14 @@ export const seedOf =
   (scenario: Scenario, now: number): Seed =>
   (database) => {
     const ago = agoFrom(now);
-    for (const [id, customer] of Object.entries(seededCustomers)) database.customers.put(id, customer);
-    for (const { id, product } of seededProducts) database.products.put(id, product);
-    for (const { id, branch } of seededBranches) database.branches.put(id, branch);
-    for (const { id, entry } of seededMetadata) database.metadata.put(id, null, entry);
-    if (scenario.base === 'standard') seedLives(database, ago);
-    else seedEmptyAccounts(database);
+    seedRecords(database, commonRecords, ago);
+    if (scenario.base === 'standard') {
+      seedRecords(database, standardRecords, ago);
+      seedTransactions(database, ago);
+      seedTransactionRequests(database, ago);
+    } else seedEmptyAccounts(database);
     seedRecords(database, scenario, ago);
   };
-
-/** Seeds the customers' accounts, transactions and other records. */
-function seedLives(database: Database, ago: Ago): void {
-  for (const { id, account } of seededAccounts) database.accounts.put(id, account);
-  for (const { accountId, otherAccount } of seededOtherAccounts) {
-    database.otherAccounts.put(accountId, otherAccount.id ?? null, otherAccount);
-  }
-  seedTransactions(database, ago);
-  seedTransactionRequests(database, ago);
-  for (const { customerId, message } of seededMessages(ago)) database.messages.put(customerId, null, message);
-}
 
 /** The account that each customer's login starts from, with nothing on it. */
 function seedEmptyAccounts(database: Database): void {
