@@ -22,6 +22,12 @@ export interface Format<T> extends TextFormat<T> {
   readonly shownFallback: string;
 }
 
+const withDefault = <T>(format: TextFormat<T>, fallback: T, shownFallback = String(fallback)): Format<T> => ({
+  ...format,
+  fallback,
+  shownFallback,
+});
+
 /** A text that `parse` understands; undefined if it does not. */
 const parsed =
   <T>(remedy: string, parse: (text: string) => T | undefined) =>
@@ -49,11 +55,8 @@ const wholeNumberIn = (min: number, max: number, rest = ''): TextFormat<number> 
 });
 
 /** A whole number from `min` to `max`. */
-export const wholeNumber = (fallback: number, min: number, max: number): Format<number> => ({
-  ...wholeNumberIn(min, max, `, or leave it out for ${fallback}`),
-  fallback,
-  shownFallback: String(fallback),
-});
+export const wholeNumber = (fallback: number, min: number, max: number) =>
+  withDefault(wholeNumberIn(min, max, `, or leave it out for ${fallback}`), fallback);
 
 export const anyMilliseconds = wholeNumberIn(1, 600_000);
 export const anyPort = wholeNumberIn(0, 65_535);
@@ -64,21 +67,22 @@ export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
 const maxWorkers = 256;
 
 /** How many processes serve: a number, or as many as there are cores (of a container, as many as it may use). */
-export const workerCount: Format<number> = {
-  fallback: 1,
-  shownFallback: '1',
-  read: parsed(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`, (given) => {
-    const workers = given === 'auto' ? availableParallelism() : /^\d{1,3}$/.test(given) ? Number(given) : 0;
-    return workers >= 1 && workers <= maxWorkers ? workers : undefined;
-  }),
-};
+export const workerCount = withDefault(
+  {
+    read: parsed(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`, (given) => {
+      const workers = given === 'auto' ? availableParallelism() : /^\d{1,3}$/.test(given) ? Number(given) : 0;
+      return workers >= 1 && workers <= maxWorkers ? workers : undefined;
+    }),
+  },
+  1,
+);
 
 /** A share, from 0 to 1; with `above: 0` more than none. */
 export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {
   const range = above === undefined ? 'from 0 to 1' : 'above 0, up to 1';
   const remedy = `give a number ${range}, or leave it out for ${fallback}.`;
   const min = above === undefined ? 0 : Number.MIN_VALUE;
-  return { fallback, shownFallback: String(fallback), read: numberIn(/^[\d.]+$/, min, 1, remedy) };
+  return withDefault({ read: numberIn(/^[\d.]+$/, min, 1, remedy) }, fallback);
 }
 
 const flags = new Map([
@@ -88,35 +92,21 @@ const flags = new Map([
 
 export const anyFlag: TextFormat<boolean> = { read: parsed('give on or off.', (text) => flags.get(text)) };
 
-export const flag = (fallback: boolean): Format<boolean> => ({
-  ...anyFlag,
-  fallback,
-  shownFallback: fallback ? 'on' : 'off',
-});
+export const flag = (fallback: boolean) => withDefault(anyFlag, fallback, fallback ? 'on' : 'off');
 
 /** One of a few words. */
-export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => ({
-  fallback,
-  shownFallback: `\`${fallback}\``,
-  read: parsed(`give one of ${words.join(', ')}.`, (text) => words.find((word) => word === text)),
-});
+export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => {
+  const read = parsed(`give one of ${words.join(', ')}.`, (text) => words.find((word) => word === text));
+  return withDefault({ read }, fallback, `\`${fallback}\``);
+};
 
 export const anyText: TextFormat<string> = { read: (text) => text };
 
-/** Any text. */
-export const text = (fallback: string): Format<string> => ({
-  ...anyText,
-  fallback,
-  shownFallback: `\`${fallback}\``,
-});
+export const text = (fallback: string) => withDefault(anyText, fallback, `\`${fallback}\``);
 
 /** The format of a variable that need not be set. `unset` says what happens then. */
-export const optional = <T>({ read, show }: TextFormat<T>, unset = 'none'): Format<T | undefined> => ({
-  read,
-  fallback: undefined,
-  shownFallback: unset,
-  ...(show === undefined ? {} : { show }),
-});
+export const optional = <T>(format: TextFormat<T>, unset = 'none') =>
+  withDefault<T | undefined>(format, undefined, unset);
 
 /** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
 export const collectorHeaders: TextFormat<Readonly<Record<string, string>>> = {
@@ -192,17 +182,19 @@ export const refusalStatuses: TextFormat<ReadonlySet<number>> = {
 };
 
 /** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
-export const outcomeWords: Format<readonly string[]> = {
-  fallback: [],
-  shownFallback: 'none',
-  read: parsed(
-    'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
-    (list) => {
-      const given = list.split(',').map((word) => word.trim());
-      return given.every((word) => /[^\s_-]/.test(word) && word.length <= 64) ? given : undefined;
-    },
-  ),
-};
+export const outcomeWords = withDefault<readonly string[]>(
+  {
+    read: parsed(
+      'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
+      (list) => {
+        const given = list.split(',').map((word) => word.trim());
+        return given.every((word) => /[^\s_-]/.test(word) && word.length <= 64) ? given : undefined;
+      },
+    ),
+  },
+  [],
+  'none',
+);
 
 /** Words separated by commas or white space; `holds` is true for each. */
 const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {
@@ -218,21 +210,19 @@ const readOrigins = wordsThat(
 );
 
 /** Origins as browsers send them. */
-export const origins: Format<ReadonlySet<string>> = {
-  fallback: new Set(),
-  shownFallback: 'none',
-  read: (list) => new Set(readOrigins(list)),
-};
+export const origins = withDefault<ReadonlySet<string>>(
+  { read: (list) => new Set(readOrigins(list)) },
+  new Set(),
+  'none',
+);
+
+const readHeaderNames = wordsThat(
+  (name) => /^[!#$%&'*+.^`|~\w-]+$/.test(name),
+  (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
+);
 
 /** Names of request headers. */
-export const headerNames: Format<readonly string[]> = {
-  fallback: [],
-  shownFallback: 'none',
-  read: wordsThat(
-    (name) => /^[!#$%&'*+.^`|~\w-]+$/.test(name),
-    (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
-  ),
-};
+export const headerNames = withDefault<readonly string[]>({ read: readHeaderNames }, [], 'none');
 
 const isAlgorithm = (word: string) => jwtAlgorithms.some((known) => known === word);
 
@@ -312,13 +302,13 @@ function databaseAddress(check: (address: string) => void): TextFormat<string> {
 export const storeAddress = databaseAddress(parseStoreUrl);
 
 /** Where REST calls are counted. */
-export const counterAddress: Format<string> = {
-  fallback: 'memory:',
-  shownFallback: '`memory:`',
-  ...databaseAddress((given) => {
+export const counterAddress = withDefault(
+  databaseAddress((given) => {
     if (parseCounterUrl(given) === null)
       throw new Error(
         'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded',
       );
   }),
-};
+  'memory:',
+  '`memory:`',
+);
