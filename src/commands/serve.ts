@@ -77,7 +77,10 @@ export async function serveBankql(
   const announcements = isWorker
     ? noAnnouncements
     : createAnnouncements({ isTerminal, write, logger: lasting });
-  const telemetry = createTelemetry(logger, audit, { areMetricsRead: config.metrics !== null });
+  const telemetry = createTelemetry(logger, audit, {
+    areMetricsRead: config.metrics !== null,
+    droppedLines: () => droppedLines,
+  });
   const served = await readSchema(config);
   const automatic = config.automaticPersistedQueries
     ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
@@ -195,7 +198,6 @@ export async function serveBankql(
       resource === 'connections' || resource === 'updates' ? bank.held(resource) : server.held[resource],
     config.server.ledger.totals,
   );
-  telemetry.watchDroppedLines(() => droppedLines);
   const reloadTls =
     bankTls === null
       ? null

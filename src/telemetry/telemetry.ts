@@ -26,7 +26,11 @@ const words = <Word extends string>(all: Readonly<Record<Word, true>>): readonly
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
  * never text of a caller or the bank. If nobody reads metrics, frequent events are not counted.
  */
-export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetricsRead = true } = {}) {
+export function createTelemetry(
+  logger: Logger,
+  auditLogger: Logger,
+  { areMetricsRead = true, droppedLines = (): number => 0 } = {},
+) {
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
@@ -96,11 +100,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     'min',
   );
   rateStore.set(1);
-  let droppedLines = () => 0;
   readCounter(
     'bankql_log_lines_dropped_total',
     'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
-    () => droppedLines(),
+    droppedLines,
   );
   const storeCalls = histogram(
     'bankql_state_call_seconds',
@@ -189,22 +192,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
         'min',
       );
     },
-    /** Shows how many lines of the log were dropped. */
-    watchDroppedLines(read: () => number) {
-      droppedLines = read;
-    },
-    onShed(why: ShedReason) {
-      shed.inc({ why });
-    },
-    onHttpRefusal(status: HttpRefusal) {
-      refused.inc({ status });
-    },
-    onTokenRefusal(why: TokenRefusal) {
-      tokens.inc({ why });
-    },
-    onRateRefusal({ refused: what, budget }: RateRefusal) {
-      rates.inc({ refused: what, budget });
-    },
+    onShed: (why: ShedReason) => shed.inc({ why }),
+    onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
+    onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
+    onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
     /** `unavailable`: the reason; null when the store answers again. */
     onRateLimitStore(unavailable: string | null) {
       rateStore.set(unavailable === null ? 1 : 0);
@@ -215,9 +206,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
           'the store of rate limits is away: each process counts on its own',
         );
     },
-    onStoreCall(method: StoreOperation, seconds: number) {
-      storeCalls.observe({ method }, seconds);
-    },
+    onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
     },
@@ -226,7 +215,8 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     onStoreEvent(event: StoreEvent) {
       if (event.kind === 'record-unreadable') unreadableRecords.inc();
-      logStoreEvent(logger, event);
+      const [level, message] = storeEvents[event.kind];
+      logger[level](event, message);
     },
     onPaymentFailure(payment: FailedPayment) {
       if (payment.why !== undefined) paymentRefusals.inc({ why: payment.why });
@@ -332,11 +322,6 @@ const storeEvents: Readonly<
   ],
   'mark-written-again': ['info', "the payment store's high-water mark is written again"],
 };
-
-function logStoreEvent(logger: Logger, event: StoreEvent): void {
-  const [level, message] = storeEvents[event.kind];
-  logger[level](event, message);
-}
 
 /** The places among BANK_CONNECTIONS, read when metrics are. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
