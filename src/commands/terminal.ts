@@ -43,15 +43,10 @@ export function formatFatalError(error: unknown): string {
 }
 
 /** The reason of a rejected promise as an error; a reason that is not an error gets one that names the place. */
-export const rejectionOf = (reason: unknown): Error =>
-  reason instanceof Error ? reason : new UnhandledPromiseRejection();
-
-class UnhandledPromiseRejection extends Error {
-  override readonly name = 'UnhandledPromiseRejection';
-
-  constructor() {
-    super('A promise was rejected with what is no error.');
-  }
+export function rejectionOf(reason: unknown): Error {
+  if (reason instanceof Error) return reason;
+  const error = new Error('A promise was rejected with what is no error.');
+  return Object.assign(error, { name: 'UnhandledPromiseRejection' });
 }
 
 /** Shows the current activity to a waiting person; null when it is done. Other output meanwhile appears as it is. */
