@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Logger } from 'pino';
-import type { EngineRequest } from '../engine/context.ts';
+import { type EngineRequest, explainHeader } from '../engine/context.ts';
 import {
   createEngine,
   type EngineOptions,
@@ -18,7 +18,6 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
-  explainOf,
   headerValues,
   inflateBody,
   isGzip,
@@ -50,7 +49,7 @@ const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Head
   policy: policy.slice(),
   mediaType: negotiateMediaType(headers.accept),
   stream: incrementalStreamOf(headers.accept),
-  explain: explainOf(headers),
+  explain: headers[explainHeader]?.toString(),
   isGzip: isGzip(headers['content-encoding']),
   caller: null,
   secrets: [],

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Caller, credentialHeaders } from '../bank/credentials.ts';
-import { explainHeader } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import type { IncrementalStream } from './incremental-response.ts';
@@ -26,10 +25,6 @@ export function headerValues(rawHeaders: readonly string[], name: string): reado
   }
   return values ?? [];
 }
-
-/** What a request asks to be explained. */
-export const explainOf = (headers: IncomingHttpHeaders): string | undefined =>
-  headers[explainHeader]?.toString();
 
 /**
  * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a

@@ -9,7 +9,7 @@ import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { preferredType } from './accept-header.ts';
+import { mediaRanges, preferredType } from './accept-header.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
 
@@ -141,48 +141,30 @@ export type Compression = (typeof compressions)[number];
 /** A shorter one takes one packet either way, in bytes. */
 const shortest = 1024;
 
-export type Encoding = 'br' | 'gzip';
+/** Best first. */
+const encodings = ['br', 'gzip'] as const;
+export type Encoding = (typeof encodings)[number];
 
-export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = (() => {
-  const brotli = promisify(brotliCompress);
-  const zip = promisify(gzip);
-  // The highest quality, which is the default, takes a hundred times as long.
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
-  return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
-})();
+export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer<ArrayBuffer>>>> =
+  (() => {
+    const brotli = promisify(brotliCompress);
+    const zip = promisify(gzip);
+    // The highest quality, which is the default, takes a hundred times as long.
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+    return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
+  })();
 
 /** The best encoding that a client takes, by its `Accept-Encoding`; null if it takes none. */
 export function negotiateEncoding(accepted: string | undefined): Encoding | null {
   if (accepted === undefined) return null;
-  const taken = new Map<string, boolean>();
-  for (const each of accepted.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = each.split(';').map((part) => part.trim());
-    taken.set(name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)));
-  }
-  const takes = (name: Encoding) => taken.get(name) ?? taken.get('*') ?? false;
-  if (takes('br')) return 'br';
-  return takes('gzip') ? 'gzip' : null;
+  const ranges = mediaRanges(accepted);
+  const weightOf = (name: string) => ranges.findLast(({ type }) => type === name)?.weight;
+  return encodings.find((name) => (weightOf(name) ?? weightOf('*') ?? 0) > 0) ?? null;
 }
 
 /** Whether an answer is one that may be compressed, whatever its client takes. */
-function isCompressible({ body, result }: GraphQLHttpResponse, compression: Compression): boolean {
-  if (compression === 'off' || body.length < shortest) return false;
-  return compression === 'on' || (result instanceof BoundedResult && result.isPublic);
-}
-
-/** The compressed answer; null if its client does not accept a compressed one. */
-export function compressed(
-  answer: GraphQLHttpResponse,
-  accepted: string | undefined,
-): Promise<GraphQLHttpResponse> | null {
-  const encoding = negotiateEncoding(accepted);
-  if (encoding === null) return null;
-  return compress[encoding](answer.body).then((body) => ({
-    ...answer,
-    body: body as Buffer<ArrayBuffer>,
-    headers: [...answer.headers, 'Content-Encoding', encoding],
-  }));
-}
+const isCompressible = ({ result }: GraphQLHttpResponse, compression: Compression): boolean =>
+  compression === 'on' || (compression === 'public' && result instanceof BoundedResult && result.isPublic);
 
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
 export const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
@@ -190,10 +172,6 @@ export const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): b
   result instanceof BoundedResult &&
   result.isCacheable &&
   headers[1]?.includes('json') === true;
-
-/** Weak: the same answer may be encoded in one way or another. */
-const etagOf = (body: GraphQLHttpResponse['body']): string =>
-  `W/"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
 
 /** Whether a client has what this weak `ETag` names already. */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
@@ -214,7 +192,8 @@ function forCaches(
   maxAgeSeconds: number,
   hasToken = false,
 ): GraphQLHttpResponse {
-  const etag = etagOf(answer.body);
+  // Weak: the same answer may be encoded in one way or another.
+  const etag = `W/"${hash('sha256', answer.body, 'base64url').slice(0, 27)}"`;
   // Only whoever may call may have what a token was sent for: not everybody who shares a cache.
   const scope = hasToken ? 'private' : 'public';
   const caching = ['Cache-Control', `${scope}, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
@@ -269,8 +248,11 @@ export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds
     // A character is a byte at least.
     if (answer.body.length >= shortest && isCompressible(answer, compression)) {
       answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
-      const smaller = compressed(answer, request.headers['accept-encoding']);
-      if (smaller !== null) return smaller.then(write);
+      const encoding = negotiateEncoding(request.headers['accept-encoding']);
+      if (encoding !== null) {
+        const headers = [...answer.headers, 'Content-Encoding', encoding];
+        return compress[encoding](answer.body).then((body) => write({ ...answer, body, headers }));
+      }
     }
     write(answer);
     return null;
