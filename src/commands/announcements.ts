@@ -4,14 +4,12 @@ import type { StoreStatus } from '../payments/store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 import { formatAge } from './payments/payment-table.ts';
 
-/** What the start found. */
 export interface Started {
   readonly url: string;
   readonly metricsUrl: string | null;
   /** Null if a real bank is served. */
   readonly sandboxUrl: string | null;
   readonly bankUrl: string;
-  /** A sentence about what the payment store holds. */
   readonly stateLine: string;
   readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }

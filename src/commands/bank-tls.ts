@@ -51,7 +51,6 @@ export async function readBankTls(files: TlsFiles): Promise<BankTls> {
 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** When the first of the certificates expires. */
 const expiryOf = (pem: Buffer): number =>
   Math.min(
     ...Array.from(pem.toString('latin1').matchAll(block), ([text]) =>

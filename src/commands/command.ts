@@ -5,7 +5,6 @@ import { ConfigError } from '../config/config-error.ts';
 import { messageOf, StartError } from '../errors.ts';
 import type { ShowProgress } from './terminal.ts';
 
-/** A command of `bankql`. */
 export interface CliCommand {
   /** One line, for the list of commands. */
   readonly summary: string;

@@ -115,7 +115,6 @@ show    prints every variable with its value and the value's source; secrets are
 const width = Math.max(...Object.keys(commands).map((name) => name.length));
 const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
 
-/** `bankql help`, `bankql --help`. */
 export const help = (): string => `bankql: a GraphQL façade over a bank's REST interface.
 
 usage: bankql [command] [--env-file FILE]

@@ -4,7 +4,6 @@ import { StartError } from '../errors.ts';
 import { appSchema, printedSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
-/** The schema that SCHEMA names. */
 export const servedSchema = ({ schema: name }: Pick<Config, 'schema'>): GraphQLSchema =>
   name === 'app' ? appSchema() : schema;
 

@@ -50,7 +50,6 @@ export interface BankqlService extends Service {
   readonly url: string;
   /** What the payment store held at the start, in a sentence. */
   readonly stateLine: string;
-  /** Its metrics. */
   readonly registry: Registry;
   stop(options?: ServerCloseOptions): Promise<void>;
 }
@@ -267,7 +266,6 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
   return authenticateByToken(identity, logger, onTokenRefusal);
 }
 
-/** The schema that is served. */
 export async function readSchema(config: Config): Promise<GraphQLSchema> {
   const served = servedSchema(config);
   if (!config.federation) return served;

@@ -1,6 +1,5 @@
 import { StartError } from '../errors.ts';
 
-/** What is wrong with one variable. */
 export interface ConfigProblem {
   readonly variable: string;
   /** The value, as it may be shown: without credentials; empty if the variable is not set. */

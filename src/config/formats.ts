@@ -54,7 +54,6 @@ const wholeNumberIn = (min: number, max: number, rest = ''): TextFormat<number> 
   read: numberIn(/^\d+$/, min, max, `give a whole number from ${min} to ${max}${rest}.`),
 });
 
-/** A whole number from `min` to `max`. */
 export const wholeNumber = (fallback: number, min: number, max: number) =>
   withDefault(wholeNumberIn(min, max, `, or leave it out for ${fallback}`), fallback);
 
@@ -77,7 +76,6 @@ export const workerCount = withDefault(
   1,
 );
 
-/** A share, from 0 to 1; with `above: 0` more than none. */
 export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {
   const range = above === undefined ? 'from 0 to 1' : 'above 0, up to 1';
   const remedy = `give a number ${range}, or leave it out for ${fallback}.`;
@@ -94,7 +92,6 @@ export const anyFlag: TextFormat<boolean> = { read: parsed('give on or off.', (t
 
 export const flag = (fallback: boolean) => withDefault(anyFlag, fallback, fallback ? 'on' : 'off');
 
-/** One of a few words. */
 export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => {
   const read = parsed(`give one of ${words.join(', ')}.`, (text) => words.find((word) => word === text));
   return withDefault({ read }, fallback, `\`${fallback}\``);
@@ -158,7 +155,6 @@ export const time: TextFormat<number> = {
   }),
 };
 
-/** REST calls per seconds. */
 export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
   read: parsed('give REST calls per seconds, such as 300/60; a day (86400) at most.', (given) => {
     const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(given) ?? []).map(Number);
@@ -221,7 +217,6 @@ const readHeaderNames = wordsThat(
   (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
 );
 
-/** Names of request headers. */
 export const headerNames = withDefault<readonly string[]>({ read: readHeaderNames }, [], 'none');
 
 const isAlgorithm = (word: string) => jwtAlgorithms.some((known) => known === word);
@@ -251,7 +246,6 @@ export const bankAddress = address((given) => {
   return given;
 });
 
-/** The address of a collector of traces. */
 export const collectorAddress = address(
   checked('give an address without credentials, such as http://127.0.0.1:4318.', (given) => {
     const url = URL.parse(given);
@@ -298,10 +292,8 @@ function databaseAddress(check: (address: string) => void): TextFormat<string> {
   };
 }
 
-/** The address of the payment store. */
 export const storeAddress = databaseAddress(parseStoreUrl);
 
-/** Where REST calls are counted. */
 export const counterAddress = withDefault(
   databaseAddress((given) => {
     if (parseCounterUrl(given) === null)

@@ -54,7 +54,6 @@ export const variablesAsHelp = (): string =>
     ].join('\n'),
   ].join('\n');
 
-/** The options of `bankql sandbox`, for its help. */
 export const sandboxOptionsAsHelp = (): string =>
   options
     .map(

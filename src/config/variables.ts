@@ -37,7 +37,6 @@ import {
 } from './formats.ts';
 import { memoryBounds } from './memory-bounds.ts';
 
-/** One variable of the environment. */
 export interface Variable<T = unknown> extends Format<T> {
   /** A value as it may be shown. */
   readonly show: (text: string) => string;
@@ -552,7 +551,6 @@ export const secretVariables: readonly VariableName[] = variableNames.filter((na
   return isSecret;
 });
 
-/** What each variable says. */
 export type Values = {
   readonly [Name in VariableName]: (typeof variables)[Name] extends Variable<infer T> ? T : never;
 };

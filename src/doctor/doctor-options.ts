@@ -41,7 +41,6 @@ export interface DoctorOptions {
 
 const pad = (name: string) => `  --${name}`.padEnd(18);
 
-/** The text that `--help` prints. */
 export const doctorUsage = [
   'usage: bankql doctor [options]',
   '',

@@ -13,7 +13,6 @@ import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } 
 /** An operation that changes nothing: the types prevent the doctor from calling any other. */
 type ReadOperation = Operation & { readonly kind: 'read' };
 
-/** One call that the doctor makes. */
 interface Check {
   readonly operation: ReadOperation;
   /** The request line, with placeholders for ids. */
@@ -82,13 +81,11 @@ export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
 
-/** The result of one check. */
 interface CheckResult {
   readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
   /** The bank's status; null if there was no answer. */
   readonly status: number | null;
   readonly milliseconds: number;
-  /** A short summary. */
   readonly verdict: string;
   /** One line for each difference from the contract. */
   readonly differences: readonly string[];
@@ -198,7 +195,6 @@ function withoutCredentials(text: string, { credentials }: PreparedCall): string
     );
 }
 
-/** The doctor's options and environment. */
 interface DoctorContext extends DoctorOptions {
   readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */

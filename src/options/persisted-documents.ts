@@ -110,7 +110,6 @@ function sha256HashOf({ extensions }: Pick<Params, 'extensions'>): string | null
 const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
   new RequestError(code, message, { http: { status: 200 } });
 
-/** The documents that can be requested by id. */
 export interface PersistedDocuments {
   /** A document's text by its id. */
   readonly texts: ReadonlyMap<string, string>;

@@ -60,7 +60,6 @@ function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
     `INSERT INTO ${table} (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record`,
   );
   return {
-    /** Undefined if there is no such record. */
     get(id: string): T | undefined {
       const row = one.get(id);
       return row && read(row);
@@ -68,7 +67,6 @@ function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
     all: (): T[] => every.all().map(read),
     /** The records in which the list `field` names `value`. */
     naming: (field: keyof T & string, value: string): T[] => named.all(`$.${field}`, value).map(read),
-    /** Creates or replaces. */
     put(id: string, record: T): void {
       upsert.run(id, writeExactJson(record));
     },
@@ -85,7 +83,6 @@ function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
      ON CONFLICT (owner_id, id) DO UPDATE SET record = excluded.record`,
   );
   return {
-    /** Undefined if the owner has no such record. */
     get(ownerId: string, id: string): T | undefined {
       const row = one.get(ownerId, id);
       return row && read(row);
@@ -98,7 +95,6 @@ function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
   };
 }
 
-/** The bank's records. */
 export type Database = ReturnType<typeof tables>;
 
 /** Fills a database that is empty. */
@@ -129,7 +125,6 @@ function tables(db: DatabaseSync) {
     nextId: (prefix: string) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
     /** Runs the work as one database transaction, which is rolled back if it throws. */
     atomically: <T>(work: () => T): T => atomically(db, work),
-    /** Deletes all records. */
     clear: () => db.exec(deleteAll),
     close: () => db.close(),
   };

@@ -114,7 +114,6 @@ export const faultScenarios = {
 const isScenario = (name: unknown): name is keyof typeof faultScenarios =>
   typeof name === 'string' && Object.hasOwn(faultScenarios, name);
 
-/** What an error says of them. */
 const scenarioNames = Object.keys(faultScenarios).join(', ');
 
 const scenarioBody = z.strictObject({ scenario: z.unknown() });
@@ -188,7 +187,6 @@ const numberOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(
 /** A fault, and how often it has been applied since it was set. */
 type FaultState = Fault & { readonly struck: number };
 
-/** The active faults of the sandbox bank. */
 export interface Faults {
   list(): FaultState[];
   /** Sets other faults; their counts begin at 0. */
@@ -203,7 +201,6 @@ export interface Faults {
 /** A number from 0 to 1 (excluded), the same for the same name in every sandbox. */
 const chance = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
 
-/** A fault with its state. */
 function track(fault: Fault, position: number) {
   // Counted by operation, so that the nth call of one is treated the same, whatever concurrent calls of others there
   // are.

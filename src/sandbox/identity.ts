@@ -4,7 +4,6 @@ export const sandboxHost = '127.0.0.1';
 /** The bank's code: the one `{BANK_ID}` that the sandbox knows. */
 export const bankId = 'SNDBCY2N';
 
-/** The one subscription key. */
 export const subscriptionKey = 'sandbox-key';
 
 /** The one `Auth-Provider-Name`; its `Auth-ID`s are the ids of the customers. */

@@ -202,10 +202,8 @@ export const handlers = {
     return account;
   },
 
-  /** All branches. */
   getBranches: ({ database }) => database.branches.all(),
 
-  /** The branches that match, see `matches`. */
   postBranches: ({ body, database }) => database.branches.all().filter((branch) => matches(branch, body)),
 
   /**
@@ -227,7 +225,6 @@ export const handlers = {
     return single(product);
   },
 
-  /** The products that match, see `matches`. */
   postProducts: ({ body, database }) => database.products.all().filter((product) => matches(product, body)),
 
   /**

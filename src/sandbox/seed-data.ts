@@ -81,7 +81,6 @@ export const seededCustomers: Readonly<Record<string, Customer>> = {
 
 /** What is otherwise than with most accounts. */
 interface Exceptions {
-  /** By default both of them. */
   readonly views?: readonly string[];
   /** How many transactions it has (default: 16). An account without transactions has no counterparties either. */
   readonly history?: number;

@@ -93,7 +93,6 @@ function valuesOf(
   return values;
 }
 
-/** Writes the history of every account. */
 function seedTransactions(database: Database, ago: Ago): void {
   const below = generator(20_250_106);
   const last = Date.parse(ago(daysSince, '08:30'));

@@ -16,7 +16,6 @@ import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } fro
 import { readScenario } from './scenario.ts';
 import { seedOf } from './seed.ts';
 
-/** How to run a sandbox bank. */
 export interface SandboxOptions {
   /** The TCP port; 0 picks a free one. */
   readonly port: number;
@@ -37,7 +36,6 @@ export interface SandboxOptions {
   readonly host?: string;
 }
 
-/** A sandbox bank that runs. */
 export interface Sandbox extends AsyncDisposable {
   /** Its address, without a slash at the end: the specification's {base_url}. */
   readonly url: string;
@@ -95,7 +93,6 @@ function addLocalOnlyRule(app: FastifyInstance, host: string): void {
 type Row = (typeof operations)[keyof typeof operations];
 type Request = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;
 
-/** What the routes work on. */
 interface Bank {
   readonly database: Database;
   readonly faults: Faults;

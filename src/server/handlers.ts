@@ -61,9 +61,7 @@ const methodNotAllowed = () =>
   });
 
 export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>, Omit<SendOptions, 'engine'> {
-  /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
-  /** GraphiQL for browsers (default: off). */
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
   readonly rateLimiter?: RateLimiter | null;

@@ -8,7 +8,6 @@ import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './r
 /** Media types in which several results can be answered, one after the other. */
 export type StreamType = 'text/event-stream' | 'multipart/mixed';
 
-/** How a client takes the results of @defer and @stream. */
 export interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
@@ -36,13 +35,11 @@ function formOf(parameters: MediaRange['parameters']): IncrementalForm | null {
   return old === undefined || old === '20220824' ? '20220824' : null;
 }
 
-/** The parameter of the media type that names the form. */
 const formParameters: Readonly<Record<IncrementalForm, string>> = {
   '20220824': 'deferSpec=20220824',
   'v0.2': 'incrementalSpec=v0.2',
 };
 
-/** How results are written in a stream, one after the other. */
 interface StreamFormat {
   readonly contentType: string;
   readonly begin: string;

@@ -34,7 +34,6 @@ export class OperationActivity implements OperationObservation {
   status: number | null = null;
   bytes = 0;
   outcome: OperationOutcome = 'client left';
-  /** The code of each error of the answer. */
   codes: readonly string[] = [];
   /** Why its caller was refused, if the code does not tell; never a value of the request. */
   reason: string | null = null;
@@ -110,7 +109,6 @@ export interface RequestScope {
   readonly log: (error: unknown) => void;
   /** Writes one to the log, and ends the request with it. */
   readonly fail: (error: unknown) => void;
-  /** Whether its response is closed. */
   readonly isClosed: () => boolean;
   /** Called when its work has ended, before `fail` if it failed. */
   readonly onEnd?: (isFailure: boolean) => void;

@@ -57,7 +57,6 @@ export type HttpRefusal = 400 | 413 | 415 | 421;
 export interface PolicyResult {
   /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
   readonly headers: string[];
-  /** The value of X-Request-Id. */
   readonly requestId: string;
   /** 403: a preflight of a page that may not call. A browser tells the page only that the call failed. */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
@@ -104,7 +103,6 @@ export interface KnownHead {
   readonly isGzip: boolean;
   /** The caller; null until that is known. */
   caller: Caller | null;
-  /** What the log must not show of it. */
   secrets: Secrets;
 }
 

@@ -46,7 +46,6 @@ export interface GraphQLHttpResponse {
 /** A long one is encoded once, so that its length is known wherever it is asked for. */
 type Body = string | Buffer<ArrayBuffer>;
 
-/** Each name with its value. */
 export const headerPairs = (headers: readonly string[]): [string, string][] =>
   headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
 
@@ -209,7 +208,6 @@ export interface SendOptions {
   readonly engine: Pick<Engine, 'toErrorResult'>;
 }
 
-/** A response, for which room can be reserved. */
 export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
 
 /**

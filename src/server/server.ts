@@ -23,7 +23,6 @@ import {
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
-  /** The limits of what callers may hold of the process. */
   readonly ledger: LedgerLimits;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
@@ -42,7 +41,6 @@ export interface ServerOptions extends GraphQLServerOptions {
 
 export interface RunningServer {
   readonly url: string;
-  /** The resources that all callers together hold. */
   readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread' | 'sockets'>;
   /** Replaces the documents that can be requested by id; operations under way are not affected. */
   replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;

@@ -4,7 +4,6 @@ import { schema } from '../schema/schema.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { headerPairs } from './response.ts';
 
-/** What yoga finds out about a request: whether it is for the endpoint. */
 interface Routed {
   isOperation: boolean;
 }

@@ -22,7 +22,6 @@ const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
     [{}],
   );
 
-/** Creates the metrics of a registry. */
 export function metricsIn(registry: Registry) {
   const registers = [registry];
   const collecting = <Label extends string, Metric extends Counter<Label> | Gauge<Label>>(

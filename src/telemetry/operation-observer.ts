@@ -128,7 +128,6 @@ export function createCallerHashes(
   };
 }
 
-/** What is counted of requests for GraphQL. */
 export interface GraphQLMetrics {
   observe(activity: OperationActivity): void;
 }
@@ -137,7 +136,6 @@ export interface GraphQLMetricsOptions {
   readonly registry: Registry;
   readonly operationNames: OperationNameMode;
   readonly documents: DocumentCacheStats;
-  /** How many requests are under way. */
   readonly inFlight: () => number;
 }
 

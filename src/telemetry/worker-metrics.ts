@@ -5,9 +5,7 @@ import { metricsIn } from './metrics.ts';
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface WorkerMetricsOptions {
-  /** How many workers there should be. */
   readonly desired: number;
-  /** How many serve. */
   readonly running: () => number;
 }
 

@@ -41,7 +41,6 @@ export const writeUnwrittenOutcomes =
     if (damaged.length > 0) throw new StartError(`${damaged.length} damaged lines were left out.`);
   };
 
-/** Why an end was not written. */
 async function whyNot(store: PaymentStore, { id, trackId }: AttemptOutcome, now: number): Promise<string> {
   const record = await store.find(id, now);
   if (record === null) return 'is not in the store: nothing was written.';

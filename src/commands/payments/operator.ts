@@ -5,7 +5,6 @@ import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
 import type { ShowProgress } from '../terminal.ts';
 
-/** What an operator's command works with. */
 export interface OperatorContext {
   /** The store of the bankql that runs, or ran. */
   readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
@@ -26,7 +25,6 @@ export interface OperatorContext {
 export type OperatorTask = (context: OperatorContext) => Promise<void>;
 
 export interface OperatorSubcommand {
-  /** What `--help` prints. */
   readonly help: string;
   /** Errors: StartError for arguments that cannot be used. */
   read(args: string[], now: number): OperatorTask;

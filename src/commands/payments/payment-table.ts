@@ -5,7 +5,6 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** What a table shows of a payment. */
 type ShownPayment = Pick<
   PaymentRecord,
   | 'id'
@@ -101,7 +100,6 @@ function uniqueLength(ids: readonly string[]): number {
   return 64;
 }
 
-/** How long ago, for people. */
 export function formatAge(ms: number): string {
   if (ms >= day) return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
   if (ms >= hour) return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;

@@ -64,7 +64,6 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
   },
 );
 
-/** What an operator says of a payment. */
 interface Verdict {
   readonly state: 'DONE' | 'REJECTED';
   readonly settledBy: string;

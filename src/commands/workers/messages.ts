@@ -5,7 +5,6 @@ import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 /** What the primary tells a worker to do. `retire`: another one serves in its place. */
 export type Order = 'reload' | 'retire' | 'stop' | 'metrics';
 
-/** What the primary tells a worker. */
 export type PrimaryMessage = { readonly bankql: Order } | CountedMessage;
 
 /** Where a worker serves, and what it found at its start. */
@@ -14,7 +13,6 @@ export interface WorkerStart {
   readonly stateLine: string;
 }
 
-/** What a worker tells the primary. */
 export type WorkerMessage =
   | ({ readonly bankql: 'ready' } & WorkerStart)
   /** Why it cannot start, in words. */

@@ -3,12 +3,10 @@ import type { Logger } from 'pino';
 import { messageOf, StartError } from '../../errors.ts';
 import type { Order, WorkerStart } from './messages.ts';
 
-/** A worker's process. */
 export interface WorkerProcess {
   send(order: Order): void;
 }
 
-/** What becomes of a process. */
 export interface WorkerEvents {
   onReady(start: WorkerStart): void;
   /** It cannot start, and says why; its end follows. */
@@ -18,7 +16,6 @@ export interface WorkerEvents {
 }
 
 export interface SupervisorOptions {
-  /** How many serve. */
   readonly workers: number;
   readonly fork: (events: WorkerEvents) => WorkerProcess;
   readonly logger: Logger;
@@ -76,7 +73,6 @@ export class Supervisor {
     return this.#gaveUp.promise;
   }
 
-  /** How many serve. */
   get ready(): number {
     return this.#slots.filter(({ member }) => member !== null).length;
   }

@@ -37,7 +37,6 @@ export type IncrementalResults =
   | ExperimentalIncrementalExecutionResults
   | LegacyExperimentalIncrementalExecutionResults;
 
-/** The same, or an ordinary result. */
 type IncrementalExecution = ExecutionResult | IncrementalResults;
 
 const executeIn = {
@@ -87,7 +86,6 @@ interface CountOptions {
   readonly onExceeded: (limit: AnswerLimitError) => void;
 }
 
-/** A field whose values are counted. */
 function countedField(field: Field, { budget, turns, onExceeded }: CountOptions): Field {
   const { resolve = defaultFieldResolver } = field;
   const isLeaf = isLeafType(getNamedType(field.type));

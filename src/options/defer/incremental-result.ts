@@ -10,7 +10,6 @@ import type { IncrementalResults } from './incremental-execution.ts';
 export interface IncrementalResultOptions {
   /** The most bytes that the JSON of all payloads may have. */
   readonly maxBytes: number;
-  /** Whose turns are taken. */
   readonly taker?: TurnTaker | undefined;
   readonly mask: (error: unknown) => GraphQLError;
   /** Why the operation was ended early; null while it goes on. */

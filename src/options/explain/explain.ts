@@ -39,7 +39,6 @@ const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as
 /** The most calls that are listed; further ones are only counted. */
 const maxShown = 1000;
 
-/** Records the calls of one operation. */
 class CallRecorder implements Recorder {
   readonly #start = performance.now();
   readonly #calls: { readonly call: RecordedCall; readonly key: string | null }[] = [];

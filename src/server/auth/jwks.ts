@@ -29,7 +29,6 @@ const defaultTimes: JwksTimes = {
   now: () => performance.now(),
 };
 
-/** The longest set of keys, in bytes. */
 const maxJwksBytes = 256 * 1024;
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });

@@ -16,9 +16,7 @@ export interface JwtOptions {
   readonly authIdClaim: string;
   /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];
-  /** The proxy through which the keys are fetched (default: no proxy). */
   readonly jwksProxyUrl?: string | null;
-  /** How long keys are trusted, in place of the usual times. */
   readonly keyTimes?: Partial<JwksTimes>;
 }
 

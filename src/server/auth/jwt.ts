@@ -144,7 +144,6 @@ export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): s
   return values.length === 1 && token.length <= maxToken && isToken(token) ? token : '';
 }
 
-/** The reason that corresponds to a verification error. */
 function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof JwksUnavailable) return 'no keys';
   if (error instanceof errors.JWTExpired) return 'expired';

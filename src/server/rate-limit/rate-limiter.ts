@@ -10,7 +10,6 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-/** The limits of REST calls per caller and per key. */
 export interface RateLimits {
   /** For each caller, as the ledger counts callers; null for no limit. */
   readonly perCaller: RateLimit | null;
@@ -99,7 +98,6 @@ export function createRateLimiter(
 
 const usedUp = 'Your REST calls are used up for now';
 
-/** The refusal of a whole request. */
 export const noCallLeft = (retryAfter: number) =>
   retryLaterError('RATE_LIMITED', `${usedUp}.`, 429, retryAfter);
 
@@ -133,7 +131,6 @@ export class BoundedCounters {
     this.#limit = limit;
   }
 
-  /** How many counters are in use. */
   get size(): number {
     return this.#own.size + this.#shared.size;
   }

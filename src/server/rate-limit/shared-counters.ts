@@ -24,7 +24,6 @@ const postgresConnections = 4;
 const purgeMs = 60_000;
 
 export interface RateLimiterOptions {
-  /** `url` is RATE_LIMIT_URL. */
   readonly limits: RateLimits & { readonly url: string };
   /** Counters for `memory:` (default: this process's own). */
   readonly memory?: CountersOf | undefined;
