@@ -55,6 +55,13 @@ export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
+/** For `catch`: stops the start, or the command, with the error's own words behind these. Errors: StartError. */
+export const stopStart =
+  (words = '') =>
+  (cause: unknown): never => {
+    throw cause instanceof StartError ? cause : new StartError(words + messageOf(cause), { cause });
+  };
+
 export type ErrorCode = keyof typeof errorCodes;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>

@@ -17,7 +17,7 @@ import {
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
-import { messageOf, StartError } from '../errors.ts';
+import { StartError, stopStart } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
 import { type CliContext, readWords } from './command.ts';
@@ -188,7 +188,7 @@ function attempt<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new StartError(`${file}: ${messageOf(error)}`);
+    return stopStart(`${file}: `)(error);
   }
 }
 

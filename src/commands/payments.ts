@@ -1,5 +1,5 @@
 import { readConfig } from '../config/config.ts';
-import { StartError } from '../errors.ts';
+import { StartError, stopStart } from '../errors.ts';
 import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import type { CliContext } from './command.ts';
@@ -101,9 +101,7 @@ async function withStore<T>(
       'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
     );
   }
-  const store = await open(url, { ...options, create: false }).catch((error: Error) => {
-    throw new StartError(error.message);
-  });
+  const store = await open(url, { ...options, create: false }).catch(stopStart());
   try {
     return await work(store);
   } catch (error) {

@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { type CheckDocument, createDocumentCheck } from '../engine/validation.ts';
-import { messageOf, StartError } from '../errors.ts';
+import { messageOf, StartError, stopStart } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
 import { type CliContext, readWords } from './command.ts';
 import { servedSchema } from './schema.ts';
@@ -57,9 +57,8 @@ async function makeManifest(
     return 1;
   }
   const manifest = Object.fromEntries(documents.map(({ id, text }) => [id, text]));
-  await writeFile(out, `${JSON.stringify(manifest, null, 2)}\n`).catch((cause: Error) => {
-    throw new StartError(`--out ${out} cannot be written: ${cause.message}`, { cause });
-  });
+  const json = `${JSON.stringify(manifest, null, 2)}\n`;
+  await writeFile(out, json).catch(stopStart(`--out ${out} cannot be written: `));
   for (const { id, name, file } of documents) write(`${id}  ${name}  ${file}\n`);
   write(`${documents.length} documents are in ${out}.\n`);
   return 0;
@@ -74,9 +73,7 @@ function readOptions(args: readonly string[]): { folder: string; out: string } {
 }
 
 async function sourcesIn(folder: string) {
-  const names = await readdir(folder, { recursive: true }).catch((cause: Error) => {
-    throw new StartError(`${folder} cannot be read: ${cause.message}`, { cause });
-  });
+  const names = await readdir(folder, { recursive: true }).catch(stopStart(`${folder} cannot be read: `));
   const files = names.filter((name) => name.endsWith('.graphql')).sort();
   if (files.length === 0) throw new StartError(`${folder} holds no .graphql file.`);
   return Promise.all(files.map(async (file) => ({ file, text: await readFile(join(folder, file), 'utf8') })));

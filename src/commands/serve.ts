@@ -5,7 +5,7 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
-import { StartError } from '../errors.ts';
+import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
 import { createIncremental } from '../options/defer/defer.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
@@ -124,9 +124,7 @@ export async function serveBankql(
   const opened = await openStore(config.state.url, {
     ...config.state,
     onEvent: telemetry.onStoreEvent,
-  }).catch((cause: Error) => {
-    throw new StartError(cause.message, { cause });
-  });
+  }).catch(stopStart());
   let isStopping = false;
   const store = observeStore(opened, {
     ...telemetry,

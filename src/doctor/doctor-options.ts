@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
-import { StartError } from '../errors.ts';
+import { StartError, stopStart } from '../errors.ts';
 
 /** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
@@ -113,6 +113,6 @@ function checked(check: () => string): string {
   try {
     return check();
   } catch (error) {
-    throw error instanceof Error ? new StartError(error.message) : error;
+    return stopStart()(error);
   }
 }

@@ -1,4 +1,4 @@
-import { messageOf, StartError } from '../../errors.ts';
+import { StartError, stopStart } from '../../errors.ts';
 import {
   backupStore,
   type RestorePlan,
@@ -21,7 +21,7 @@ A plain copy of the file misses what is in its write-ahead log.
     const file = oneFile('backup', positionals);
     return async ({ state, write, progress }) => {
       progress('Copying the records, and verifying the copy …');
-      const held = await toldWhy(backupStore(sqlitePath(state.url), file));
+      const held = await backupStore(sqlitePath(state.url), file).catch(stopStart());
       progress(null);
       write(`Backed up ${describe(held)} to ${file}.\n`);
     };
@@ -46,20 +46,18 @@ begun after the backup: clients that send one of them again pay again. The repla
     return async (context) => {
       const { state, now, write, progress } = context;
       progress('Verifying the backup …');
-      const restored = await toldWhy(
-        restoreStore(file, sqlitePath(state.url), {
-          by,
-          now,
-          witness: state.witness,
-          async confirm(plan) {
-            progress(null);
-            write(describePlan(plan, now));
-            await confirm(context, 'Restore it?', values.yes === true);
-            progress('Putting the backup in place …');
-            return true;
-          },
-        }),
-      );
+      const restored = await restoreStore(file, sqlitePath(state.url), {
+        by,
+        now,
+        witness: state.witness,
+        async confirm(plan) {
+          progress(null);
+          write(describePlan(plan, now));
+          await confirm(context, 'Restore it?', values.yes === true);
+          progress('Putting the backup in place …');
+          return true;
+        },
+      }).catch(stopStart());
       progress(null);
       if (restored === null) throw new StartError('Nothing was changed.');
       const replaced = restored.replaced === null ? '' : ` The replaced file is ${restored.replaced}.`;
@@ -118,16 +116,6 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
   throw new StartError(
     'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs).',
   );
-}
-
-/** Failures of the store's files say what to do: they are reported as they are, not as a fault of the command. */
-async function toldWhy<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(messageOf(error));
-  }
 }
 
 const describe = ({ records, newestAt }: StoreContents) =>
