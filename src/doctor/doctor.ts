@@ -140,15 +140,12 @@ function evaluateResponse(call: PreparedCall, response: HttpResponse, only: stri
     if (error instanceof ErrorInSuccess) return refused(whyRefused(call, response));
     throw error;
   }
-  const { contract, drift, unknown } = diff;
-  const differences = [
-    ...listDifferences('contract', contract),
-    ...listDifferences('drift', drift),
-    ...listDifferences('unknown', unknown),
-  ];
-  const verdict = [...summarise('contract', contract), ...summarise('drift', drift)].join(', ') || 'ok';
-  if (contract.length > 0) return { outcome: 'contract', verdict, differences };
-  return { outcome: drift.length > 0 ? 'drift' : 'ok', verdict, differences };
+  const differences = (['contract', 'drift', 'unknown'] as const).flatMap((sort) =>
+    listDifferences(sort, diff[sort]),
+  );
+  const faults = (['contract', 'drift'] as const).filter((sort) => diff[sort].length > 0);
+  const verdict = faults.map((sort) => `${sort}: ${counted(diff[sort].length, 'place')}`).join(', ') || 'ok';
+  return { outcome: faults[0] ?? 'ok', verdict, differences };
 }
 
 const refused = (why: string): Finding => ({
@@ -160,8 +157,7 @@ const refused = (why: string): Finding => ({
 const whyRefused = (call: PreparedCall, response: HttpResponse): string =>
   withoutCredentials(bankText(response, secretsOf(call.credentials)), call) || 'it does not say why';
 
-const summarise = (sort: string, found: readonly string[]): string[] =>
-  found.length === 0 ? [] : [`${sort}: ${found.length} ${found.length === 1 ? 'place' : 'places'}`];
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function listDifferences(sort: string, found: readonly string[]): string[] {
   const shown = found.slice(0, maxListLength).map((text) => `${sort.padEnd(9)} ${text}`);
@@ -277,6 +273,6 @@ function summaryOf(address: string, diagnoses: readonly CheckResult[], skipped: 
     const count = diagnoses.filter((diagnosis) => diagnosis.outcome === outcome).length;
     return count === 0 ? [] : [`${count} ${outcome}`];
   });
-  const calls = `${diagnoses.length} ${diagnoses.length === 1 ? 'call' : 'calls'} to ${address}`;
+  const calls = `${counted(diagnoses.length, 'call')} to ${address}`;
   return `${[calls, outcomes.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.`;
 }
