@@ -23,17 +23,6 @@ import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts'
 import { type CliContext, readWords } from './command.ts';
 import { servedSchema } from './schema.ts';
 
-interface ExplainOptions {
-  readonly files: readonly string[];
-  readonly operation: string | undefined;
-  readonly variables: Readonly<Record<string, unknown>>;
-  /** How many calls an operation may make; undefined for any number. */
-  readonly max: number | undefined;
-  /** How many entries a list has, for `max`. */
-  readonly entries: number;
-  readonly json: boolean;
-}
-
 interface Explained {
   readonly file: string;
   readonly operation: string;
@@ -72,7 +61,7 @@ export async function explainFiles({ environment, args, write, writeError }: Cli
 }
 
 /** Errors: StartError. */
-function readOptions(args: readonly string[]): ExplainOptions {
+function readOptions(args: readonly string[]) {
   const { values, positionals } = readWords('explain', args, {
     operation: { type: 'string' },
     variables: { type: 'string' },
@@ -111,7 +100,7 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
 
 function explainFile(
   file: string,
-  { operation: name, variables }: ExplainOptions,
+  { operation: name, variables }: ReturnType<typeof readOptions>,
   environment: CliContext['environment'],
 ): Explained[] {
   // Builds of apps have no bank: only the way in which callers are identified matters here.

@@ -26,20 +26,18 @@ import { printedSchema } from '../schema/schema.ts';
 const link =
   'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable", "@tag"])';
 
-interface SubgraphOptions {
-  /** Whether `_service` answers: it tells what introspection does. */
-  readonly showsSdl: boolean;
-}
-
 interface EntitiesArgs {
   readonly representations: readonly unknown[];
 }
 
 /**
  * The schema as a subgraph of Apollo Federation 2: with `_service` and `_entities`. An entity is read as `nodes` reads
- * it, and counts as one.
+ * it, and counts as one. `showsSdl`: whether `_service` answers, which tells what introspection does.
  */
-export function toSubgraph(schema: GraphQLSchema, { showsSdl }: SubgraphOptions): GraphQLSchema {
+export function toSubgraph(
+  schema: GraphQLSchema,
+  { showsSdl }: { readonly showsSdl: boolean },
+): GraphQLSchema {
   const config = schema.toConfig();
   const { query } = config;
   if (!query) throw new Error('the schema has no queries');

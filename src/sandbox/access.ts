@@ -6,6 +6,9 @@ import { HttpError } from './request-checks.ts';
 /** The views that the sandbox knows; an account may offer fewer of them (`views_available`). */
 export const views: readonly string[] = ['owner', 'public'];
 
+/** The ids of a path that names a view. */
+type ViewIds = Readonly<Record<'ACCOUNT_ID' | 'VIEW_ID', string>>;
+
 /** Errors: HttpError 404. */
 export function accountOf(database: Database, accountId: string): Account {
   const account = database.accounts.get(accountId);
@@ -30,11 +33,7 @@ export function ownAccount(database: Database, accountId: string, caller: string
  * Errors: HttpError 404 if the account has no such view, 403 if the caller may not see it: `public` is
  *         for everybody, `owner` for the account's owners and the staff.
  */
-export function viewedAccount(
-  database: Database,
-  ids: { readonly ACCOUNT_ID: string; readonly VIEW_ID: string },
-  caller: string | null,
-): Account {
+export function viewedAccount(database: Database, ids: ViewIds, caller: string | null): Account {
   const account = accountOf(database, ids.ACCOUNT_ID);
   if (!account.views_available?.includes(ids.VIEW_ID)) {
     throw new HttpError(404, `The account ${ids.ACCOUNT_ID} has no view ${ids.VIEW_ID}`);
@@ -48,11 +47,7 @@ export function viewedAccount(
  * The account of a path whose data only its owners see: counterparties, transactions, transaction requests.
  * Errors: as viewedAccount, and HttpError 403 for the view `public`, for every caller.
  */
-export function ownerView(
-  database: Database,
-  ids: { readonly ACCOUNT_ID: string; readonly VIEW_ID: string },
-  caller: string | null,
-): Account {
+export function ownerView(database: Database, ids: ViewIds, caller: string | null): Account {
   const account = viewedAccount(database, ids, caller);
   if (ids.VIEW_ID !== 'owner') throw new HttpError(403, `The view ${ids.VIEW_ID} does not show this`);
   return account;

@@ -4,11 +4,6 @@ import { metricsIn } from './metrics.ts';
 /** The metrics of one process, as it sends them to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-export interface WorkerMetricsOptions {
-  readonly desired: number;
-  readonly running: () => number;
-}
-
 /** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
 /** Metrics for which the worst value of all workers counts: an average would hide it. */
@@ -17,8 +12,15 @@ const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
 /**
  * The metrics of all workers together: counts are added up, including those of workers that have ended; of gauges with
  * the same value in each worker, one counts. A worker that crashed loses its counts since they were last read.
+ * `desired`: how many workers there should be; `running`: how many serve.
  */
-export function createWorkerMetrics({ desired, running }: WorkerMetricsOptions) {
+export function createWorkerMetrics({
+  desired,
+  running,
+}: {
+  readonly desired: number;
+  readonly running: () => number;
+}) {
   const registry = new Registry();
   const { counter, readGauge } = metricsIn(registry);
   readGauge(

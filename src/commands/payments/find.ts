@@ -45,15 +45,10 @@ export interface Search {
   ): Promise<{ readonly records: readonly PaymentRecord[]; readonly hasMore: boolean }>;
 }
 
-const states: Readonly<Record<string, PaymentState>> = {
-  unknown: 'UNKNOWN',
-  pending: 'PENDING',
-  done: 'DONE',
-  rejected: 'REJECTED',
-};
+const states = ['UNKNOWN', 'PENDING', 'DONE', 'REJECTED'] as const satisfies readonly PaymentState[];
 
 export const readState = (text: string | undefined): PaymentState | undefined =>
-  Object.hasOwn(states, text?.toLowerCase() ?? '') ? states[text?.toLowerCase() ?? ''] : undefined;
+  states.find((state) => state === text?.toUpperCase());
 
 /** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
 const usualLimit = 1000;

@@ -145,7 +145,7 @@ const auditLine = z.object({
   status: z.number().nullable().default(null),
 });
 
-type AuditedAttempt = Omit<z.infer<typeof auditLine>, 'state'> & Pick<PaymentRecord, 'state'>;
+export type AuditedAttempt = Omit<z.infer<typeof auditLine>, 'state'> & Pick<PaymentRecord, 'state'>;
 
 /** The last line of each attempt that was sent, or may have been, oldest first. */
 async function readAttempts(file: string, note: (text: string) => void): Promise<AuditedAttempt[]> {

@@ -1,27 +1,13 @@
 import type { PaymentEvent, PaymentRecord } from '../../payments/store.ts';
+import type { AuditedAttempt } from './from-log.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-type ShownPayment = Pick<
-  PaymentRecord,
-  | 'id'
-  | 'state'
-  | 'createdAt'
-  | 'operation'
-  | 'bankId'
-  | 'accountId'
-  | 'toBankId'
-  | 'toAccountId'
-  | 'amount'
-  | 'currency'
-  | 'trackId'
-  | 'code'
-  | 'status'
-  | 'caller'
->;
+/** The table shows the fields of audit lines. */
+type ShownPayment = Omit<AuditedAttempt, 'audit' | 'updatedAt'>;
 
 /**
  * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all are of one
