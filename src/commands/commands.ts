@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { parseArgs } from 'node:util';
 import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
 import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
@@ -143,19 +144,16 @@ export function takeEnvFiles(words: readonly string[]): {
   readonly envFiles: readonly string[];
   readonly words: readonly string[];
 } {
+  const options = { 'env-file': { type: 'string' } } as const;
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
   const envFiles: string[] = [];
-  const others: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? '';
-    const [, assigned] = /^--env-file=(.*)$/s.exec(word) ?? [];
-    if (word !== '--env-file' && assigned === undefined) {
-      others.push(word);
-      continue;
-    }
-    const file = assigned ?? words[++at] ?? '';
-    if (file === '')
+  const others = [...words];
+  for (const token of tokens.toReversed()) {
+    if (token.kind !== 'option' || token.name !== 'env-file') continue;
+    if (!token.value)
       throw new StartError('--env-file needs the name of a file, such as --env-file production.env.');
-    envFiles.push(file);
+    envFiles.unshift(token.value);
+    others.splice(token.index, token.inlineValue ? 1 : 2);
   }
   return { envFiles, words: others };
 }
