@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
@@ -30,7 +30,7 @@ import {
   createGraphQLMetrics,
   createOperationObserver,
 } from '../telemetry/operation-observer.ts';
-import { createTelemetry, type Telemetry, watchPools } from '../telemetry/telemetry.ts';
+import { createTelemetry, watchPools } from '../telemetry/telemetry.ts';
 import { alice, bearer, createAnnouncements, describeState, noAnnouncements } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
 import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
@@ -88,21 +88,20 @@ export async function serveBankql(
   const documentSource = await readDocuments();
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const { tracing: traced } = config;
-  const tracing =
-    traced === null ? null : (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
+  const { tracing: traced, rateLimits, bankTls, identity } = config;
+  const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rates =
-    config.rateLimits === null
-      ? null
-      : await (await import('../server/rate-limit/shared-counters.ts')).openRateLimiter({
-          limits: config.rateLimits,
-          memory: primaryCounters,
-          onRefusal: telemetry.onRateRefusal,
-          onStore: telemetry.onRateLimitStore,
-        });
+    rateLimits &&
+    (await (
+      await import('../server/rate-limit/shared-counters.ts')
+    ).openRateLimiter({
+      limits: rateLimits,
+      memory: primaryCounters,
+      onRefusal: telemetry.onRateRefusal,
+      onStore: telemetry.onRateLimitStore,
+    }));
   const rateLimiter = rates?.limiter ?? null;
-  const { bankTls } = config;
-  let tls = bankTls === null ? null : await readBankTls(bankTls);
+  let tls = bankTls && (await readBankTls(bankTls));
   if (tls !== null) warnOfExpiry(tls, logger, Date.now());
   telemetry.watchCertificates(() =>
     Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
@@ -150,17 +149,18 @@ export async function serveBankql(
   telemetry.watchStore(store, payments.unwrittenEnds);
   const documentStats = new DocumentCacheStats();
   const metrics =
-    config.metrics === null
-      ? null
-      : createGraphQLMetrics({
-          ...config.metrics,
-          registry: telemetry.registry,
-          documents: documentStats,
-          inFlight: () => server.held.requests,
-        });
+    config.metrics &&
+    createGraphQLMetrics({
+      ...config.metrics,
+      registry: telemetry.registry,
+      documents: documentStats,
+      inFlight: () => server.held.requests,
+    });
   watchPools(telemetry.registry, bank.poolUsage);
-  const authenticate = await createAuthentication(config, logger, telemetry);
-  const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
+  const byToken =
+    identity &&
+    (await import('../server/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
+  const headers = identity === null ? sandbox && alice : bearer;
   const server = await serve({
     ...telemetry,
     ...config.server,
@@ -169,7 +169,7 @@ export async function serveBankql(
     rateLimiter,
     documentSource,
     incremental: createIncremental(),
-    authenticate,
+    authenticate: byToken ?? undefined,
     isReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
@@ -196,22 +196,20 @@ export async function serveBankql(
     config.server.ledger.totals,
   );
   const reloadTls =
-    bankTls === null
-      ? null
-      : async () => {
-          tls = await readBankTls(bankTls);
-          bank.useTls(tls.secureContext);
-          warnOfExpiry(tls, logger, Date.now());
-        };
-  const unwatchTls = bankTls === null || reloadTls === null ? null : watchBankTls(bankTls, reloadTls, logger);
-  const metricsServer =
-    config.metrics === null || isWorker
-      ? null
-      : await serveMetrics(telemetry.registry, config.metrics.host, config.metrics.port);
+    bankTls &&
+    (async () => {
+      tls = await readBankTls(bankTls);
+      bank.useTls(tls.secureContext);
+      warnOfExpiry(tls, logger, Date.now());
+    });
+  const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
+  const metricsServer = isWorker
+    ? null
+    : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
   announcements.started({
     url: server.url,
-    metricsUrl: metricsServer === null ? null : `${metricsServer.url}/metrics`,
+    metricsUrl: metricsServer?.url ?? null,
     sandboxUrl: sandbox?.url ?? null,
     bankUrl: baseUrl,
     stateLine,
@@ -227,11 +225,10 @@ export async function serveBankql(
       },
       'persisted documents': config.persisted && (async () => server.replaceDocuments(await readDocuments())),
       'token keys':
-        authenticate === undefined
-          ? null
-          : async () => {
-              if (!(await authenticate.reloadKeys())) throw new Error('the keys cannot be fetched');
-            },
+        byToken &&
+        (async () => {
+          if (!(await byToken.reloadKeys())) throw new Error('the keys cannot be fetched');
+        }),
       'bank certificates': reloadTls,
     }),
     flush: payments.logUnwrittenEnds,
@@ -255,13 +252,6 @@ export async function serveBankql(
       announcements.stopped();
     },
   };
-}
-
-/** Creates the check of tokens, if tokens identify callers. */
-async function createAuthentication({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
-  if (identity === null) return undefined;
-  const { authenticateByToken } = await import('../server/auth/jwt.ts');
-  return authenticateByToken(identity, logger, onTokenRefusal);
 }
 
 export async function readSchema(config: Config): Promise<GraphQLSchema> {

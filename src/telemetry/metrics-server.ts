@@ -1,16 +1,17 @@
 import type { Registry } from 'prom-client';
 import { type Listening, listen } from '../server/connection.ts';
 
-/** Serves the metrics at /metrics, and nothing else. Errors: what `listen` fails with, such as EADDRINUSE. */
-export function serveMetrics(
+const path = '/metrics';
+
+/** Serves the metrics at its `url`, and nothing else. Errors: what `listen` fails with, such as EADDRINUSE. */
+export async function serveMetrics(
   registry: Pick<Registry, 'metrics' | 'contentType'>,
-  host: string,
-  port: number,
+  { host, port }: { readonly host: string; readonly port: number },
 ): Promise<Listening> {
-  return listen(host, port, ({ method, url = '' }, response) => {
+  const listening = await listen(host, port, ({ method, url = '' }, response) => {
     const answer = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) =>
       response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(text);
-    if (url.split('?', 1)[0] !== '/metrics') answer(404, 'The metrics are at /metrics.\n');
+    if (url.split('?', 1)[0] !== path) answer(404, 'The metrics are at /metrics.\n');
     else if (method !== 'GET' && method !== 'HEAD')
       answer(405, 'Ask for the metrics by GET.\n', { Allow: 'GET, HEAD' });
     else
@@ -19,4 +20,5 @@ export function serveMetrics(
         () => answer(500, 'The metrics cannot be read.\n'),
       );
   });
+  return { ...listening, url: listening.url + path };
 }

@@ -92,9 +92,9 @@ test('places among the connections, and waits for them, are those of each REST o
 
 describe('the port of the metrics', () => {
   test('answers GET and HEAD of /metrics, and nothing else', async () => {
-    const server = await serveMetrics(new Registry(), '127.0.0.1', 0);
+    const server = await serveMetrics(new Registry(), { host: '127.0.0.1', port: 0 });
     const ask = async (path: string, method = 'GET') => {
-      const response = await fetch(`${server.url}${path}`, { method });
+      const response = await fetch(new URL(path, server.url), { method });
       return [response.status, response.headers.get('allow')];
     };
     expect(await ask('/metrics')).toEqual([200, null]);

@@ -34,8 +34,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const asked = new Map<Worker, () => void>();
 
   const { rateLimits } = config;
-  const count =
-    rateLimits === null ? null : (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
+  const count = rateLimits && (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
 
   function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
     // A file of --env-file may have changed since the start: the port is held by this process, and stays.
@@ -88,17 +87,12 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   const supervisor = new Supervisor({ workers: config.workers, fork, logger, onCrash: metrics.onCrash });
   const metricsServer =
-    config.metrics === null
-      ? null
-      : await serveMetrics(
-          { contentType: metrics.contentType, metrics: readMetrics },
-          config.metrics.host,
-          config.metrics.port,
-        );
+    config.metrics &&
+    (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
   const { url, stateLine } = await supervisor.start();
   announcements.started({
     url,
-    metricsUrl: metricsServer === null ? null : `${metricsServer.url}/metrics`,
+    metricsUrl: metricsServer?.url ?? null,
     sandboxUrl: null,
     bankUrl: config.bank?.baseUrl ?? '',
     stateLine,
