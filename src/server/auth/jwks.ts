@@ -98,11 +98,12 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
     }
   }
 
-  /** Fetches the set, unless that failed just before. */
-  async function refresh(): Promise<void> {
-    if (underWay === null && hasFailed && since(failedAt) < retryMs) return;
+  /** Fetches the set, unless that failed just before. Shape: whether it succeeded. */
+  async function refresh(retryAfterMs = retryMs): Promise<boolean> {
+    if (underWay === null && hasFailed && since(failedAt) < retryAfterMs) return false;
     underWay ??= load();
     await underWay;
+    return !hasFailed;
   }
 
   /** The set. Errors: JwksUnavailable. */
@@ -133,8 +134,8 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
         const wait = waitForAttempt();
         if (wait > 0) throw new JwksUnavailable('the token names a key that may be a new one', wait);
       }
-      await refresh();
-      if (hasFailed) throw new JwksUnavailable('the token names a key that may be a new one', retryMs);
+      if (!(await refresh()))
+        throw new JwksUnavailable('the token names a key that may be a new one', retryMs);
     }
   }
 
@@ -150,14 +151,8 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
     return (await current())(header, token);
   };
 
-  async function reload(): Promise<boolean> {
-    underWay ??= load();
-    await underWay;
-    return !hasFailed;
-  }
-
   return Object.assign(find, {
-    reload,
+    reload: () => refresh(0),
     current: () => (keys === null || since(loadedAt) >= maxAgeMs ? null : fetched),
   });
 }
