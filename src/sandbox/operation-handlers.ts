@@ -1,5 +1,6 @@
 import type { Account, AccountBody } from '../contract/account.ts';
 import type { Branch } from '../contract/branch.ts';
+import type { Customer } from '../contract/customer.ts';
 import type { Answer, Body, PathIds } from '../contract/operation.ts';
 import type { OperationId, operations } from '../contract/operations.ts';
 import type { ProductBody, ProductQuery } from '../contract/product.ts';
@@ -10,7 +11,7 @@ import type { Database } from './database.ts';
 import { checkDigits, compare } from './decimal.ts';
 import { bankId, staffId } from './identity.ts';
 import { payeeOf, payeeRef } from './payee.ts';
-import { HttpError } from './request-checks.ts';
+import { found, HttpError } from './request-checks.ts';
 import { requestUrl, type Transferred, transfer, transferOrder } from './transfer.ts';
 
 type Row<Id extends OperationId> = (typeof operations)[Id];
@@ -102,6 +103,11 @@ function balanceOf(held: Account['balance'], given: AccountBody['balance'], call
 /** A single product gives its bank as a list, an entry of a list as one string. */
 const single = (product: ProductBody) => ({ ...product, bank_id: [product.bank_id] });
 
+/** Errors: HttpError 404. */
+const customerOf = (database: Database, id: string): Customer =>
+  found(database.customers.get(id), `customer ${id}`);
+
+/** Errors: HttpError 404. */
 function transactionOf(database: Database, accountId: string, transactionId: string): Transaction {
   const transaction = database.transactions.get(accountId, transactionId);
   if (!transaction) throw new HttpError(404, `The account ${accountId} has no transaction ${transactionId}`);
@@ -138,15 +144,10 @@ export const handlers = {
    * Errors: HttpError 404 if there is no such customer, 403 for anybody else.
    */
   getCustomer: ({ ids, caller, database }) => {
-    const customer = database.customers.get(ids.CUSTOMER_ID);
-    if (!customer) throw new HttpError(404, `There is no customer ${ids.CUSTOMER_ID}`);
-    if (
-      caller !== ids.CUSTOMER_ID &&
-      caller !== staffId &&
-      !shareAccount(database, caller, ids.CUSTOMER_ID)
-    ) {
-      throw new HttpError(403, `The customer ${ids.CUSTOMER_ID} is another`);
-    }
+    const id = ids.CUSTOMER_ID;
+    const customer = customerOf(database, id);
+    if (caller !== id && caller !== staffId && !shareAccount(database, caller, id))
+      throw new HttpError(403, `The customer ${id} is another`);
     return customer;
   },
 
@@ -219,11 +220,8 @@ export const handlers = {
   },
 
   /** Errors: HttpError 404. */
-  getProduct: ({ ids, database }) => {
-    const product = database.products.get(ids.PRODUCT_ID);
-    if (!product) throw new HttpError(404, `There is no product ${ids.PRODUCT_ID}`);
-    return single(product);
-  },
+  getProduct: ({ ids: { PRODUCT_ID: id }, database }) =>
+    single(found(database.products.get(id), `product ${id}`)),
 
   postProducts: ({ body, database }) => database.products.all().filter((product) => matches(product, body)),
 
@@ -354,9 +352,7 @@ export const handlers = {
    */
   putCustomerMessage: ({ ids, body, caller, database, at }) => {
     requireStaff(caller, 'write messages');
-    if (!database.customers.get(ids.CUSTOMER_ID)) {
-      throw new HttpError(404, `There is no customer ${ids.CUSTOMER_ID}`);
-    }
+    customerOf(database, ids.CUSTOMER_ID);
     const message = { ...body, date: at };
     database.messages.put(ids.CUSTOMER_ID, null, message);
     return message;

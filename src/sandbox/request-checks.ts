@@ -17,6 +17,12 @@ export class HttpError extends Error {
   }
 }
 
+/** Errors: HttpError 404 if it is missing. */
+export function found<T>(record: T | undefined, what: string): T {
+  if (record === undefined) throw new HttpError(404, `There is no ${what}`);
+  return record;
+}
+
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
