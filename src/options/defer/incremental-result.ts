@@ -1,5 +1,5 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
-import type { Payload, IncrementalResult as Results } from '../../engine/engine.ts';
+import type { GraphQLError } from 'graphql';
+import type { IncrementalOptions, Payload, IncrementalResult as Results } from '../../engine/engine.ts';
 import { shownError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
 import { unlessItDid } from '../../engine/result.ts';
@@ -7,19 +7,13 @@ import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-bud
 import type { TurnTaker } from '../../executor/scheduler.ts';
 import type { IncrementalResults } from './incremental-execution.ts';
 
-export interface IncrementalResultOptions {
-  /** The most bytes that the JSON of all payloads may have. */
-  readonly maxBytes: number;
+export interface IncrementalResultOptions
+  extends Pick<IncrementalOptions, 'maxBytes' | 'mask' | 'extensions' | 'withoutData'> {
   readonly taker?: TurnTaker | undefined;
-  readonly mask: (error: unknown) => GraphQLError;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
   /** Cancels what is still read for it. */
   readonly cancel: () => void;
-  /** What the last payload adds. */
-  readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
-  /** Creates the answer with this error instead of the data. */
-  readonly withoutData: (error: unknown) => ExecutionResult;
 }
 
 /** In bytes: most payloads are short. */

@@ -7,17 +7,10 @@ import { BankqlError } from '../../errors.ts';
 import type { PaymentService } from '../../payments/service.ts';
 import type { CallOutcome } from '../../schema/bank-session.ts';
 import { withFields } from '../map-fields.ts';
-import { planCalls } from './plan.ts';
+import { type ExplainedCall, planCalls } from './plan.ts';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */
-export interface RecordedCall extends Omit<CallOutcome, 'source'> {
-  /** The field that first asked for it, by response names and list positions. */
-  readonly path: string;
-  /** The REST operation's id in the contract. */
-  readonly operation: string;
-  readonly method: Operation['method'];
-  /** The path of the specification, with its parameters: ids are private. */
-  readonly url: string;
+export interface RecordedCall extends ExplainedCall, Omit<CallOutcome, 'source'> {
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
    * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its

@@ -13,14 +13,17 @@ export interface CallPlan {
   readonly calls: readonly PlannedCall[];
 }
 
-interface PlannedCall {
-  /** The field that needs it, by response names. */
+export interface ExplainedCall {
+  /** The field that first needs it, by response names, and list positions if they are known. */
   readonly path: string;
   /** The REST operation's id in the contract. */
   readonly operation: string;
   readonly method: Operation['method'];
-  /** The path of the specification, with its parameters. */
+  /** The path of the specification, with its parameters: ids are private. */
   readonly url: string;
+}
+
+interface PlannedCall extends ExplainedCall {
   /** `1`; `0..1` if only a record tells whether it is made; `0..n`, `0..n²` if it depends on the entries of lists. */
   readonly times: string;
   /** The position in the chain of dependent calls: calls of one round are made at the same time. */
