@@ -35,6 +35,7 @@ export interface CliContext {
   readonly write: (text: string) => void;
   /** Whether people read what is written. */
   readonly isTerminal: boolean;
+  /** For text that is not a result: a pipe receives only results. */
   readonly writeError: (text: string) => void;
   readonly progress: ShowProgress;
   /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */

@@ -49,25 +49,18 @@ interface Given {
  * Errors: StartError, which says what was not done.
  */
 export async function managePayments(
+  context: Omit<CliContext, 'sources' | 'replica' | 'isTerminal' | 'onExit'>,
   {
-    environment,
-    args,
-    write,
-    writeError,
-    progress,
-    ask,
-  }: Omit<CliContext, 'sources' | 'replica' | 'isTerminal' | 'onExit'>,
-  {
-    state = readConfig({ ...environment, SANDBOX: 'on' }).state,
+    state = readConfig({ ...context.environment, SANDBOX: 'on' }).state,
     now = Date.now(),
     open = openStore,
   }: Given = {},
 ): Promise<number> {
-  const [name = '', ...rest] = args;
+  const [name = '', ...rest] = context.args;
   const subcommand = subcommands.get(name);
   const isHelp = (word: string) => ['--help', '-h'].includes(word);
   if (isHelp(name) || name === 'help' || (subcommand !== undefined && rest.some(isHelp))) {
-    write(subcommand?.help ?? usage);
+    context.write(subcommand?.help ?? usage);
     return 0;
   }
   if (subcommand === undefined)
@@ -75,17 +68,14 @@ export async function managePayments(
   const task = subcommand.read(rest, now);
   try {
     await task({
+      ...context,
       state,
       now,
       withStore: (work) => withStore(open, { ...state, readOnly: false }, work),
       lookAtStore: (work) => withStore(open, { ...state, readOnly: true }, work),
-      write,
-      note: writeError,
-      progress,
-      ask,
     });
   } finally {
-    progress(null);
+    context.progress(null);
   }
   return 0;
 }

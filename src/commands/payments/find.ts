@@ -132,12 +132,13 @@ const findOptions = { ...searchOptions, json: { type: 'boolean' } } as const;
 /** Searches, and prints what is found. */
 const print =
   (search: Search, { json, none }: { readonly json: boolean; readonly none: string }): OperatorTask =>
-  async ({ lookAtStore, now, write, note }) => {
+  async ({ lookAtStore, now, write, writeError }) => {
     const { records, hasMore } = await lookAtStore((store) => search.run(store, now));
     const withState = search.states?.length !== 1;
     if (json) write(paymentJson(records));
     else write(records.length === 0 ? `${none}\n` : paymentTable(records, now, { withState }));
-    if (hasMore) note(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
+    if (hasMore)
+      writeError(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
   };
 
 export const list = subcommand(

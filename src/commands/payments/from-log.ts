@@ -14,9 +14,9 @@ import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 export const writeUnwrittenOutcomes =
   (file: string, isConfirmed: boolean): OperatorTask =>
   async (context) => {
-    const { withStore, now, write, note } = context;
+    const { withStore, now, write, writeError } = context;
     const { ends, damaged } = await readEnds(file);
-    for (const line of damaged) note(`${line}\n`);
+    for (const line of damaged) writeError(`${line}\n`);
     if (ends.length === 0) throw new StartError(`${file} holds no unwritten end. Nothing was written.`);
     for (const end of ends) write(`${describe(end)}\n`);
     await confirm(
@@ -28,7 +28,7 @@ export const writeUnwrittenOutcomes =
       let count = 0;
       for (const end of ends) {
         if (await store.end(end)) count++;
-        else note(`${end.id} ${await whyNot(store, end, now)}\n`);
+        else writeError(`${end.id} ${await whyNot(store, end, now)}\n`);
       }
       return count;
     });
@@ -97,8 +97,8 @@ Exit code 1: some are missing.
     expectNone('find-missing', positionals);
     const file = values['from-log'];
     if (file === undefined) throw new StartError('find-missing needs a log: --from-log FILE.');
-    return async ({ lookAtStore, state, now, write, note }) => {
-      const attempts = await readAttempts(file, note);
+    return async ({ lookAtStore, state, now, write, writeError }) => {
+      const attempts = await readAttempts(file, writeError);
       if (attempts.length === 0) throw new StartError(`${file} has no audit line of a payment.`);
       const kept = attempts.filter(
         ({ state: last, updatedAt }) =>
@@ -148,7 +148,7 @@ const auditLine = z.object({
 export type AuditedAttempt = Omit<z.infer<typeof auditLine>, 'state'> & Pick<PaymentRecord, 'state'>;
 
 /** The last line of each attempt that was sent, or may have been, oldest first. */
-async function readAttempts(file: string, note: (text: string) => void): Promise<AuditedAttempt[]> {
+async function readAttempts(file: string, writeError: (text: string) => void): Promise<AuditedAttempt[]> {
   const attempts = new Map<string, z.infer<typeof auditLine>>();
   await readLines(file, (line, number) => {
     if (!line.includes('"audit"')) return;
@@ -160,7 +160,7 @@ async function readAttempts(file: string, note: (text: string) => void): Promise
       const last = attempts.get(key);
       if (last === undefined || last.updatedAt <= entry.updatedAt) attempts.set(key, entry);
     } catch {
-      note(`${file}:${number}: this audit line is damaged, and left out.\n`);
+      writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
     }
   });
   return [...attempts.values()]

@@ -3,9 +3,9 @@ import { time } from '../../config/formats.ts';
 import { messageOf, StartError } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
-import type { ShowProgress } from '../terminal.ts';
+import type { CliContext } from '../command.ts';
 
-export interface OperatorContext {
+export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError' | 'progress' | 'ask'> {
   /** The store of the bankql that runs, or ran. */
   readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
   readonly now: number;
@@ -13,12 +13,6 @@ export interface OperatorContext {
   withStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
   /** The same, without writing anything to the store or to its folder: the service may run as another user. */
   lookAtStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
-  readonly write: (text: string) => void;
-  /** Writes text that is not a result to standard error, so that a pipe receives only results. */
-  readonly note: (text: string) => void;
-  readonly progress: ShowProgress;
-  /** Asks whoever sits at the terminal; null if nobody does. */
-  readonly ask: ((question: string) => Promise<string>) | null;
 }
 
 /** Its arguments are read before the store is opened. Resolves when all is printed. */
