@@ -77,19 +77,10 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
 }
 
 /**
- * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
- * given if its connection knows it. Errors: unexpected ones only; the answer may have begun by then.
+ * One engine, and the endpoint for node:http that answers requests with it. `headers` are those that its answer bears; `known`
+ * is given if its connection knows the head. Errors: unexpected ones only; the answer may have begun by then.
  */
-export type GraphQLHandler = (
-  request: IncomingMessage,
-  response: ConnectionAwareResponse,
-  headers: readonly string[],
-  head?: KnownHead | null,
-  activity?: OperationActivity | null,
-) => Promise<void>;
-
-/** One engine, and what answers requests with it. */
-export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHandler {
+export function createGraphQLHandler(options: GraphQLServerOptions) {
   const {
     authenticate,
     subscriptionKey,
@@ -175,7 +166,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions): GraphQLHand
     if (sending !== null) await sending;
   }
 
-  return (request, response, headers, known = null, activity = currentActivity()) => {
+  return (
+    request: IncomingMessage,
+    response: ConnectionAwareResponse,
+    headers: Headers,
+    known: KnownHead | null = null,
+    activity: OperationActivity | null = currentActivity(),
+  ): Promise<void> => {
     // Yoga's Fetch objects and hooks cost more than the rest of a request.
     if (known !== null || (request.method === 'POST' && endpoint.test(request.url ?? '')))
       return serveOperation(request, response, headers, known ?? headOf(request, headers), activity);

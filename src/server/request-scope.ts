@@ -1,20 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import type { ExecutionResult } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation, OperationObservation } from '../engine/context.ts';
 import type { Payload } from '../engine/engine.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { GraphQLHttpResponse } from './response.ts';
 
 /** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
 export type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
-
-/** The parts of an answer that are observed. */
-interface Answered {
-  readonly status: number;
-  readonly body: string | Buffer;
-  readonly result: ExecutionResult;
-}
 
 /** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements OperationObservation {
@@ -46,7 +39,7 @@ export class OperationActivity implements OperationObservation {
   }
 
   /** This is its answer. The last one holds. */
-  answered({ status, body, result: { data, errors } }: Answered): void {
+  answered({ status, body, result: { data, errors } }: Omit<GraphQLHttpResponse, 'headers'>): void {
     this.status = status;
     this.bytes = Buffer.byteLength(body);
     this.codes = errors?.map(({ extensions }) => String(extensions.code)) ?? [];

@@ -9,8 +9,8 @@ type Reading<Label extends string> =
   | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
 type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>;
 
-/** How the gauges of several workers become one; they are added up by default. */
-type Aggregator = 'max' | 'min' | undefined;
+/** How the gauges of several workers become one. */
+type Aggregator = 'max' | 'min' | 'sum';
 
 export const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
@@ -52,9 +52,9 @@ export function metricsIn(registry: Registry) {
       name: string,
       help: string,
       labelNames: readonly Label[] = [],
-      aggregator?: Aggregator,
+      aggregator: Aggregator = 'sum',
     ): Gauge<Label> {
-      return new Gauge({ name, help, labelNames, registers, ...(aggregator && { aggregator }) });
+      return new Gauge({ name, help, labelNames, registers, aggregator });
     },
     histogram<Label extends string>(
       name: string,
@@ -69,10 +69,10 @@ export function metricsIn(registry: Registry) {
       help: string,
       read: Read<Label>,
       labelNames: readonly Label[] = [],
-      aggregator?: Aggregator,
+      aggregator: Aggregator = 'sum',
     ): void {
-      const common = { name, help, labelNames, registers, ...(aggregator && { aggregator }) };
-      new Gauge<Label>({ ...common, ...collecting<Label, Gauge<Label>>(read) });
+      const collect = collecting<Label, Gauge<Label>>(read);
+      new Gauge<Label>({ name, help, labelNames, registers, aggregator, ...collect });
     },
     readCounter<Label extends string = never>(
       name: string,

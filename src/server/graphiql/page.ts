@@ -112,11 +112,7 @@ async function loadAssets() {
   };
   const files = [...own, ...Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)] as const)];
   const contents = createHash('sha256');
-  for (const [name, body] of files)
-    contents
-      .update(`${name} ${body.length}
-`)
-      .update(body);
+  for (const [name, body] of files) contents.update(`${name} ${body.length}\n`).update(body);
   return { hash: contents.digest('hex').slice(0, 16), files: new Map(files), examples: await readExamples() };
 }
 
