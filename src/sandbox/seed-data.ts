@@ -395,3 +395,12 @@ export const standardRecords: Partial<Scenario> = {
     ]),
   ),
 };
+
+/** Records of the base `empty`: the account that each customer's login starts from, with nothing on it. */
+export const emptyRecords: Partial<Scenario> = {
+  accounts: Object.fromEntries(
+    seededAccounts
+      .filter(({ id }) => id.endsWith('-current'))
+      .map(({ id, currency, account }) => [id, { ...account, balance: { currency, amount: '0.00' } }]),
+  ),
+};

@@ -4,7 +4,7 @@ import { add, negate } from './decimal.ts';
 import { bankId } from './identity.ts';
 import { payeeOf, payeeRef } from './payee.ts';
 import { type Scenario, seedRecords } from './scenario.ts';
-import { commonRecords, payeesOf, seededAccounts, standardRecords } from './seed-data.ts';
+import { commonRecords, emptyRecords, payeesOf, seededAccounts, standardRecords } from './seed-data.ts';
 import {
   addToStatement,
   requestUrl,
@@ -35,17 +35,9 @@ export const seedOf =
       seedRecords(database, standardRecords, ago);
       seedTransactions(database, ago);
       seedTransactionRequests(database, ago);
-    } else seedEmptyAccounts(database);
+    } else seedRecords(database, emptyRecords, ago);
     seedRecords(database, scenario, ago);
   };
-
-/** The account that each customer's login starts from, with nothing on it. */
-function seedEmptyAccounts(database: Database): void {
-  for (const { id, currency, account } of seededAccounts) {
-    if (!id.endsWith('-current')) continue;
-    database.accounts.put(id, { ...account, balance: { currency, amount: '0.00' } });
-  }
-}
 
 const notes: readonly TransactionMetadata[] = [
   { comments: 'Thanks!', narrative: 'Monthly', tags: 'home,monthly', where: 'Nicosia' },
