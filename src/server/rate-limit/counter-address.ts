@@ -26,11 +26,10 @@ export function parseCounterUrl(text: string): CounterAddress | null {
   if (text === 'memory:') return { kind: 'memory' };
   const address = parsePostgresUrl(text);
   if (address !== null) return address.hosts.length === 1 ? { kind: 'postgres', address } : null;
-  const redis = parseRedisUrl(text);
-  return redis === null ? null : { kind: 'redis', ...redis };
+  return parseRedisUrl(text);
 }
 
-function parseRedisUrl(text: string): RedisAddress | null {
+function parseRedisUrl(text: string): CounterAddress | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'redis:' && url.protocol !== 'rediss:')) return null;
   if (url.hostname === '' || url.search !== '' || url.hash !== '') return null;
@@ -38,6 +37,7 @@ function parseRedisUrl(text: string): RedisAddress | null {
   if (database === undefined) return null;
   try {
     return {
+      kind: 'redis',
       host: url.hostname.replace(/^\[(.+)\]$/, '$1'),
       port: Number(url.port || 6379),
       tls: url.protocol === 'rediss:',

@@ -46,14 +46,14 @@ export interface RateLimiter {
 }
 
 /**
- * Limits REST calls; null if nothing is limited. Counters are keyed by hashes of credentials, never by a credential.
+ * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential.
  * `onRefusal` is called at every refusal; it must not throw.
  */
 export function createRateLimiter(
   { perCaller, perKey }: RateLimits,
   countIn: (name: BudgetName, limit: RateLimit) => Count,
   onRefusal?: (refusal: RateRefusal) => void,
-): RateLimiter | null {
+): RateLimiter {
   const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>
     limit === null ? [] : [{ name, count: countIn(name, limit), owner }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
@@ -61,7 +61,6 @@ export function createRateLimiter(
     ...budget('caller', perCaller, countedId),
     ...budget('key', perKey, subscriptionKeyId),
   ] as const;
-  if (budgets.length === 0) return null;
 
   return {
     async take(credentials, operation) {

@@ -42,7 +42,7 @@ interface Store {
 }
 
 /**
- * The rate limiter over the store that RATE_LIMIT_URL names; null if nothing is limited. While the store is unavailable,
+ * The rate limiter over the store that RATE_LIMIT_URL names. While the store is unavailable,
  * each process counts in memory, with the whole budget. Libraries are loaded only if they are needed.
  */
 export async function openRateLimiter({
@@ -51,7 +51,7 @@ export async function openRateLimiter({
   onRefusal,
   onStore = () => {},
   timeoutMs = usualTimeoutMs,
-}: RateLimiterOptions): Promise<{ readonly limiter: RateLimiter; close(): unknown } | null> {
+}: RateLimiterOptions): Promise<{ readonly limiter: RateLimiter; close(): unknown }> {
   const address = parseCounterUrl(limits.url);
   const store =
     address?.kind === 'redis'
@@ -65,7 +65,7 @@ export async function openRateLimiter({
       ? memory(name, limit)
       : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit));
   const limiter = createRateLimiter(limits, countersOf, onRefusal);
-  return limiter && { limiter, close: () => store?.close() };
+  return { limiter, close: () => store?.close() };
 }
 
 const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit).count;
