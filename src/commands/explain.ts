@@ -14,14 +14,14 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql';
+import { z } from 'zod';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
-import { createDocumentCheck } from '../engine/validation.ts';
 import { StartError, stopStart } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
 import { type CliContext, readWords } from './command.ts';
-import { servedSchema } from './schema.ts';
+import { documentCheckOf } from './schema.ts';
 
 interface Explained {
   readonly file: string;
@@ -89,13 +89,10 @@ function wholeNumber(name: string, text: string): number {
 function readVariables(file: string): Readonly<Record<string, unknown>> {
   const text = readText(file);
   try {
-    const variables: unknown = JSON.parse(text);
-    if (typeof variables === 'object' && variables !== null && !Array.isArray(variables))
-      return { ...variables };
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
   } catch {
-    // The same is said of what is no object.
+    throw new StartError(`${file} holds no JSON object of variables.`);
   }
-  throw new StartError(`${file} holds no JSON object of variables.`);
 }
 
 function explainFile(
@@ -105,19 +102,13 @@ function explainFile(
 ): Explained[] {
   // Builds of apps have no bank: only the way in which callers are identified matters here.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
-  const served = servedSchema(config);
+  const { served, check } = documentCheckOf(config);
   const defaults = {
     ...config.server.defaults,
     bankId: config.server.defaults.bankId ?? 'the-bank',
     allProductsId: config.server.defaults.allProductsId ?? 'all-products',
   };
-  const document = attempt(file, () =>
-    createDocumentCheck({
-      schema: served,
-      documentLimits: config.server.documentLimits,
-      introspection: true,
-    })(readText(file)),
-  );
+  const document = attempt(file, () => check(readText(file)));
   const operations = document.definitions.filter(
     (node): node is OperationDefinitionNode =>
       node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),

@@ -13,11 +13,11 @@ import {
   validate,
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
-import { type CheckDocument, createDocumentCheck } from '../engine/validation.ts';
+import type { CheckDocument } from '../engine/validation.ts';
 import { messageOf, StartError, stopStart } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
 import { type CliContext, readWords } from './command.ts';
-import { servedSchema } from './schema.ts';
+import { documentCheckOf } from './schema.ts';
 
 type PersistContext = Pick<CliContext, 'environment' | 'args' | 'write'>;
 
@@ -28,10 +28,7 @@ export async function persist({ environment, args, write }: PersistContext): Pro
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
   );
   const config = readConfig(Object.fromEntries(limits));
-  const { documentLimits } = config.server;
-  const served = servedSchema(config);
-  // Whether introspection is allowed is the server's: its start refuses a manifest that uses it otherwise.
-  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
+  const { served, check } = documentCheckOf(config);
   const [task, ...files] = args;
   // A folder may be called "check" too, but --out is only for making a manifest.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));

@@ -98,13 +98,11 @@ export const createAutomaticPersistedQueries = ({
 
 export type AutomaticPersistedQueries = ReturnType<typeof createAutomaticPersistedQueries>;
 
+const WithHash = z.object({ persistedQuery: z.object({ sha256Hash: z.string() }) });
+
 /** `extensions.persistedQuery.sha256Hash`; null if a request has none. */
-function sha256HashOf({ extensions }: Pick<Params, 'extensions'>): string | null {
-  const persistedQuery: unknown = extensions?.persistedQuery;
-  if (typeof persistedQuery !== 'object' || persistedQuery === null) return null;
-  const hash: unknown = Reflect.get(persistedQuery, 'sha256Hash');
-  return typeof hash === 'string' ? hash : null;
-}
+const sha256HashOf = ({ extensions }: Pick<Params, 'extensions'>): string | null =>
+  WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
 
 /** Links of Apollo and urql recognise these messages, with a status of success, and then send the text. */
 const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
