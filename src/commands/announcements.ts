@@ -3,14 +3,13 @@ import type { Config } from '../config/config.ts';
 import type { StoreStatus } from '../payments/store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 import { formatAge } from './payments/payment-table.ts';
+import type { ServiceStart } from './workers/messages.ts';
 
-export interface Started {
-  readonly url: string;
+export interface Started extends ServiceStart {
   readonly metricsUrl: string | null;
   /** Null if a real bank is served. */
   readonly sandboxUrl: string | null;
   readonly bankUrl: string;
-  readonly stateLine: string;
   readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }
 

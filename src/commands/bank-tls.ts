@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { StartError } from '../errors.ts';
@@ -13,14 +13,14 @@ const lookEveryMs = 5000;
 
 const variables = { cert: 'BANK_TLS_CERT', key: 'BANK_TLS_KEY', ca: 'BANK_TLS_CA' } as const;
 
-export interface BankTls {
-  readonly secureContext: SecureContext;
-  /** When the first certificate of a file expires, in milliseconds since 1970, by the variable that names the file. */
-  readonly expiries: ReadonlyMap<string, number>;
-}
+export type BankTls = Awaited<ReturnType<typeof readBankTls>>;
 
-/** The certificates in the files. Errors: StartError, which names the variable and the file. */
-export async function readBankTls(files: TlsFiles): Promise<BankTls> {
+/**
+ * The certificates in the files.
+ * Shape:  `expiries`: when the first certificate of a file expires, in milliseconds since 1970, by the variable that names it.
+ * Errors: StartError, which names the variable and the file.
+ */
+export async function readBankTls(files: TlsFiles) {
   const read = async (name: keyof typeof variables) => {
     const file = files[name];
     if (file === undefined) return undefined;

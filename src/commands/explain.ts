@@ -19,15 +19,9 @@ import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
 import { StartError, stopStart } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
-import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
+import { mostCalls, planCalls } from '../options/explain/plan.ts';
 import { type CliContext, readWords } from './command.ts';
 import { documentCheckOf } from './schema.ts';
-
-interface Explained {
-  readonly file: string;
-  readonly operation: string;
-  readonly plan: CallPlan;
-}
 
 /** `bankql explain`: what operations cost in REST calls. Gives the exit code: 1 if one may cost more than `--max`, or a file
  * cannot be explained. */
@@ -99,7 +93,7 @@ function explainFile(
   file: string,
   { operation: name, variables }: ReturnType<typeof readOptions>,
   environment: CliContext['environment'],
-): Explained[] {
+) {
   // Builds of apps have no bank: only the way in which callers are identified matters here.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const { served, check } = documentCheckOf(config);
@@ -172,7 +166,7 @@ function attempt<T>(file: string, work: () => T): T {
   }
 }
 
-function describe({ file, operation, plan }: Explained): string {
+function describe({ file, operation, plan }: ReturnType<typeof explainFile>[number]): string {
   const { least, most, rounds, calls } = plan;
   const cost = String(least) === most ? most : `${least} to ${most}`;
   const width = Math.max(0, ...calls.map(({ path }) => path.length));

@@ -38,6 +38,7 @@ import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { openSandbox } from './sandbox.ts';
 import { servedSchema } from './schema.ts';
+import type { ServiceStart } from './workers/messages.ts';
 
 export interface ServeOptions {
   /** It is one of several that share a port: the primary announces them, and serves their metrics. */
@@ -46,10 +47,7 @@ export interface ServeOptions {
   readonly primaryCounters?: CountersOf;
 }
 
-export interface BankqlService extends Service {
-  readonly url: string;
-  /** What the payment store held at the start, in a sentence. */
-  readonly stateLine: string;
+export interface BankqlService extends Service, ServiceStart {
   readonly registry: Registry;
   stop(options?: ServerCloseOptions): Promise<void>;
 }

@@ -187,16 +187,7 @@ const numberOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(
 /** A fault, and how often it has been applied since it was set. */
 type FaultState = Fault & { readonly struck: number };
 
-export interface Faults {
-  list(): FaultState[];
-  /** Sets other faults; their counts begin at 0. */
-  replace(faults: readonly Fault[]): void;
-  /**
-   * Selects the faults for one call of an operation, in the order of the list: every latency that hits, and the first
-   * hit of the other kinds, since a call can end in only one way.
-   */
-  draw(operation: OperationId): readonly Fault[];
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** A number from 0 to 1 (excluded), the same for the same name in every sandbox. */
 const chance = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
@@ -221,14 +212,20 @@ function track(fault: Fault, position: number) {
   };
 }
 
-export function createFaults(initial: readonly Fault[]): Faults {
+/** The faults in force. */
+export function createFaults(initial: readonly Fault[]) {
   let followed = initial.map(track);
   return {
     list: () => followed.map(({ state }) => state()),
-    replace(faults) {
+    /** Sets other faults; their counts begin at 0. */
+    replace(faults: readonly Fault[]): void {
       followed = faults.map(track);
     },
-    draw(operation) {
+    /**
+     * Selects the faults for one call of an operation, in the order of the list: every latency that hits, and the first
+     * hit of the other kinds, since a call can end in only one way.
+     */
+    draw(operation: OperationId): readonly Fault[] {
       const drawn: Fault[] = [];
       let ends = false;
       for (const { fault, strikes } of followed) {

@@ -32,18 +32,7 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
 
 type SearchValues = Given<typeof searchOptions>['values'];
 
-export interface Search {
-  /** The states that are asked for; null for any. */
-  readonly states: readonly PaymentState[] | null;
-  /** Whether anything but states and a limit narrows it. */
-  readonly isNarrowed: boolean;
-  /** Shape: the records, and whether there are more than the limit. */
-  run(
-    store: PaymentStore,
-    now: number,
-    change?: Partial<PaymentQuery>,
-  ): Promise<{ readonly records: readonly PaymentRecord[]; readonly hasMore: boolean }>;
-}
+export type Search = ReturnType<typeof readSearch>;
 
 const states = ['UNKNOWN', 'PENDING', 'DONE', 'REJECTED'] as const satisfies readonly PaymentState[];
 
@@ -54,7 +43,7 @@ export const readState = (text: string | undefined): PaymentState | undefined =>
 const usualLimit = 1000;
 
 /** What the options ask for. Errors: StartError. */
-export function readSearch(values: SearchValues, now: number): Search {
+export function readSearch(values: SearchValues, now: number) {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
   const limit = readLimit(values.limit);
   const caller = values.caller === undefined ? null : readCaller(values.caller);
@@ -77,11 +66,14 @@ export function readSearch(values: SearchValues, now: number): Search {
     until: values.until === undefined ? undefined : readTime('until', values.until, now),
   };
   return {
+    /** The states that are asked for; null for any. */
     states: query.states ?? null,
+    /** Whether anything but states and a limit narrows it. */
     isNarrowed:
       caller !== null ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
-    async run(store, at, change = {}) {
+    /** Shape: the records, and whether there are more than the limit. */
+    async run(store: PaymentStore, at: number, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One more than is wanted says whether there are more.
       const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change }, at);

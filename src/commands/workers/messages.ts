@@ -7,14 +7,15 @@ export type Order = 'reload' | 'retire' | 'stop' | 'metrics';
 
 export type PrimaryMessage = { readonly bankql: Order } | CountedMessage;
 
-/** Where a worker serves, and what it found at its start. */
-export interface WorkerStart {
+/** Where a process serves, and what it found at its start. */
+export interface ServiceStart {
   readonly url: string;
+  /** What the payment store held, in a sentence. */
   readonly stateLine: string;
 }
 
 export type WorkerMessage =
-  | ({ readonly bankql: 'ready' } & WorkerStart)
+  | ({ readonly bankql: 'ready' } & ServiceStart)
   /** Why it cannot start, in words. */
   | { readonly bankql: 'failed'; readonly words: string }
   | { readonly bankql: 'metrics'; readonly metrics: MetricsSnapshot }

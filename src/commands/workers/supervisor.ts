@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf, StartError } from '../../errors.ts';
-import type { Order, WorkerStart } from './messages.ts';
+import type { Order, ServiceStart } from './messages.ts';
 
 export interface WorkerProcess {
   send(order: Order): void;
 }
 
 export interface WorkerEvents {
-  onReady(start: WorkerStart): void;
+  onReady(start: ServiceStart): void;
   /** It cannot start, and says why; its end follows. */
   onFailed(words: string): void;
   /** `how`: its exit code, or the signal that ended it. */
@@ -78,7 +78,7 @@ export class Supervisor {
   }
 
   /** Starts them. Shape: what the first one told. Errors: StartError if that one cannot start, in its words. */
-  async start(): Promise<WorkerStart> {
+  async start(): Promise<ServiceStart> {
     const [first, ...others] = this.#slots;
     if (first === undefined) throw new RangeError('There has to be one worker at least.');
     // A failure that stops one worker would stop them all, and is reported once.
@@ -114,7 +114,7 @@ export class Supervisor {
   }
 
   /** Starts a process for a slot, and waits until it serves. Errors: StartError if it ends instead. */
-  #launch(slot: Slot): Promise<WorkerStart> {
+  #launch(slot: Slot): Promise<ServiceStart> {
     return new Promise((resolve, reject) => {
       const { promise: end, resolve: exited } = Promise.withResolvers<number | string>();
       let member: Member | null = null;

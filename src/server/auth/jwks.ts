@@ -3,31 +3,22 @@ import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
 /** How long keys are trusted, and when they are fetched, in milliseconds. */
-export interface JwksTimes {
+const defaultTimes = {
   /** The deadline of a fetch, over connect, headers and body. */
-  readonly timeoutMs: number;
-  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
-  readonly maxAgeMs: number;
-  /** How much longer they are used while they cannot be fetched again. */
-  readonly graceMs: number;
-  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
-  readonly attempts: number;
-  readonly attemptMs: number;
-  /** The pause after a fetch that failed. */
-  readonly retryMs: number;
-  /** The time in milliseconds, from any start. */
-  readonly now: () => number;
-}
-
-const defaultTimes: JwksTimes = {
   timeoutMs: 3000,
+  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
   maxAgeMs: 10 * 60_000,
+  /** How much longer they are used while they cannot be fetched again. */
   graceMs: 60 * 60_000,
+  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
   attempts: 5,
   attemptMs: 6000,
+  /** The pause after a fetch that failed. */
   retryMs: 5000,
+  /** The time in milliseconds, from any start. */
   now: () => performance.now(),
 };
+export type JwksTimes = Readonly<typeof defaultTimes>;
 
 const maxJwksBytes = 256 * 1024;
 
