@@ -27,17 +27,13 @@ import { currentActivity, type OperationActivity } from '../server/request-scope
 import { version } from '../version.ts';
 import type { TracingOptions } from './options.ts';
 
-/** Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. */
-export interface Tracing {
-  begin(activity: OperationActivity, headers: IncomingHttpHeaders, method?: string): void;
-  end(activity: OperationActivity): void;
-  readonly traceCall: TraceCall;
-  /** Sends what is left, and ends. Never rejects. */
-  shutdown(): Promise<void>;
-}
+export type Tracing = ReturnType<typeof startTracing>;
 
-/** Loaded only if traces are asked for. `bankUrl` is the bank's address; spans show its origin. */
-export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger): Tracing {
+/**
+ * Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. Loaded only if traces are
+ * asked for. `bankUrl` is the bank's address; spans show its origin.
+ */
+export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger) {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': options.serviceName, 'service.version': version }),
     sampler: samplerOf(options),
@@ -49,8 +45,8 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
   const spans = new WeakMap<OperationActivity, Span>();
 
   return {
-    begin(activity, { traceparent, tracestate }, method = 'POST') {
-      const parent = readTraceparent(traceparent, tracestate);
+    begin(activity: OperationActivity, headers: IncomingHttpHeaders, method = 'POST'): void {
+      const parent = readTraceparent(headers.traceparent, headers.tracestate);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
       const attributes = {
         'http.request.method': method,
@@ -65,7 +61,7 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
       activity.traceId = span.spanContext().traceId;
     },
 
-    end(activity) {
+    end(activity: OperationActivity): void {
       const span = spans.get(activity);
       if (span === undefined) return;
       const { operation, status, outcome, codes } = activity;
@@ -84,7 +80,7 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
       span.end();
     },
 
-    traceCall({ operation, trackId }, resendCount) {
+    traceCall: (({ operation, trackId }, resendCount) => {
       const activity = currentActivity();
       const parent = activity === null ? undefined : spans.get(activity);
       const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent);
@@ -115,8 +111,9 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
           span.end();
         },
       };
-    },
+    }) satisfies TraceCall,
 
+    /** Sends what is left, and ends. Never rejects. */
     shutdown: () => provider.shutdown().catch(() => {}),
   };
 }

@@ -35,15 +35,7 @@ export interface RateRefusal {
   readonly budget: BudgetName;
 }
 
-export interface RateLimiter {
-  /** Takes one REST call from the budgets. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
-  take(credentials: Credentials, operation: string): Promise<void>;
-  /**
-   * How long until a REST call is available, in seconds; 0 if one is. Takes nothing: a request that would have to wait
-   * is refused.
-   */
-  secondsUntilNext(credentials: Credentials): Promise<number>;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
  * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential.
@@ -53,7 +45,7 @@ export function createRateLimiter(
   { perCaller, perKey }: RateLimits,
   countIn: (name: BudgetName, limit: RateLimit) => Count,
   onRefusal?: (refusal: RateRefusal) => void,
-): RateLimiter {
+) {
   const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>
     limit === null ? [] : [{ name, count: countIn(name, limit), owner }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
@@ -63,7 +55,8 @@ export function createRateLimiter(
   ] as const;
 
   return {
-    async take(credentials, operation) {
+    /** Takes one REST call from the budgets. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
+    async take(credentials: Credentials, operation: string): Promise<void> {
       const taken: (typeof budgets)[number][] = [];
       for (const each of budgets) {
         try {
@@ -81,7 +74,11 @@ export function createRateLimiter(
       }
     },
 
-    async secondsUntilNext(credentials) {
+    /**
+     * How long until a REST call is available, in seconds; 0 if one is. Takes nothing: a request that would have to wait
+     * is refused.
+     */
+    async secondsUntilNext(credentials: Credentials): Promise<number> {
       const waits = await Promise.all(
         budgets.map(async ({ name, count, owner }) => {
           const state = await count('get', owner(credentials));
