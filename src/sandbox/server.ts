@@ -36,12 +36,7 @@ export interface SandboxOptions {
   readonly host?: string;
 }
 
-export interface Sandbox extends AsyncDisposable {
-  /** Its address, without a slash at the end: the specification's {base_url}. */
-  readonly url: string;
-  /** Stops it at once; requests in progress are cut off. Closing it again does nothing. */
-  close(): Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 const bodyLimit = 100_000;
 
@@ -143,9 +138,11 @@ export function readSandboxOptions({ scenario: named, faults }: Pick<SandboxOpti
 
 /**
  * Starts a sandbox bank: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
+ * Shape:  `url`: its address, without a slash at the end: the specification's {base_url}. `close` stops it at once; requests in
+ *         progress are cut off. Closing it again does nothing.
  * Errors: SandboxError if an option cannot be used; Error if the port is taken.
  */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions) {
   const { host = sandboxHost } = options;
   const now = () => options.now ?? Date.now();
   const { scenario, faults: initialFaults } = readSandboxOptions(options);
