@@ -26,7 +26,7 @@ export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
 AccountRefObject.implement({
   description: accountRef.description,
   fields: (t) => ({
-    ...fieldsOf(t, accountRef.fields, ({ named }) => named),
+    ...fieldsOf(t, accountRef.fields, 'named'),
     account: t.field({
       description:
         "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",

@@ -23,7 +23,7 @@ import { badUserInput } from '../errors.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { NodeInterface, type NodeRef, type NodeType, recordOf } from './node.ts';
+import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
 import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
@@ -47,9 +47,9 @@ export const implementNode = <T extends Fields, Ids extends object, Item extends
     description: resource.description,
     interfaces: [NodeInterface],
     fields: (t) => ({
-      ...fieldsOf(t, resource.fields, recordOf, except),
+      ...fieldsOf(t, resource.fields, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed ? listedId(t, resource.fields, nodeType) : {}),
+      ...(nodeType.isListed && listedId(t, resource.fields, nodeType)),
       ...ownFields(t),
     }),
   });
@@ -60,32 +60,34 @@ function listedId<Ids extends object, Item extends object>(
   fields: Fields,
   nodeType: NodeType<Ids, Item>,
 ): FieldMap {
-  const own = Object.entries(fields).filter(([, { options }]) => options.isOwnId);
-  const idOf = (name: string, node: object): string | null => Reflect.get(node, name);
-  return Object.fromEntries(
-    own.map(([name, { what, rest }]) => [
-      name,
-      t.id({
-        nullable: true,
-        description: `${what} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
-        extensions: fieldExtensions({
-          answeredByIds: true,
-          estimate: (node: Ids, _args: object, context: EstimateContext) => {
-            if (idOf(name, node) === null) startPrefetch(() => nodeType.read(node, context));
-            return null;
-          },
-        }),
-        resolve: (node, _args, context) => {
-          const { record } = node;
-          const id = idOf(name, node);
-          // If the bank sent something other than text, the record holds an error here.
-          if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
-          return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
+  const [own] = Object.entries(fields).filter(([, { options }]) => options.isOwnId);
+  if (own === undefined) return {};
+  const [name, { what, rest }] = own;
+  const idOf = (node: object): string | null => Reflect.get(node, name);
+  return {
+    [name]: t.id({
+      nullable: true,
+      description: `${what} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
+      extensions: fieldExtensions({
+        answeredByIds: true,
+        estimate: (node: Ids, _args: object, context: EstimateContext) => {
+          if (idOf(node) === null) startPrefetch(() => nodeType.read(node, context));
+          return null;
         },
       }),
-    ]),
-  );
+      resolve: (node, _args, context) => {
+        const { record } = node;
+        const id = idOf(node);
+        // If the bank sent something other than text, the record holds an error here.
+        if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
+        return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
+      },
+    }),
+  };
 }
+
+/** The member of a parent that is the record; null if the parent itself is. */
+type Holder = 'record' | 'named' | null;
 
 /**
  * The fields of a record, without those that the type has resolvers of its own for.
@@ -94,7 +96,7 @@ function listedId<Ids extends object, Item extends object>(
 export function fieldsOf<Parent>(
   t: ObjectFields<Parent>,
   fields: Fields,
-  toRecord: ((parent: Parent) => object) | null,
+  holder: Holder,
   except: readonly PropertyKey[] = [],
 ): FieldMap {
   const map: FieldMap = {};
@@ -103,25 +105,27 @@ export function fieldsOf<Parent>(
     const { of, isList } = field.type;
     const type: OutputType<Types> = typeof of === 'string' ? of : objectType(of);
     const description = descriptionOf(field, 'answer');
-    const resolve = resolverOf(field, toRecord);
+    const resolve = resolverOf<Parent>(field, holder);
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, resolve })
       : t.field({ type, nullable: true, description, resolve });
     const { also } = field.options;
-    if (also !== undefined) map[also.name] = preciseField(t, name, field, also, toRecord);
+    if (also !== undefined) map[also.name] = preciseField(t, name, field, also, holder);
   }
   return map;
 }
 
-const enums = new Map<string, ReturnType<typeof makeEnum>>();
+const made = new Map<string, unknown>();
 
-/** The enum of words that are known, with OTHER for all others. */
-function enumOf(also: { readonly enum: string; readonly values: readonly string[] }) {
-  const known = enums.get(also.enum) ?? makeEnum(also.enum, also.values);
-  enums.set(also.enum, known);
-  return known;
+/** A GraphQL type that several tables use: it is made at its first use. */
+function once<T>(name: string, make: () => T): T {
+  // No two types have the same name.
+  const type = (made.get(name) as T | undefined) ?? make();
+  made.set(name, type);
+  return type;
 }
 
+/** An enum of words that are known, with OTHER for all others. */
 function makeEnum(name: string, words: readonly string[]) {
   const nameOf = (word: string) =>
     word
@@ -154,9 +158,10 @@ function preciseField<Parent>(
   beside: string,
   { what, rest, type: { isList } }: Field,
   also: NonNullable<Field['options']['also']>,
-  toRecord: ((parent: Parent) => object) | null,
+  holder: Holder,
 ) {
-  const recordIn = (parent: Parent): object => (toRecord === null ? Object(parent) : toRecord(parent));
+  const recordIn = (parent: Parent): object =>
+    holder === null ? Object(parent) : Reflect.get(Object(parent), holder);
   const textIn = (record: object): string | null => {
     const text: unknown = unwrap(Reflect.get(record, rest));
     return typeof text === 'string' ? text : null;
@@ -172,7 +177,7 @@ function preciseField<Parent>(
           .filter((entry) => entry !== ''),
     });
   if ('enum' in also) {
-    const { type, codeOf } = enumOf(also);
+    const { type, codeOf } = once(also.enum, () => makeEnum(also.enum, also.values));
     const description = `${what} Null if the bank leaves it out; \`OTHER\` if this version does not know the bank's text in \`${beside}\`. REST \`${rest}\`.`;
     const valueIn = (parent: Parent): unknown => unwrap(Reflect.get(recordIn(parent), rest));
     return isList
@@ -199,17 +204,13 @@ function preciseField<Parent>(
   });
 }
 
-/**
- * The contract's shape guarantees the type of the value, which depends on the field. `toRecord`: null if the parent is
- * the record.
- */
-function resolverOf<Parent>({ rest, type }: Field, toRecord: ((parent: Parent) => object) | null) {
-  if (toRecord === null) {
-    if (!type.isOnlyEntry) return (parent: Parent): never => parent[rest as keyof Parent] as never;
-    return (parent: Parent) => listOf(parent[rest as keyof Parent]) as never;
-  }
-  if (!type.isOnlyEntry) return (parent: Parent): never => Reflect.get(toRecord(parent), rest) as never;
-  return (parent: Parent) => listOf(Reflect.get(toRecord(parent), rest)) as never;
+/** The contract's shape guarantees the type of the value, which depends on the field. */
+function resolverOf<Parent>({ rest, type }: Field, holder: Holder) {
+  const valueIn =
+    holder === null
+      ? (parent: Parent): never => parent[rest as keyof Parent] as never
+      : (parent: Parent): never => Reflect.get(parent[holder as keyof Parent] as object, rest) as never;
+  return type.isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn;
 }
 
 /** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
@@ -218,36 +219,22 @@ export function listOf<T>(value: T | readonly T[] | null | undefined): readonly 
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
 }
 
-const objectTypes = new Map<string, ObjectRef<Types, never>>();
-
 /** The GraphQL type of an object that is a part of records. */
-export function objectType<T extends Fields>(
-  part: Resource<T> | AnyResource,
-): ObjectRef<Types, Answer<Resource<T>>> {
-  const known = objectTypes.get(part.name);
-  if (known !== undefined) return known;
-  const ref = builder.objectRef<object>(part.name);
-  objectTypes.set(part.name, ref as never);
-  ref.implement({
-    description: part.description,
-    fields: (t) => fieldsOf(t, part.fields, null),
-  });
-  return ref as never;
-}
+export const objectType = <T extends Fields>({
+  name,
+  description,
+  fields,
+}: Resource<T> | AnyResource): ObjectRef<Types, Answer<Resource<T>>> =>
+  once(name, () =>
+    builder.objectRef<object>(name).implement({ description, fields: (t) => fieldsOf(t, fields, null) }),
+  ) as never;
 
-const inputTypes = new Map<string, InputObjectRef<Types, never>>();
-
-function makeInput(
+const makeInput = (
   name: string,
   description: string,
   fields: (t: InputFields) => InputFieldMap,
-): InputObjectRef<Types, never> {
-  const known = inputTypes.get(name);
-  if (known !== undefined) return known;
-  const ref = builder.inputType(name, { description, fields }) as InputObjectRef<Types, never>;
-  inputTypes.set(name, ref);
-  return ref;
-}
+): InputObjectRef<Types, never> =>
+  once(name, () => builder.inputType(name, { description, fields }) as InputObjectRef<Types, never>);
 
 /** The GraphQL input of a whole record, or of a part of one. The first use gives its description. */
 export const inputType = <T extends Fields>(
