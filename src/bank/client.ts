@@ -5,12 +5,12 @@ import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, mayBeDone } from './errors.ts';
 import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
-import { parseResponses, parseSuccess, type ReadResult, successOf } from './parsed-responses.ts';
+import { parseResponses, parseSuccess, type Reader, type ReadResult, successOf } from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
-import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
+import { type CallInput, type ExpandedInput, expandPath, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
-import { type ReadLimits, SharedReads, type ShareOptions } from './share.ts';
+import { type ReadLimits, SharedReads, type ShareOptions } from './shared-reads.ts';
 import { UpdateQueue } from './update-queue.ts';
 
 export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origin'> {
@@ -47,14 +47,21 @@ export interface BankClient {
    * Checks a call and makes its request; nothing is sent.
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
-  prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
+  prepare<T extends Operation>(operation: T, input: CallInput<T> | ExpandedInput<T>): PreparedCall<T>;
   /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
   send(call: PreparedCall): Promise<HttpResponse>;
   /**
-   * Reads, and checks the answer.
+   * Reads, checks the answer, and hands it to the reader: at once if it is known.
    * Shape:  the answer as in contract/.
-   * Errors: BankqlError with any code of the bank's and of `prepare`.
+   * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS.
    */
+  startRead<T extends Operation & { readonly kind: 'read' }>(
+    operation: T,
+    input: ExpandedInput<T>,
+    limits: ReadLimits,
+    reader: Reader,
+  ): void;
+  /** The same as a promise, by ids. Errors: BAD_USER_INPUT too. */
   read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: CallInput<T>,
@@ -84,6 +91,17 @@ export interface BankClient {
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
+
+/** Reads as promises, by means of readers. */
+export const readWith =
+  (startRead: BankClient['startRead']): BankClient['read'] =>
+  (operation, { ids, ...input }, limits = {}) =>
+    new Promise((resolve, reject) => {
+      const path = expandPath(operation.path, ids);
+      // Reads are keyed by their request, so that the answer is that of this operation.
+      const onAnswer = (read: ReadResult) => resolve(read as BankRead<Answer<typeof operation>>);
+      startRead(operation, { ...input, path }, limits, { onAnswer, onError: reject });
+    });
 
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
@@ -123,19 +141,23 @@ export function createBankClient(options: BankOptions): BankClient {
     }
   }
 
+  const startRead: BankClient['startRead'] = (operation, input, limits, reader) => {
+    let call: PreparedCall;
+    try {
+      call = prepareCall(prefix, operation, input);
+    } catch (error) {
+      reader.onError(error);
+      return;
+    }
+    reads.read(call, limits, reader);
+  };
+
   return {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, limits = {}) {
-      try {
-        const call = prepareCall(prefix, operation, input);
-        // Shared reads are keyed by their operation, so that the answer belongs to this one.
-        return reads.read(call, limits) as Promise<BankRead<Answer<typeof operation>>>;
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    },
+    startRead,
+    read: readWith(startRead),
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);

@@ -2,7 +2,7 @@ import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
 import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http-message.ts';
 import { whatTakesTooLong } from './json-limits.ts';
-import { errorDetailsOf, type PreparedCall } from './request.ts';
+import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { errorWords } from './response.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
@@ -76,8 +76,8 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
  * The ids that the caller asked with, which are no secrets to them. The subscription key may be the operator's: an id that
  * contains it is not among them.
  */
-const knownIds = ({ ids, credentials: { subscriptionKey } }: PreparedCall): (readonly [string, string])[] =>
-  Object.entries(ids).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
+const knownIds = ({ operation, path, credentials: { subscriptionKey } }: PreparedCall) =>
+  idsIn(operation.path, path).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
 
 /** What was asked for, by the ids of the path. */
 function idsText(call: PreparedCall): string {

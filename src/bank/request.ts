@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
-import type { Body, Operation, PathIds } from '../contract/operation.ts';
+import { type Body, type Operation, type OwnIds, ownName, type PathIds } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
 import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
 import type { HttpRequest } from './http-message.ts';
@@ -9,9 +9,10 @@ import { plainId, validateId } from './ids.ts';
 /** Ids by their names in a path template. */
 export type Ids = Readonly<Record<string, string>>;
 
-/** A path template: its ids' names, the text before each, and the text after the last. */
+/** A path template: its ids' names, in REST and in bankql, the text before each, and the text after the last. */
 interface PathTemplate {
   readonly names: readonly string[];
+  readonly ownNames: readonly string[];
   readonly before: readonly string[];
   readonly rest: string;
 }
@@ -20,8 +21,10 @@ const templates = new Map<string, PathTemplate>();
 
 function parseTemplate(template: string): PathTemplate {
   const pieces = template.split(/[{}]/);
+  const names = pieces.filter((_, at) => at % 2 === 1);
   const parsed = {
-    names: pieces.filter((_, at) => at % 2 === 1),
+    names,
+    ownNames: names.map(ownName),
     before: pieces.filter((_, at) => at % 2 === 0 && at < pieces.length - 1),
     rest: pieces.at(-1) ?? '',
   };
@@ -29,20 +32,40 @@ function parseTemplate(template: string): PathTemplate {
   return parsed;
 }
 
+/** The template with these ids in place: `given` are their names there. */
+function fillTemplate({ names, before, rest }: PathTemplate, given: readonly string[], ids: Ids): string {
+  let path = '';
+  for (let at = 0; at < names.length; at++) {
+    const id = ids[given[at] ?? ''] ?? '';
+    // A plain id is its own encoding.
+    path += before[at] + (plainId.test(id) ? id : encodeURIComponent(validateId(names[at] ?? '', id)));
+  }
+  return path + rest;
+}
+
 /**
  * A path template with its ids in place, each as one percent-encoded segment.
  * Errors: BAD_USER_INPUT, as validateId.
  */
 export function expandPath(template: string, ids: Ids): string {
-  const { names, before, rest } = templates.get(template) ?? parseTemplate(template);
-  let path = '';
-  for (let at = 0; at < names.length; at++) {
-    const name = names[at] ?? '';
-    const id = ids[name] ?? '';
-    // A plain id is its own encoding.
-    path += before[at] + (plainId.test(id) ? id : encodeURIComponent(validateId(name, id)));
-  }
-  return path + rest;
+  const parsed = templates.get(template) ?? parseTemplate(template);
+  return fillTemplate(parsed, parsed.names, ids);
+}
+
+/** An operation's path with its ids, by bankql's names for them. Errors: as expandPath. */
+export function pathOf<T extends Operation>(operation: T, ids: OwnIds<T>): string;
+export function pathOf({ path }: Operation, ids: Ids): string {
+  const template = templates.get(path) ?? parseTemplate(path);
+  return fillTemplate(template, template.ownNames, ids);
+}
+
+/** The ids in an expanded path, by their names in the template. */
+export function idsIn(template: string, path: string): (readonly [name: string, id: string])[] {
+  const segments = path.split('/');
+  return template.split('/').flatMap((segment, at) => {
+    const [, name] = /^\{(\w+)\}$/.exec(segment) ?? [];
+    return name === undefined ? [] : [[name, decodeURIComponent(segments[at] ?? '')] as const];
+  });
 }
 
 /** The input of a bank operation's call: its ids, its body, its caller. */
@@ -51,32 +74,29 @@ export interface CallInput<T extends Operation> {
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
-  /** That of `requestKey`, if it is known already. */
-  readonly key?: string | undefined;
   /** Numbers of the answer keep digits that a double cannot hold: exactNumber (contract/exact-json.ts). */
   readonly keepDigits?: boolean;
 }
 
-/**
- * Identifies what a call asks for, whoever asks. No two requests have the same key: the ids come in the path's order, the
- * length of each says where it ends, and the operation says how many there are.
- */
-export function requestKey({ id, path }: Operation, ids: Ids, body: unknown): string {
-  const { names } = templates.get(path) ?? parseTemplate(path);
-  let key = id;
-  for (const name of names) {
-    const value = ids[name] ?? '';
-    key += ` ${value.length}:${value}`;
-  }
-  return body === undefined ? key : `${key} ${JSON.stringify(body)}`;
+/** The same with the ids in their path, as expandPath or pathOf returns it. */
+export interface ExpandedInput<T extends Operation> extends Omit<CallInput<T>, 'ids'> {
+  readonly path: string;
 }
+
+/**
+ * Identifies what a read asks for, whoever asks: its path, and the JSON of its body if it has one. Different reads have
+ * different keys, since no two of them have the same path and the same kind of body (test/bank/request.test.ts).
+ */
+export const requestKey = (path: string, body: string | null): string =>
+  body === null ? path : `${path} ${body}`;
 
 /** A call that is checked and ready to be sent. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
   readonly caller: CallerIdentity;
-  readonly ids: Ids;
+  /** Its path, without the prefix of the bank's address. */
+  readonly path: string;
   /** As returned by requestKey. */
   readonly key: string;
   /** Without the Track-ID, which belongs to one sending. */
@@ -98,20 +118,23 @@ export interface PreparedCall<T extends Operation = Operation> {
 export function prepareCall<T extends Operation>(
   prefix: string,
   operation: T,
-  { ids, body, credentials, key = requestKey(operation, ids, body), keepDigits = false }: CallInput<T>,
+  input: CallInput<T> | ExpandedInput<T>,
 ): PreparedCall<T> {
+  const { body, credentials, keepDigits = false } = input;
+  const path = 'path' in input ? input.path : expandPath(operation.path, input.ids);
   const caller = identityOf(credentials);
+  const text = operation.body === null ? null : writeExactJson(body);
   return {
     operation,
     credentials,
     caller,
-    ids,
-    key,
+    path,
+    key: requestKey(path, text),
     request: {
       method: operation.method,
-      path: prefix + expandPath(operation.path, ids),
+      path: prefix + path,
       headers: caller.headers.get(operation) ?? buildHeaders(operation, caller),
-      body: operation.body === null ? null : writeExactJson(body),
+      body: text,
     },
     trackId: operation.tracked ? randomUUID() : null,
     resendCount: 0,

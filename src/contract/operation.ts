@@ -66,23 +66,15 @@ export type OwnIds<T extends Operation> = {
   readonly [Name in PathNames<T['path']> as OwnName<Name>]: string;
 };
 
-/** The names of each path template's ids: REST's, and bankql's. */
-const pathNames = new Map<string, readonly (readonly [rest: string, own: string])[]>();
-
-function namesIn(path: string) {
-  const ownName = (name: string) =>
-    name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, ownName(name)] as const);
-  pathNames.set(path, names);
-  return names;
-}
+/** What everything but REST calls an id of a path: `bankId` for BANK_ID. */
+export const ownName = (name: string): string =>
+  name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
 
 /** The ids that fill an operation's path template, from bankql's names for them. */
 export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): PathIds<T>;
 export function pathIds({ path }: Operation, ids: object): object {
-  const filled: Record<string, string> = {};
-  for (const [rest, own] of pathNames.get(path) ?? namesIn(path)) filled[rest] = Reflect.get(ids, own);
-  return filled;
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return Object.fromEntries(names.map((name) => [name, Reflect.get(ids, ownName(name))]));
 }
 
 /** An operation's request body as TypeScript sees it; undefined if it has no body. */

@@ -1,10 +1,11 @@
 import DataLoader from 'dataloader';
 import { validateBankId } from '../bank/ids.ts';
-import { type CallInput, requestKey } from '../bank/request.ts';
+import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
+import { pathOf, requestKey } from '../bank/request.ts';
 import type { Account } from '../contract/account.ts';
 import type { Branch, getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
-import { type Answer, type Body, type Operation, type OwnIds, pathIds } from '../contract/operation.ts';
+import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
 import type { getTransaction } from '../contract/transaction.ts';
 
@@ -84,17 +85,39 @@ export type Scope = 'permissions' | 'views';
 
 type ReadableOperation = Operation & { readonly kind: 'read' };
 
-/** Reads one record or list of the bank. Errors: BankqlError. */
-export type ReadOperation = <T extends ReadableOperation>(
-  operation: T,
-  input: Omit<CallInput<T>, 'credentials'>,
-) => Promise<Answer<T>>;
+/** A read of one record or list of the bank that a loader asks for. It settles the loader's promise. */
+export class LoaderRead implements Reader {
+  declare readonly operation: ReadableOperation;
+  /** The ids in its path, by bankql's names. */
+  declare readonly ids: object;
+  declare readonly path: string;
+  /** Undefined if the operation has none. */
+  declare readonly body: unknown;
+  /** As returned by requestKey. */
+  declare readonly key: string;
+  declare readonly answer: Promise<unknown>;
+  declare private readonly resolve: (answer: unknown) => void;
+  declare readonly onError: (error: unknown) => void;
 
-/** A read that was asked for. */
-interface QueuedRead {
-  readonly operation: ReadableOperation;
-  readonly input: Omit<CallInput<ReadableOperation>, 'credentials'>;
+  constructor(operation: ReadableOperation, ids: object, path: string, body: unknown, key: string) {
+    const { promise, resolve, reject } = Promise.withResolvers();
+    this.operation = operation;
+    this.ids = ids;
+    this.path = path;
+    this.body = body;
+    this.key = key;
+    this.answer = promise;
+    this.resolve = resolve;
+    this.onError = reject;
+  }
+
+  onAnswer({ answer }: ReadResult): void {
+    this.resolve(answer);
+  }
 }
+
+/** Starts a read, which settles itself. It must not throw. */
+export type StartRead = (read: LoaderRead) => void;
 
 /** What a read asks for: the ids in its path, and the body of a POST query. */
 type Wanted<T extends Operation> = OwnIds<T> &
@@ -114,20 +137,20 @@ interface LoadersOptions {
 export class Loaders {
   /** Records from lists that a single read would return in the same shape. */
   readonly listed: { readonly accounts: ListedRecords<Account>; readonly branches: ListedRecords<Branch> };
-  readonly #queue: DataLoader<QueuedRead, unknown>;
+  readonly #queue: DataLoader<LoaderRead, LoaderRead>;
   readonly #onAsk: LoadersOptions['onAsk'];
   /** Known keys are answered from here: DataLoader would create a batch and a promise for each request. */
   readonly #answers: Map<string, Promise<unknown>>;
 
-  constructor(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
+  constructor(start: StartRead, { schedule, onAsk }: LoadersOptions = {}) {
     this.#onAsk = onAsk;
     this.#answers = new Map();
     this.listed = { accounts: new ListedRecords(), branches: new ListedRecords() };
-    this.#queue = new DataLoader<QueuedRead, unknown>(
+    this.#queue = new DataLoader(
       async (batch) => {
-        const answers: Promise<unknown>[] = [];
-        for (const { operation, input } of batch) answers.push(read(operation, input));
-        return answers;
+        // Each read settles by itself: DataLoader would add three promises to each.
+        for (const read of batch) start(read);
+        return batch;
       },
       { cache: false, ...(schedule === undefined ? {} : { batchScheduleFn: schedule }) },
     );
@@ -138,18 +161,24 @@ export class Loaders {
    * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
    */
   load<T extends ReadableOperation>(operation: T, wanted: Wanted<T>): Promise<Answer<T>> {
-    const ids = pathIds(operation, wanted);
+    let path: string;
+    try {
+      path = pathOf(operation, wanted);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const asked: object = wanted;
-    const body: Body<T> | undefined = operation.body === null ? undefined : Reflect.get(asked, 'query');
-    const key = requestKey(operation, ids, body);
+    const body: unknown = operation.body === null ? undefined : Reflect.get(asked, 'query');
+    const key = requestKey(path, body === undefined ? null : JSON.stringify(body));
     this.#onAsk?.(operation, key);
     let answer = this.#answers.get(key);
     if (answer === undefined) {
-      // The queue's type does not know which body belongs to which operation.
-      answer = this.#queue.load({ operation, input: { ids, body, key } as QueuedRead['input'] });
+      const read = new LoaderRead(operation, wanted, path, body, key);
+      void this.#queue.load(read);
+      answer = read.answer;
       this.#answers.set(key, answer);
     }
-    // Keys contain the operation, so that the answer has its type.
+    // Keys differ between operations, so that the answer has its type.
     return answer as Promise<Answer<T>>;
   }
 }

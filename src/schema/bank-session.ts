@@ -1,14 +1,15 @@
-import type { BankClient, BankRead } from '../bank/client.ts';
+import type { BankClient } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
+import type { Reader } from '../bank/parsed-responses.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
-import type { ReadSource, SharedSource } from '../bank/share.ts';
+import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';
-import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
+import { type LoaderRead, Loaders } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -77,6 +78,7 @@ export class BankSession {
   #hasWritten = false;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
+  #limits: ReadLimits | null = null;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
@@ -94,7 +96,7 @@ export class BankSession {
 
   #createLoaders(): Loaders {
     const { observer } = this.#options;
-    return new Loaders(this.#readWithin.bind(this), {
+    return new Loaders((read) => this.#startRead(read, false), {
       onAsk: observer && ((operation, key) => observer.asked(operation, key)),
     });
   }
@@ -187,7 +189,7 @@ export class BankSession {
         if (isAgain) this.#calls--;
         isAgain = true;
         return bodyOf({
-          loaders: new Loaders(this.#readAnew),
+          loaders: new Loaders((read) => this.#startRead(read, true)),
           noteDrift: (drift, read) => this.noteDrift(drift, read),
         });
       },
@@ -195,42 +197,54 @@ export class BankSession {
     });
   }
 
-  readonly #countShared = (source: SharedSource): void => {
+  readonly #noteSource = (source: SharedSource, operation: string, ageMs: number): void => {
     const { usage } = this.#options;
     if (usage !== undefined) usage[source]++;
+    if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
 
-  readonly #readAnew: ReadOperation = (operation, input) =>
-    this.#readWithin(operation, { ...input, keepDigits: true }, true);
+  /** The limits of its reads. */
+  get #readLimits(): ReadLimits {
+    if (this.#limits?.unshared !== this.#hasWritten)
+      this.#limits = {
+        unshared: this.#hasWritten,
+        operationDeadline: this.#deadline,
+        readBudget: this.#options.readBudget ?? null,
+        onSource: this.#noteSource,
+      };
+    return this.#limits;
+  }
 
-  #readWithin<T extends Operation & { readonly kind: 'read' }>(
-    operation: T,
-    input: Omit<CallInput<T>, 'credentials'>,
-    unshared = this.#hasWritten,
-  ): Promise<Answer<T>> {
-    const { bank, credentials, observer, turnTaker, readBudget = null } = this.#options;
+  /** Starts a read; an update's bypasses every cache and keeps all digits. */
+  #startRead(read: LoaderRead, isForUpdate: boolean): void {
+    const { bank, credentials, observer, turnTaker, limits } = this.#options;
+    const { operation, path, body } = read;
     if (operation.audience === 'caller') this.#isPublic = false;
-    if (this.#calls++ >= this.#options.limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
+    if (this.#calls++ >= limits.restCalls) {
+      read.onError(this.#tooManyCalls(operation));
+      return;
+    }
     if (turnTaker !== undefined) turnTaker.owed++;
-    const asked = { ...input, credentials };
-    const own = { unshared, operationDeadline: this.#deadline, readBudget, onSource: this.#countShared };
-    const reading =
-      observer === undefined
-        ? bank.read(operation, asked, own)
-        : observeRead(observer, operation, input.key ?? null, (onSource) =>
-            bank.read(operation, asked, {
-              ...own,
-              onSource: (source) => {
-                this.#countShared(source);
-                onSource(source);
-              },
-            }),
-          );
-    return reading.then(({ answer, staleMs }) => {
-      if (staleMs !== undefined)
-        this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
-      return answer;
-    });
+    // The read's type does not know which body belongs to which operation.
+    const input = { path, body: body as never, credentials, keepDigits: isForUpdate };
+    let readLimits = this.#readLimits;
+    if (isForUpdate) readLimits = { ...readLimits, unshared: true };
+    if (observer === undefined) bank.startRead(operation, input, readLimits, read);
+    else
+      observeRead(observer, read, (reader, onSource) =>
+        bank.startRead(
+          operation,
+          input,
+          {
+            ...readLimits,
+            onSource: (source, ...more) => {
+              this.#noteSource(source, ...more);
+              onSource(source);
+            },
+          },
+          reader,
+        ),
+      );
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {
@@ -244,22 +258,27 @@ export class BankSession {
 }
 
 /** Notifies an observer of a read's beginning and end. */
-function observeRead<T>(
+function observeRead(
   observer: CallObserver,
-  operation: Operation,
-  key: string | null,
-  read: (onSource: (source: ReadSource) => void) => Promise<BankRead<T>>,
-): Promise<BankRead<T>> {
+  read: LoaderRead,
+  start: (reader: Reader, onSource: (source: ReadSource) => void) => void,
+): void {
   let source: ReadSource = 'bank';
-  const ended = observer.began(operation, key);
-  const reading = read((other) => {
+  const ended = observer.began(read.operation, read.key);
+  const reader: Reader = {
+    onAnswer(result) {
+      const { status, bytes, trackId } = result;
+      ended({ source, status, bytes, trackId, code: null });
+      read.onAnswer(result);
+    },
+    onError(error) {
+      ended({ ...failedOutcome(error), source });
+      read.onError(error);
+    },
+  };
+  start(reader, (other) => {
     source = other;
   });
-  reading.then(
-    ({ status, bytes, trackId }) => ended({ source, status, bytes, trackId, code: null }),
-    (error: unknown) => ended({ ...failedOutcome(error), source }),
-  );
-  return reading;
 }
 
 function failedOutcome(error: unknown): CallOutcome {

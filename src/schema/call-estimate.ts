@@ -9,10 +9,10 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Caller } from '../bank/credentials.ts';
-import type { Operation } from '../contract/operation.ts';
+import { type Operation, pathIds } from '../contract/operation.ts';
 import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
-import { Loaders, type ReadOperation } from '../loaders/loaders.ts';
+import { Loaders, type StartRead } from '../loaders/loaders.ts';
 import type { Defaults } from './context.ts';
 import {
   type EstimateContext,
@@ -109,11 +109,11 @@ export function estimateCalls({
     for (const dispatch of dispatches.splice(0)) dispatch();
   };
   let place: CallPlace = atRoot;
-  const note: ReadOperation = (called, { ids, body }) => {
+  const note: StartRead = ({ operation: called, ids: ownIds, body }) => {
+    const ids = pathIds(called, ownIds as never);
     // A read whose ids are known is made once, however many entries of a list lead to it.
     const isOne = !hasPlaceholderId(JSON.stringify([ids, body]));
     calls.push({ operation: called, key: { ids, body }, place: isOne ? { ...place, lists: 0 } : place });
-    return new Promise(() => {});
   };
   let unknownIds = 0;
   const unknownId = () => placeholderId(++unknownIds);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AnswerCache } from '../../src/bank/share.ts';
+import { AnswerCache } from '../../src/bank/shared-reads.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { readNewPaths, startForgetfulBank } from '../support/many-paths.ts';
 import { keptMegabytes } from '../support/memory.ts';

@@ -5,7 +5,7 @@ import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { HttpResponse } from '../../src/bank/http-message.ts';
 import { ParsedResponseCache } from '../../src/bank/parsed-responses.ts';
 import type { Drift } from '../../src/bank/response.ts';
-import type { ReadLimits } from '../../src/bank/share.ts';
+import type { ReadLimits } from '../../src/bank/shared-reads.ts';
 import { getBranches, postBranches } from '../../src/contract/branch.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { bankDefaults } from '../support/bankql.ts';

@@ -1,27 +1,59 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { requestKey } from '../../src/bank/request.ts';
-import { getCustomer } from '../../src/contract/customer.ts';
-import { getTransaction } from '../../src/contract/transaction.ts';
+import { expandPath, idsIn, pathOf, requestKey } from '../../src/bank/request.ts';
+import { type Operation, pathIds } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
 
-/** Ids that try to look like more than one, or like a length. */
-const id = fc.string({ unit: fc.constantFrom('a', '1', ':', ' ', '{', '"'), maxLength: 4 });
-const ids = fc.record({ BANK_ID: id, ACCOUNT_ID: id, VIEW_ID: id, TRANSACTION_ID: id });
+/** Ids that look like parts of paths, and whose encodings could be mistaken for each other. */
+const id = fc.constantFrom(
+  'a',
+  'views',
+  'other_accounts',
+  'transaction',
+  'customer',
+  'messages',
+  'é',
+  'a b',
+  '"',
+);
+const reads: readonly Operation[] = Object.values(operations).filter(({ kind }) => kind === 'read');
 
-test('two questions have the same name only where they are the same', () => {
-  const question = fc.record({ ids, body: fc.option(fc.record({ id }), { nil: undefined }) });
+const read = fc.record({
+  operation: fc.constantFrom(...reads),
+  ids: fc.record({
+    bankId: id,
+    accountId: id,
+    viewId: id,
+    customerId: id,
+    productId: id,
+    transactionId: id,
+    scope: fc.constantFrom('views', 'permissions'),
+  }),
+  body: fc.record({ id }),
+});
+type Read = typeof read extends fc.Arbitrary<infer T> ? T : never;
+
+const identityOf = ({ operation, ids, body }: Read) =>
+  JSON.stringify([operation.id, pathIds(operation, ids), operation.body && body]);
+const keyOf = ({ operation, ids, body }: Read) =>
+  requestKey(pathOf(operation, ids), operation.body && JSON.stringify(body));
+
+test('two reads have the same key only if operation, ids and body are the same', () => {
   fc.assert(
-    fc.property(question, question, (one, other) => {
-      const same = JSON.stringify(one) === JSON.stringify(other);
-      const names = [one, other].map((asked) => requestKey(getTransaction, asked.ids, asked.body));
-      expect(names[0] === names[1]).toBe(same);
+    fc.property(read, read, (one, other) => {
+      expect(keyOf(one) === keyOf(other)).toBe(identityOf(one) === identityOf(other));
     }),
-    { seed: 20_261_120, numRuns: 2000 },
+    { seed: 20_261_120, numRuns: 5000 },
   );
 });
 
-test('the order in which ids are given says nothing, and which is which says all', () => {
-  const customer = requestKey(getCustomer, { BANK_ID: 'b', CUSTOMER_ID: 'c' }, undefined);
-  expect(requestKey(getCustomer, { CUSTOMER_ID: 'c', BANK_ID: 'b' }, undefined)).toBe(customer);
-  expect(requestKey(getCustomer, { CUSTOMER_ID: 'b', BANK_ID: 'c' }, undefined)).not.toBe(customer);
+test('a path is the same by either names of its ids, and contains them', () => {
+  fc.assert(
+    fc.property(read, ({ operation, ids }) => {
+      const path = pathOf(operation, ids);
+      expect(expandPath(operation.path, pathIds(operation, ids))).toBe(path);
+      expect(Object.fromEntries(idsIn(operation.path, path))).toEqual(pathIds(operation, ids));
+    }),
+    { seed: 20_261_120, numRuns: 500 },
+  );
 });

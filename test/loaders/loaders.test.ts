@@ -3,7 +3,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
-import { Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
+import { Loaders, type StartRead } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries } from '../support/sample-calls.ts';
@@ -121,15 +121,14 @@ describe('loaders', () => {
 
   /** What loaders read with: the bank, as one caller sees it. */
   const readAs =
-    (credentials: Credentials, signal?: AbortSignal): ReadOperation =>
-    async (operation, input) =>
-      (
-        await client.read(
-          operation,
-          { ...input, credentials },
-          { operationDeadline: new OperationDeadline({ signal }) },
-        )
-      ).answer;
+    (credentials: Credentials, signal?: AbortSignal): StartRead =>
+    (read) =>
+      client.startRead(
+        read.operation,
+        { path: read.path, body: read.body as never, credentials },
+        { operationDeadline: new OperationDeadline({ signal }) },
+        read,
+      );
 
   beforeAll(async () => {
     bank = await startRecordingBank();

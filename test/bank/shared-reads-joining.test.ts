@@ -3,7 +3,7 @@ import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallLimits } from '../../src/bank/exchange.ts';
 import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
 import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
-import { SharedReads, type SharedSource } from '../../src/bank/share.ts';
+import { SharedReads, type SharedSource } from '../../src/bank/shared-reads.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';
 
@@ -38,8 +38,13 @@ function sharing() {
   const read = (operationDeadline: OperationDeadline | null = null, authId = 'a', id = 'c') => {
     const sources: SharedSource[] = [];
     const call = callOf(authId, id, getCustomer);
-    const result = shared.read(call, { operationDeadline, onSource: (source) => void sources.push(source) });
-    return result.then(({ answer }) => ({ answer, sources }));
+    const limits = { operationDeadline, onSource: (source: SharedSource) => void sources.push(source) };
+    return new Promise<{ answer: unknown; sources: readonly SharedSource[] }>((resolve, reject) => {
+      shared.read(call, limits, {
+        onAnswer: ({ answer }) => resolve({ answer, sources }),
+        onError: reject,
+      });
+    });
   };
   return { shared, made, read };
 }

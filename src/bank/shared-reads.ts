@@ -35,8 +35,11 @@ export interface ReadLimits {
   readonly readBudget?: ReadBudget | null;
   /** Joins no call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly unshared?: boolean;
-  /** Called with the answer's source, if that is no call of its own; it must not throw. */
-  readonly onSource?: ((source: SharedSource) => void) | undefined;
+  /**
+   * Called with the answer's source, if that is no call of its own; `ageMs` is the age of a stale answer. It must not
+   * throw.
+   */
+  readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
 }
 
 /** Errors of an unavailable bank, for which a stale answer may be served. */
@@ -106,27 +109,50 @@ export class SharedReads {
    * Reads, joining the same read in flight if there is one.
    * Errors: BankqlError; a read that gave up gets the error of a call that did not end.
    */
-  read(call: PreparedCall, limits: ReadLimits): Promise<ReadResult> {
+  read(call: PreparedCall, limits: ReadLimits, reader: Reader): void {
     const now = performance.now();
     const ended = limits.operationDeadline?.endedAt(now) ?? null;
-    if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
+    if (ended !== null) {
+      reader.onError(mapTransportFailure(call, ended));
+      return;
+    }
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
-    if (limits.unshared) return this.#start({ call, limits, group, key: null, stale: null }, now);
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
-    const cached = isPublic ? this.#public?.get(key, now) : this.#private?.get(this.#privateKey(call), now);
-    if (cached?.isFresh) {
-      this.#options.onShared?.(operation.id, 'cached');
-      limits.onSource?.('cached');
-      return Promise.resolve(cached.answer);
+    let stale: CachedValue<ReadResult> | null = null;
+    if (!limits.unshared) {
+      const cached = isPublic ? this.#public?.get(key, now) : this.#private?.get(this.#privateKey(call), now);
+      if (cached?.isFresh) {
+        this.#options.onShared?.(operation.id, 'cached');
+        limits.onSource?.('cached', operation.id, 0);
+        reader.onAnswer(cached.answer);
+        return;
+      }
+      if (isPublic) stale = cached ?? null;
+      const first = this.#groups.get(group)?.get(key);
+      if (first !== undefined) {
+        first.join(new Read(this, { call, limits, reader, group, key: null, stale }, now));
+        return;
+      }
     }
-    const first = this.#groups.get(group)?.get(key);
-    const stale = isPublic ? (cached ?? null) : null;
-    if (first === undefined) return this.#start({ call, limits, group, key, stale }, now);
-    const read = new Read(this, { call, limits, group, key: null, stale }, now);
-    first.join(read);
-    return read.result;
+    const read = new Read(
+      this,
+      { call, limits, reader, group, key: limits.unshared ? null : key, stale },
+      now,
+    );
+    if (!limits.unshared) this.#open(group, key, read);
+    this.#fetch(call, read, read);
+  }
+
+  /** Other reads can join it from now on. */
+  #open(group: string, key: string, read: Read): void {
+    let open = this.#groups.get(group);
+    if (open === undefined) {
+      open = new Map();
+      this.#groups.set(group, open);
+    }
+    open.set(key, read);
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
@@ -144,7 +170,7 @@ export class SharedReads {
 
   /** No other read joins it any more. Returns whether others could until now. */
   detach(read: Read): boolean {
-    const { group, key } = read.asked;
+    const { group, key } = read;
     const open = key === null ? undefined : this.#groups.get(group);
     if (key === null || open?.get(key) !== read) return false;
     open.delete(key);
@@ -154,7 +180,7 @@ export class SharedReads {
 
   /** A call was answered. */
   settle(read: Read, result: ReadResult): void {
-    const { call, group, key } = read.asked;
+    const { call, group, key } = read;
     if (!this.detach(read) || key === null || !result.isValid) return;
     if (group === publicGroup) this.#public?.set(key, result, result.bytes);
     else if (!paymentOutcomes.has(call.operation.resource))
@@ -169,26 +195,15 @@ export class SharedReads {
     }
     return `${generation} ${id} ${key}`;
   }
-
-  #start(asked: Asked, now: number): Promise<ReadResult> {
-    const read = new Read(this, asked, now);
-    const { group, key } = asked;
-    if (key !== null) {
-      const open = this.#groups.get(group);
-      if (open === undefined) this.#groups.set(group, new Map([[key, read]]));
-      else open.set(key, read);
-    }
-    this.#fetch(asked.call, read, read);
-    return read.result;
-  }
 }
 
-const nothing = () => {};
+const nobody: Reader = { onAnswer() {}, onError() {} };
 
-/** The request that a read was made for. */
+/** What a read is made for. */
 interface Asked {
   readonly call: PreparedCall;
   readonly limits: ReadLimits;
+  readonly reader: Reader;
   readonly group: string;
   /** Identifies the request that others may join, within the group; null if none may. */
   readonly key: string | null;
@@ -201,8 +216,10 @@ interface Asked {
  * them takes a call for each read.
  */
 class Read implements Cancellation, CallLimits, Reader, Waiter {
-  declare readonly asked: Asked;
-  declare readonly result: Promise<ReadResult>;
+  declare readonly call: PreparedCall;
+  declare readonly limits: ReadLimits;
+  declare readonly group: string;
+  declare readonly key: string | null;
   declare readonly deadline: number;
   declare readonly operationDeadline: OperationDeadline | null;
   declare readonly readBudget: ReadBudget | null;
@@ -210,34 +227,36 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare readonly cancellation: Cancellation;
   declare pending: Cancellation['pending'];
   declare isCancelled: boolean;
-  declare private readonly shared: SharedReads;
-  declare private resolve: (result: ReadResult) => void;
-  declare private reject: (error: unknown) => void;
   declare isWaiting: boolean;
+  declare private readonly shared: SharedReads;
+  declare private reader: Reader;
+  declare private readonly stale: CachedValue<ReadResult> | null;
   /** The reads that joined, if any did. */
   declare private others: Set<Read> | null;
   /** The read that it joined, and its own async context: it may have to call again. */
   declare private joined: Read | null;
   declare private context: AsyncResource | null;
 
-  constructor(shared: SharedReads, asked: Asked, now: number) {
-    const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
-    this.asked = asked;
-    this.result = promise;
+  constructor(shared: SharedReads, { call, limits, reader, group, key, stale }: Asked, now: number) {
+    const { operationDeadline = null, readBudget = null } = limits;
+    this.call = call;
+    this.limits = limits;
+    this.group = group;
+    this.key = key;
     this.deadline = now + shared.timeoutMs;
-    this.operationDeadline = asked.limits.operationDeadline ?? null;
-    this.readBudget = asked.limits.readBudget ?? null;
+    this.operationDeadline = operationDeadline;
+    this.readBudget = readBudget;
     this.cancellation = this;
     this.pending = null;
     this.isCancelled = false;
-    this.shared = shared;
-    this.resolve = resolve;
-    this.reject = reject;
     this.isWaiting = true;
+    this.shared = shared;
+    this.reader = reader;
+    this.stale = stale;
     this.others = null;
     this.joined = null;
     this.context = null;
-    this.operationDeadline?.addWaiter(this);
+    operationDeadline?.addWaiter(this);
   }
 
   join(other: Read): void {
@@ -251,12 +270,12 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.shared.settle(this, result);
     if (this.isWaiting) {
       this.#stopWaiting();
-      this.resolve(result);
+      this.reader.onAnswer(result);
     }
     this.#settleOthers((other) => {
       other.#stopWaiting();
       other.#isAnsweredBy('joined');
-      other.resolve(result);
+      other.reader.onAnswer(result);
     });
   }
 
@@ -280,8 +299,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   #settleOthers(settle: (other: Read) => void): void {
     const { others } = this;
     this.others = null;
-    this.resolve = nothing;
-    this.reject = nothing;
+    this.reader = nobody;
     if (others !== null) settleInTurns(others.values(), settle);
   }
 
@@ -314,25 +332,28 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     }
     const { deadline, operationDeadline } = this;
     const own = {
-      ...this.asked.limits,
+      ...this.limits,
       operationDeadline: operationDeadline?.cappedAt(deadline) ?? new OperationDeadline({ deadline }),
       unshared: true,
     };
-    this.shared.read(this.asked.call, own).then(this.resolve, (error) => this.#fail(error));
+    this.shared.read(this.call, own, {
+      onAnswer: (result) => this.reader.onAnswer(result),
+      onError: (error) => this.#fail(error),
+    });
   }
 
-  #isAnsweredBy(source: SharedSource): void {
-    this.shared.noteShared(this.asked.call.operation.id, source);
-    this.asked.limits.onSource?.(source);
+  #isAnsweredBy(source: SharedSource, ageMs = 0): void {
+    const { id } = this.call.operation;
+    this.shared.noteShared(id, source);
+    this.limits.onSource?.(source, id, ageMs);
   }
 
   #fail(error: unknown): void {
-    const { stale } = this.asked;
+    const { stale, reader } = this;
     if (stale !== null && isUnavailable(error)) {
-      this.#isAnsweredBy('stale');
-      this.resolve({ ...stale.answer, staleMs: stale.ageMs });
-    } else
-      this.reject(error instanceof TransportFailure ? mapTransportFailure(this.asked.call, error) : error);
+      this.#isAnsweredBy('stale', stale.ageMs);
+      reader.onAnswer({ ...stale.answer, staleMs: stale.ageMs });
+    } else reader.onError(error instanceof TransportFailure ? mapTransportFailure(this.call, error) : error);
   }
 }
 
