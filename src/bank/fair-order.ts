@@ -26,8 +26,8 @@ export class FairMember {
 export class FairOrder<Member extends FairMember> {
   size = 0;
   readonly #members = new LinkedList<Member>();
-  /** Those that do not wait any more, whose `served` still counts. */
-  readonly #gone = new Map<string, number>();
+  /** Those that do not wait any more, whose `served` still counts; null before there is one. */
+  #gone: Map<string, number> | null = null;
   #virtualTime = 0;
   /** Whether a newcomer goes before all others. */
   #mayGoFirst = true;
@@ -42,12 +42,12 @@ export class FairOrder<Member extends FairMember> {
   /** Begins to wait, while it holds so much of what it waits for. */
   enter(member: Member, held: number): void {
     // Turns that it was served before virtual time passed it no longer count.
-    const before = this.#gone.get(member.id) ?? 0;
+    const before = this.#gone?.get(member.id) ?? 0;
     const isNew = held === 0 && before <= this.#virtualTime;
     const goesFirst = isNew && this.#mayGoFirst;
     if (goesFirst) this.#mayGoFirst = false;
     else if (isNew) member.deferred = this.#deferred.append(member);
-    this.#gone.delete(member.id);
+    this.#gone?.delete(member.id);
     member.served = Math.max(this.#virtualTime + held, before);
     member.rank = goesFirst ? Number.NEGATIVE_INFINITY : member.served;
     this.size++;
@@ -73,12 +73,18 @@ export class FairOrder<Member extends FairMember> {
   /** Waits no longer. */
   leave(member: Member): void {
     this.#remove(member);
-    if (--this.size === 0) this.#gone.clear();
-    else if (member.served > this.#virtualTime) this.#gone.set(member.id, member.served);
+    if (--this.size === 0) {
+      this.#gone = null;
+      return;
+    }
+    if (member.served > this.#virtualTime) {
+      this.#gone ??= new Map();
+      this.#gone.set(member.id, member.served);
+    }
     // Those that left first are passed first, nearly: this bounds them by those that were served lately.
-    for (const [gone, until] of this.#gone) {
+    for (const [gone, until] of this.#gone ?? []) {
       if (until > this.#virtualTime) break;
-      this.#gone.delete(gone);
+      this.#gone?.delete(gone);
     }
   }
 

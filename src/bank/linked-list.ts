@@ -25,12 +25,18 @@ export class LinkedList<T> {
   }
 
   append(value: T): ListNode<T> {
+    const node: ListNode<T> = { value, previous: null, next: null };
+    this.appendNode(node);
+    return node;
+  }
+
+  /** The same for a node that is in no list. */
+  appendNode(node: ListNode<T>): void {
     const { last } = this;
-    const node: ListNode<T> = { value, previous: last, next: null };
+    node.previous = last;
     if (last === null) this.first = node;
     else last.next = node;
     this.last = node;
-    return node;
   }
 
   /** Removes a member, once; it keeps no link to the others. */

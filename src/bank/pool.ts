@@ -81,15 +81,21 @@ export interface OperationUsage {
   readonly waits: number;
 }
 
-/** Callers with waiting requests that count together: nobody has proven that they are different ones. */
+/** Callers that count together: nobody has proven that they are different ones. */
 class Group<Resource> extends FairMember {
-  readonly callers = new FairOrder<Caller<Resource>>();
+  /** How many of its callers hold resources or wait for them, and how many resources they hold. */
+  members = 0;
+  held = 0;
+  /** Those that wait; null before any does. */
+  waiting: FairOrder<Caller<Resource>> | null = null;
 }
 
-/** A caller with waiting requests. */
+/** A caller that holds resources or waits for them. */
 class Caller<Resource> extends FairMember {
   readonly group: Group<Resource>;
-  readonly queues = new Map<OperationState, Queue<Resource>>();
+  held = 0;
+  /** Its waiting requests: nearly always for one bank operation or two. */
+  readonly queues: Queue<Resource>[] = [];
 
   constructor(id: string, group: Group<Resource>) {
     super(id);
@@ -118,16 +124,21 @@ export interface WaitingRequest<Resource> {
 
 /** A request that holds a resource, as its operation knows it. */
 interface Hold {
-  operation: OperationState | null;
   since: number;
-  /** Its position among those of its operation, while it is held. */
-  position: ListNode<Hold> | null;
 }
 
-/** A resource, and the request that holds it. */
-interface Slot<Resource> extends Hold {
+/** A resource, and who holds it for which operation; null if nobody does. */
+class Slot<Resource> implements Hold {
   readonly resource: Resource;
-  caller: Identity | null;
+  /** Its position among those of its operation. A slot keeps its node: one for each request would outlive the request. */
+  readonly position: ListNode<Hold> = { value: this, previous: null, next: null };
+  operation: OperationState | null = null;
+  caller: Caller<Resource> | null = null;
+  since = 0;
+
+  constructor(resource: Resource) {
+    this.resource = resource;
+  }
 }
 
 /** The clock of waiting ticks this often while any request waits, in milliseconds. */
@@ -170,11 +181,13 @@ export class FairPool<Resource> implements Crowd {
   #free: number;
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, OperationState>();
-  /** The callers with waiting requests, their groups, and the order in which these are served. */
+  /** The callers that hold resources or wait for them, the groups of those whose names nobody has proven, and whose turn it is. */
   readonly #callers = new Map<string, Caller<Resource>>();
   readonly #groups = new Map<string, Group<Resource>>();
   readonly #order = new FairOrder<Group<Resource>>();
+  /** How many requests wait, and how many callers. */
   #waiting = 0;
+  #waitingCallers = 0;
   /** Those that wait for no longer than `waitMs`, in the order of arrival. */
   readonly #limited = new LinkedList<WaitingRequest<Resource>>();
   /** The clock of waiting, in milliseconds, and when it was read last. */
@@ -219,15 +232,16 @@ export class FairPool<Resource> implements Crowd {
   acquire(request: PoolRequest<Resource>, now = this.#clock.now()): WaitingRequest<Resource> | null {
     const operation = this.#operations.get(request.operation) ?? this.#addOperation(request.operation);
     operation.lastUse = now;
+    const caller = this.#callers.get(request.caller.name) ?? this.#addCaller(request.caller);
     // Requests that already wait for this operation are held back as well, so none of them is overtaken.
     if (
       (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) &&
-      this.#mayTake(request.caller.name)
+      this.#mayTake(caller)
     ) {
-      this.#grant(request, operation, now);
+      this.#serve(request, this.#take(request, caller, operation, now), now);
       return null;
     }
-    return this.#enqueue(request, operation, now);
+    return this.#enqueue(request, caller, operation, now);
   }
 
   /** Returns a resource. To be called once. */
@@ -235,8 +249,15 @@ export class FairPool<Resource> implements Crowd {
     const slot = this.#slots.get(resource);
     if (slot === undefined) return;
     const now = this.#clock.now();
-    slot.operation?.release(slot, now);
+    const { operation, caller } = slot;
+    operation?.release(slot.position, now);
+    slot.operation = null;
     slot.caller = null;
+    if (caller !== null) {
+      caller.held--;
+      caller.group.held--;
+      this.#removeIfDone(caller);
+    }
     this.#idle.push(slot);
     this.#free++;
     if (this.#waiting > 0) this.#serveWaiting(now);
@@ -253,12 +274,14 @@ export class FairPool<Resource> implements Crowd {
     requests.remove(position);
     if (arrival !== null) this.#limited.remove(arrival);
     if (requests.first !== null) return;
-    caller.queues.delete(operation);
-    if (caller.queues.size === 0) this.#leave(caller);
+    caller.queues.splice(caller.queues.indexOf(queue), 1);
+    if (caller.queues.length > 0) return;
+    this.#leave(caller);
+    this.#removeIfDone(caller);
   }
 
   isWaiting(caller: string): boolean {
-    return this.#callers.has(caller);
+    return (this.#callers.get(caller)?.queues.length ?? 0) > 0;
   }
 
   /** How many resources are held. */
@@ -267,18 +290,28 @@ export class FairPool<Resource> implements Crowd {
   }
 
   /** Whether a caller may take one of those that are free: the last ones are for callers that hold little. */
-  #mayTake(caller: string): boolean {
-    return this.#free > this.#reserve || this.#heldOf('name', caller) < this.#little;
+  #mayTake(caller: Caller<Resource>): boolean {
+    return this.#free > this.#reserve || caller.held < this.#little;
   }
 
-  /**
-   * How many resources a caller or a group holds. They are counted when it matters, while few are free: a call that finds many
-   * pays nothing for it.
-   */
-  #heldOf(holder: keyof Identity, name: string): number {
-    let held = 0;
-    for (const { caller } of this.#slots.values()) if (caller?.[holder] === name) held++;
-    return held;
+  #addCaller({ name, group: groupId }: Identity): Caller<Resource> {
+    let group = this.#groups.get(groupId);
+    if (group === undefined) {
+      group = new Group<Resource>(groupId);
+      // Nobody else is in the group of a proven name.
+      if (groupId !== name) this.#groups.set(groupId, group);
+    }
+    group.members++;
+    const caller = new Caller(name, group);
+    this.#callers.set(name, caller);
+    return caller;
+  }
+
+  /** Forgets a caller that neither holds a resource nor waits for one. */
+  #removeIfDone(caller: Caller<Resource>): void {
+    if (caller.held > 0 || caller.queues.length > 0) return;
+    this.#callers.delete(caller.id);
+    if (--caller.group.members === 0) this.#groups.delete(caller.group.id);
   }
 
   /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
@@ -291,19 +324,29 @@ export class FairPool<Resource> implements Crowd {
     }));
   }
 
-  #grant(request: PoolRequest<Resource>, operation: OperationState, now: number): void {
-    const slot = this.#take(request);
+  #take(
+    request: PoolRequest<Resource>,
+    caller: Caller<Resource>,
+    operation: OperationState,
+    now: number,
+  ): Resource {
+    const slot = this.#slotFor(request);
     this.#free--;
-    slot.caller = request.caller;
+    caller.held++;
+    caller.group.held++;
+    slot.caller = caller;
     slot.operation = operation;
     slot.since = now;
-    slot.position = operation.holds.append(slot);
-    operation.held++;
-    if (request.session) request.session.isServed = true;
-    request.onAcquired(slot.resource, now);
+    operation.hold(slot.position);
+    return slot.resource;
   }
 
-  #take({ suits }: PoolRequest<Resource>): Slot<Resource> {
+  #serve(request: PoolRequest<Resource>, resource: Resource, now: number): void {
+    if (request.session) request.session.isServed = true;
+    request.onAcquired(resource, now);
+  }
+
+  #slotFor({ suits }: PoolRequest<Resource>): Slot<Resource> {
     const idle = this.#idle;
     const last = idle.at(-1);
     // The usual case: any of them suits.
@@ -314,7 +357,7 @@ export class FairPool<Resource> implements Crowd {
     const at = suits === null ? -1 : idle.findLastIndex(({ resource }) => suits(resource));
     if (at === -1 && this.#slots.size < this.#max) {
       const resource = this.#create();
-      const slot = { resource, operation: null, caller: null, since: 0, position: null };
+      const slot = new Slot(resource);
       this.#slots.set(resource, slot);
       return slot;
     }
@@ -323,8 +366,13 @@ export class FairPool<Resource> implements Crowd {
     return slot;
   }
 
-  #enqueue(request: PoolRequest<Resource>, operation: OperationState, now: number): WaitingRequest<Resource> {
-    const queue = this.#queueOf(request.caller, operation);
+  #enqueue(
+    request: PoolRequest<Resource>,
+    caller: Caller<Resource>,
+    operation: OperationState,
+    now: number,
+  ): WaitingRequest<Resource> {
+    const queue = this.#queueOf(caller, operation);
     if (this.#stopTicking === null) {
       this.#lastTick = now;
       if (this.#waitMs !== Number.POSITIVE_INFINITY)
@@ -349,10 +397,13 @@ export class FairPool<Resource> implements Crowd {
         this.cancel(waiting);
         request.onOverloaded();
       } else {
-        this.#order.charge(queue.caller.group);
-        queue.caller.group.callers.charge(queue.caller);
+        const { caller, operation } = queue;
+        this.#order.charge(caller.group);
+        caller.group.waiting?.charge(caller);
+        // It holds the resource before it stops waiting: a caller that does neither is forgotten.
+        const resource = this.#take(request, caller, operation, now);
         this.cancel(waiting);
-        this.#grant(request, queue.operation, now);
+        this.#serve(request, resource, now);
       }
     }
   }
@@ -369,9 +420,10 @@ export class FairPool<Resource> implements Crowd {
     let next: Queue<Resource> | null = null;
     let best = heldBack;
     for (let group = this.#order.first; group !== null && best > first; group = group.next) {
-      for (let caller = group.value.callers.first; caller !== null && best > first; caller = caller.next) {
-        for (const queue of caller.value.queues.values()) {
-          if (queue.operation.precedence >= best || !this.#mayTake(caller.value.id)) continue;
+      let caller = group.value.waiting?.first ?? null;
+      for (; caller !== null && best > first; caller = caller.next) {
+        for (const queue of caller.value.queues) {
+          if (queue.operation.precedence >= best || !this.#mayTake(caller.value)) continue;
           next = queue;
           best = queue.operation.precedence;
         }
@@ -380,41 +432,32 @@ export class FairPool<Resource> implements Crowd {
     return next;
   }
 
-  #queueOf(identity: Identity, operation: OperationState): Queue<Resource> {
-    const caller = this.#callers.get(identity.name) ?? this.#enter(identity);
-    let queue = caller.queues.get(operation);
-    if (queue === undefined) {
-      queue = { caller, operation, requests: new LinkedList() };
-      caller.queues.set(operation, queue);
-    }
+  #queueOf(caller: Caller<Resource>, operation: OperationState): Queue<Resource> {
+    for (const queue of caller.queues) if (queue.operation === operation) return queue;
+    const queue = { caller, operation, requests: new LinkedList<WaitingRequest<Resource>>() };
+    const isFirst = caller.queues.length === 0;
+    caller.queues.push(queue);
+    if (isFirst) this.#enter(caller);
     return queue;
   }
 
   /** A caller begins to wait. */
-  #enter(identity: Identity): Caller<Resource> {
-    let group = this.#groups.get(identity.group);
-    if (group === undefined) {
-      group = new Group<Resource>(identity.group);
-      this.#groups.set(group.id, group);
-      this.#order.enter(group, this.#heldOf('group', group.id));
-    }
-    const caller = new Caller(identity.name, group);
-    group.callers.enter(caller, this.#heldOf('name', caller.id));
-    this.#callers.set(caller.id, caller);
-    if (this.#callers.size === this.#crowd) this.#onCrowded(this);
-    return caller;
+  #enter(caller: Caller<Resource>): void {
+    const { group } = caller;
+    group.waiting ??= new FairOrder();
+    if (group.waiting.size === 0) this.#order.enter(group, group.held);
+    group.waiting.enter(caller, caller.held);
+    if (++this.#waitingCallers === this.#crowd) this.#onCrowded(this);
   }
 
   /** A caller's last request waits no longer. */
   #leave(caller: Caller<Resource>): void {
     const { group } = caller;
-    this.#callers.delete(caller.id);
-    if (this.#callers.size >= this.#crowd) this.#onCrowded(this);
-    else if (this.#callers.size === this.#crowd - 1) this.#onCrowded(null);
-    group.callers.leave(caller);
-    if (group.callers.size > 0) return;
-    this.#groups.delete(group.id);
-    this.#order.leave(group);
+    const waiting = --this.#waitingCallers;
+    if (waiting >= this.#crowd) this.#onCrowded(this);
+    else if (waiting === this.#crowd - 1) this.#onCrowded(null);
+    group.waiting?.leave(caller);
+    if (group.waiting?.size === 0) this.#order.leave(group);
   }
 
   #tick(): void {
@@ -500,12 +543,15 @@ class OperationState {
     this.#all = all;
   }
 
-  release(hold: Hold, now: number): void {
+  hold(hold: ListNode<Hold>): void {
+    this.held++;
+    this.holds.appendNode(hold);
+  }
+
+  release(hold: ListNode<Hold>, now: number): void {
     this.held--;
-    if (hold.position !== null) this.holds.remove(hold.position);
-    hold.position = null;
-    hold.operation = null;
-    this.#lastMs = now - hold.since;
+    this.holds.remove(hold);
+    this.#lastMs = now - hold.value.since;
     this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
   }
 
