@@ -37,8 +37,9 @@ export const isDecimal = (value: unknown): boolean =>
 const maxDecimalLength = 1000;
 
 function isWritable(number: string): boolean {
-  const exponent = Number(/[eE](.*)$/.exec(number)?.[1] ?? 0);
-  return number.length <= maxDecimalLength && Math.abs(exponent) <= maxDecimalLength;
+  if (number.length > maxDecimalLength) return false;
+  const mark = number.search(/[eE]/);
+  return mark === -1 || Math.abs(Number(number.slice(mark + 1))) <= maxDecimalLength;
 }
 
 export const text = z.string();

@@ -7,23 +7,11 @@
  * keep all numbers cost ten times as much.
  */
 
-/**
- * Matches an `amount` member and its number, up to the character that must follow a number. In valid JSON, a quote
- * that follows `{`, `,` or white space and opens `"amount" :` begins a key: quotes inside a string are escaped, and no
- * name can follow a string's closing quote. Invalid JSON stays invalid after the rewrite, since the pattern accepts
- * only valid JSON numbers.
- */
-const amountNumber =
-  /(?<=[{,\s])"amount"([ \t\r\n]*):([ \t\r\n]*)(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[ \t\r\n]*[,}])/g;
-
 /** A valid JSON number. */
 export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A key may contain a letter of "amount" as an escape sequence, which the pattern above does not match. */
 const escapedLetter = /\\u00[67]/;
-/** An amount that the bank wrote as a string. */
-const quotedAmount = /"amount"\s*:\s*"/;
-
 /**
  * Parses JSON; the number of an `amount` member becomes the string of its digits. An amount that is a string already
  * stays one; `onQuotedAmount` is called once for all of them. With `keepDigits` other numbers are still numbers, and
@@ -31,16 +19,58 @@ const quotedAmount = /"amount"\s*:\s*"/;
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts contain neither an amount nor an escape sequence, which a plain search finds out. It looks for `mount"`
-  // rather than `"amount"` because it skips from one first letter to the next, and quotes are everywhere.
-  const mayHoldAmount = text.includes('mount"');
-  if (mayHoldAmount && quotedAmount.test(text)) onQuotedAmount?.();
+  // Most texts contain neither an amount nor an escape sequence, which a plain search finds out.
+  const exact = text.includes(amountEnd) ? quoteAmounts(text, onQuotedAmount) : text;
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
   if (text.includes('\\u00') && escapedLetter.test(text))
     return JSON.parse(text, (key, value, { source }) =>
       key === 'amount' && typeof value === 'number' ? source : value,
     );
-  return JSON.parse(mayHoldAmount ? text.replace(amountNumber, '"amount"$1:$2"$3"') : text);
+  return JSON.parse(exact);
+}
+
+/** The end of an amount's key: a search for it skips from one `m` to the next, while quotes are everywhere. */
+const amountEnd = 'mount"';
+const amountStart = '"a';
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/**
+ * Quotes the numbers of `amount` members. In valid JSON, a quote that follows `{`, `,` or white space and opens
+ * `"amount" :` begins a key: quotes inside a string are escaped, and no name can follow a string's closing quote. Invalid
+ * JSON stays invalid, since only valid numbers are quoted, and only if a comma or a closing brace follows.
+ */
+function quoteAmounts(text: string, onQuotedAmount?: () => void): string {
+  let quoted = '';
+  let copied = 0;
+  let hasQuoted = false;
+  for (let at = text.indexOf(amountEnd); at !== -1; at = text.indexOf(amountEnd, at + 1)) {
+    const key = at - amountStart.length;
+    if (!text.startsWith(amountStart, key)) continue;
+    const colon = skipSpace(text, at + amountEnd.length);
+    if (text[colon] !== ':') continue;
+    const start = skipSpace(text, colon + 1);
+    if (text[start] === '"') hasQuoted = true;
+    const before = text[key - 1];
+    if (before !== '{' && before !== ',' && !isSpace(text.charCodeAt(key - 1))) continue;
+    number.lastIndex = start;
+    if (!number.test(text)) continue;
+    const end = number.lastIndex;
+    const next = text[skipSpace(text, end)];
+    if (next !== ',' && next !== '}') continue;
+    quoted += `${text.slice(copied, start)}"${text.slice(start, end)}"`;
+    copied = end;
+  }
+  if (hasQuoted) onQuotedAmount?.();
+  return copied === 0 ? text : quoted + text.slice(copied);
+}
+
+/** Whether a character is white space in JSON. */
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+function skipSpace(text: string, start: number): number {
+  let at = start;
+  while (isSpace(text.charCodeAt(at))) at++;
+  return at;
 }
 
 /** The digits of numbers that a double cannot hold, by their object and key. */

@@ -30,7 +30,7 @@ export const transactionIn = (
 type Entry = { readonly id?: string | null | undefined };
 
 /** Longer lists are indexed. */
-const shortList = 16;
+export const shortList = 16;
 
 const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
 

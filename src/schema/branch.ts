@@ -13,7 +13,7 @@ import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from '.
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, findListItem, itemId, repeatedIn, shownId } from './list-item.ts';
+import { byOwnId, findListItem, isRepeatedIn, itemId, shownId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { WrittenRecord } from './record-mutations.ts';
 import { connectionTo } from './relay-connection.ts';
@@ -108,7 +108,7 @@ written.put({ ...place, name: 'putBranch' });
 async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
   const list = await context.session.loaders.load(getBranches, { bankId });
-  if (branchId !== null && repeatedIn(list, itemId).has(branchId))
+  if (branchId !== null && isRepeatedIn(list, itemId, branchId))
     throw new BankqlError(
       'BANK_BAD_RESPONSE',
       `The bank's ${getBranches.id} lists several branches with the id ${shownId(branchId)}, so that it is not known which one to change. Nothing was written.`,

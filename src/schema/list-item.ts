@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { findById } from '../loaders/loaders.ts';
+import { findById, shortList } from '../loaders/loaders.ts';
 
 /**
  * Entries of the bank's lists may have no id, or the id of another entry. Such an entry is identified by its position in
@@ -27,8 +27,21 @@ export const itemId = ({ id }: ListItem): string | null => (typeof id === 'strin
 const none: ReadonlySet<string> = new Set();
 const repeatedNames = new WeakMap<readonly unknown[], ReadonlySet<string>>();
 
-/** The names that several entries of a list share: they identify none of them. */
-export function repeatedIn<Item>(
+/** Whether several entries of a list share a name: it then identifies none of them. */
+export function isRepeatedIn<Item>(
+  list: readonly Item[],
+  nameOf: (item: Exclude<Item, Error>) => string | null,
+  name: string,
+): boolean {
+  if (list.length > shortList) return repeatedIn(list, nameOf).has(name);
+  let found = 0;
+  for (const entry of list)
+    if (!(entry instanceof Error) && nameOf(entry as Exclude<Item, Error>) === name) found++;
+  return found > 1;
+}
+
+/** The names that several entries of a list share. */
+function repeatedIn<Item>(
   list: readonly Item[],
   nameOf: (item: Exclude<Item, Error>) => string | null,
 ): ReadonlySet<string> {
@@ -77,7 +90,7 @@ export function identify(
 ): { readonly id: string | null; readonly index: number } {
   const origin = originOf(entry, index, list);
   const id = itemId(entry);
-  return { id: id !== null && repeatedIn(origin.list, itemId).has(id) ? null : id, index: origin.index };
+  return { id: id !== null && isRepeatedIn(origin.list, itemId, id) ? null : id, index: origin.index };
 }
 
 /**

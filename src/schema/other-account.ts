@@ -19,10 +19,10 @@ import { notGlobalId } from './global-id.ts';
 import {
   findListItem,
   identify,
+  isRepeatedIn,
   itemId,
   itemNotFound,
   rememberPositions,
-  repeatedIn,
   shownId,
 } from './list-item.ts';
 import {
@@ -89,7 +89,7 @@ export function loadOtherAccounts(
   const query = queryOf(args);
   const listed = load(account, query, context.session);
   const id = query === null ? filterId(args.filter?.id) : null;
-  const search = foldText(args.search ?? '');
+  const search = args.search ? foldText(args.search) : '';
   if ((id === null || id === undefined) && !search) return listed;
   return listed.then((list) =>
     context.lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
@@ -157,7 +157,7 @@ const severalNamed = (name: string) =>
 
 /** Null if several have the name, undefined if none has it. */
 function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
-  if (repeatedIn(list, itemId).has(name)) return null;
+  if (isRepeatedIn(list, itemId, name)) return null;
   const byId = findById(list, name);
   if (byId !== null) return byId;
   const { byIban, byNumber } = namesIn(list);

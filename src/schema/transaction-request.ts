@@ -13,7 +13,7 @@ import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
-import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
+import { isRepeatedIn, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -59,7 +59,7 @@ const transactionRequestNode = defineNodeType({
     z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
   ]),
   toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
-    resourceUrl === null || repeatedIn(list ?? [], urlOf).has(resourceUrl)
+    resourceUrl === null || isRepeatedIn(list ?? [], urlOf, resourceUrl)
       ? ([bankId, accountId, viewId, null, index, trackId] as const)
       : ([bankId, accountId, viewId, resourceUrl] as const),
   toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
