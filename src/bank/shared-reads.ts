@@ -199,7 +199,7 @@ export class SharedReads {
 
 const nobody: Reader = { onAnswer() {}, onError() {} };
 
-/** What a read is made for. */
+/** A call that is asked for, and its reader. */
 interface Asked {
   readonly call: PreparedCall;
   readonly limits: ReadLimits;

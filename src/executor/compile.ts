@@ -30,7 +30,7 @@ import { AnswerBudget, nameBytes, unlimited } from './answer-budget.ts';
 import { attempt } from './errors.ts';
 import { run } from './execute.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
-import { collectFields, fragmentsOf, type SelectedField, type Selection } from './selection.ts';
+import { collectFields, fragmentsOf, isOfSource, type SelectedField, type Selection } from './selection.ts';
 
 /**
  * Compiles operations: what an executor otherwise works out for each record of each request (which fields are selected,
@@ -254,6 +254,8 @@ export class FieldPlan extends ValuePlan {
   readonly constant: string | undefined;
   /** Null if the field has no resolver: it reads the property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** Whether the resolver may read its `info`. */
+  readonly takesInfo: boolean;
   /** The arguments if none of them uses a variable: they are frozen and the same for each call; otherwise null. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** The index of its arguments among those of an execution. */
@@ -268,6 +270,7 @@ export class FieldPlan extends ValuePlan {
     );
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     this.resolve = field.resolve ?? null;
+    this.takesInfo = !isOfSource(field.resolve);
     this.arguments = argumentsWithoutVariables(field, nodes, plan.details.operation);
     this.index = index;
   }

@@ -73,13 +73,13 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // For a resolver's `info`, an error, and what is not a leaf.
+      // For the `info` of a resolver that takes it, an error, and what is not a leaf.
       let pending: PendingField | null = null;
       try {
         const given = field.arguments ?? execution.argumentsOf(field);
         if (field.resolve !== null) {
-          pending = new PendingField(execution, parent, field, field.name);
-          value = field.resolve(source, given, context, pending);
+          if (field.takesInfo) pending = new PendingField(execution, parent, field, field.name);
+          value = field.resolve(source, given, context, pending as PendingField);
         } else if (hasProperties(source)) {
           // The default resolver.
           value = source[field.field.name];

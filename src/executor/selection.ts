@@ -17,6 +17,17 @@ import {
   type ValueNode,
 } from 'graphql';
 
+const sourceResolvers = new WeakSet<object>();
+
+/** Marks a resolver that only reads its source: no `info` is created for it. */
+export function ofSource<Source, Value>(resolve: (source: Source) => Value): (source: Source) => Value {
+  sourceResolvers.add(resolve);
+  return resolve;
+}
+
+export const isOfSource = (resolve: object | undefined): boolean =>
+  resolve !== undefined && sourceResolvers.has(resolve);
+
 /** The part of a resolver's `info` that look-ahead needs; for the root, the operation replaces the field nodes. */
 export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,

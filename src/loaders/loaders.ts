@@ -126,6 +126,8 @@ type Wanted<T extends Operation> = OwnIds<T> &
 interface LoadersOptions {
   /** Decides when the requested reads are made; by default at the end of the turn. */
   readonly schedule?: (dispatch: () => void) => void;
+  /** Makes the path of a read. By default it refuses ids that are no segments of a path: BAD_USER_INPUT. */
+  readonly pathOf?: (operation: Operation, ids: never) => string;
   /** Called with the key of each request, before it is known whether that takes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
@@ -138,11 +140,13 @@ export class Loaders {
   /** Records from lists that a single read would return in the same shape. */
   readonly listed: { readonly accounts: ListedRecords<Account>; readonly branches: ListedRecords<Branch> };
   readonly #queue: DataLoader<LoaderRead, LoaderRead>;
+  readonly #pathOf: NonNullable<LoadersOptions['pathOf']>;
   readonly #onAsk: LoadersOptions['onAsk'];
   /** Known keys are answered from here: DataLoader would create a batch and a promise for each request. */
   readonly #answers: Map<string, Promise<unknown>>;
 
-  constructor(start: StartRead, { schedule, onAsk }: LoadersOptions = {}) {
+  constructor(start: StartRead, { schedule, pathOf: makePath = pathOf, onAsk }: LoadersOptions = {}) {
+    this.#pathOf = makePath;
     this.#onAsk = onAsk;
     this.#answers = new Map();
     this.listed = { accounts: new ListedRecords(), branches: new ListedRecords() };
@@ -163,7 +167,7 @@ export class Loaders {
   load<T extends ReadableOperation>(operation: T, wanted: Wanted<T>): Promise<Answer<T>> {
     let path: string;
     try {
-      path = pathOf(operation, wanted);
+      path = this.#pathOf(operation, wanted as never);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -117,7 +117,12 @@ export function estimateCalls({
   };
   let unknownIds = 0;
   const unknownId = () => placeholderId(++unknownIds);
-  const fresh = () => new Loaders(note, { schedule: (dispatch) => void dispatches.push(dispatch) });
+  const fresh = () =>
+    new Loaders(note, {
+      schedule: (dispatch) => void dispatches.push(dispatch),
+      // The ids of an object that only a payment's answer describes are not known.
+      pathOf: (operation, ids) => JSON.stringify([operation.id, pathIds(operation, ids)]),
+    });
   let loaders = fresh();
   const context: EstimateContext = {
     defaults,

@@ -20,6 +20,7 @@ import type {
 import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
+import { ofSource } from '../executor/selection.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
@@ -210,7 +211,7 @@ function resolverOf<Parent>({ rest, type }: Field, holder: Holder) {
     holder === null
       ? (parent: Parent): never => parent[rest as keyof Parent] as never
       : (parent: Parent): never => Reflect.get(parent[holder as keyof Parent] as object, rest) as never;
-  return type.isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn;
+  return ofSource(type.isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn);
 }
 
 /** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */

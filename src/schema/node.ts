@@ -6,6 +6,7 @@ import { unwrap } from '../bank/response.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import {
   argumentsOf,
+  ofSource,
   type SelectedField,
   type Selection,
   selectedFields,
@@ -342,7 +343,7 @@ export const pathFields = <Parent extends BankIds>(
 ): FieldMap => ({
   bankId: t.id({
     ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    resolve: ({ bankId }) => bankId,
+    resolve: ofSource(({ bankId }: BankIds) => bankId),
   }),
   bank: t.field({
     description: `The bank through which the ${noun} is read. Costs no REST call.`,
@@ -352,7 +353,10 @@ export const pathFields = <Parent extends BankIds>(
   ...Object.fromEntries(
     Object.entries<string | undefined>(ids).map(([id, description = '']) => [
       id,
-      t.id({ ...idFromPath(description), resolve: (parent) => String(Reflect.get(parent, id)) }),
+      t.id({
+        ...idFromPath(description),
+        resolve: ofSource((parent: Parent) => String(Reflect.get(parent, id))),
+      }),
     ]),
   ),
 });
