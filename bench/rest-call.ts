@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Pool } from 'undici';
 import { createBankClient } from '../src/bank/client.ts';
 import { operations } from '../src/contract/operations.ts';
+import { readFrom } from '../test/support/read-from.ts';
 import { bankId, customerCount } from './bank/records.ts';
 import { openBank } from './bank/stub.ts';
 
@@ -79,7 +80,8 @@ async function compare(url: string, rounds: number): Promise<void> {
     });
   // Unshared, since the same customers are read at the same time.
   const through = (nth: number) =>
-    client.read(
+    readFrom(
+      client,
       operations.getCustomer,
       { ids: { BANK_ID: bankId, CUSTOMER_ID: idOf(nth) }, credentials },
       { unshared: true },

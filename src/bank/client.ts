@@ -7,7 +7,7 @@ import { createTransport, limitedBy, type PoolUsage, type TransportOptions } fro
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseResponses, parseSuccess, type Reader, type ReadResult, successOf } from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
-import { type CallInput, type ExpandedInput, expandPath, type PreparedCall, prepareCall } from './request.ts';
+import { type CallInput, type ExpandedInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
 import { type ReadLimits, SharedReads, type ShareOptions } from './shared-reads.ts';
@@ -37,8 +37,14 @@ export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origi
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
-export interface BankRead<T> extends Pick<ReadResult, 'staleMs' | 'trackId' | 'status' | 'bytes'> {
+export interface BankRead<T> extends ReadResult {
   readonly answer: T;
+}
+
+/** Gets what was read, or why it was not, once. */
+export interface BankReader<T> {
+  onAnswer(read: BankRead<T>): void;
+  onError(error: unknown): void;
 }
 
 /** The bank, called as the specification says. Knows nothing of GraphQL. */
@@ -55,18 +61,12 @@ export interface BankClient {
    * Shape:  the answer as in contract/.
    * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS.
    */
-  startRead<T extends Operation & { readonly kind: 'read' }>(
+  read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: ExpandedInput<T>,
     limits: ReadLimits,
-    reader: Reader,
+    reader: BankReader<Answer<T>>,
   ): void;
-  /** The same as a promise, by ids. Errors: BAD_USER_INPUT too. */
-  read<T extends Operation & { readonly kind: 'read' }>(
-    operation: T,
-    input: CallInput<T>,
-    limits?: ReadLimits,
-  ): Promise<BankRead<Answer<T>>>;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
    * Shape:  the answer as in contract/, null if the bank answered with no more than its status; the call's Track-ID.
@@ -91,17 +91,6 @@ export interface BankClient {
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
-
-/** Reads as promises, by means of readers. */
-export const readWith =
-  (startRead: BankClient['startRead']): BankClient['read'] =>
-  (operation, { ids, ...input }, limits = {}) =>
-    new Promise((resolve, reject) => {
-      const path = expandPath(operation.path, ids);
-      // Reads are keyed by their request, so that the answer is that of this operation.
-      const onAnswer = (read: ReadResult) => resolve(read as BankRead<Answer<typeof operation>>);
-      startRead(operation, { ...input, path }, limits, { onAnswer, onError: reject });
-    });
 
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
@@ -141,23 +130,21 @@ export function createBankClient(options: BankOptions): BankClient {
     }
   }
 
-  const startRead: BankClient['startRead'] = (operation, input, limits, reader) => {
-    let call: PreparedCall;
-    try {
-      call = prepareCall(prefix, operation, input);
-    } catch (error) {
-      reader.onError(error);
-      return;
-    }
-    reads.read(call, limits, reader);
-  };
-
   return {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    startRead,
-    read: readWith(startRead),
+    read(operation, input, limits, reader) {
+      let call: PreparedCall;
+      try {
+        call = prepareCall(prefix, operation, input);
+      } catch (error) {
+        reader.onError(error);
+        return;
+      }
+      // Reads are keyed by their request, so that the answer is that of this operation.
+      reads.read(call, limits, reader as Reader);
+    },
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);

@@ -2,7 +2,7 @@ import type { BankClient } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
-import type { Reader } from '../bank/parsed-responses.ts';
+import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
@@ -227,24 +227,17 @@ export class BankSession {
     if (turnTaker !== undefined) turnTaker.owed++;
     // The read's type does not know which body belongs to which operation.
     const input = { path, body: body as never, credentials, keepDigits: isForUpdate };
-    let readLimits = this.#readLimits;
-    if (isForUpdate) readLimits = { ...readLimits, unshared: true };
-    if (observer === undefined) bank.startRead(operation, input, readLimits, read);
-    else
-      observeRead(observer, read, (reader, onSource) =>
-        bank.startRead(
-          operation,
-          input,
-          {
-            ...readLimits,
-            onSource: (source, ...more) => {
-              this.#noteSource(source, ...more);
-              onSource(source);
-            },
-          },
-          reader,
-        ),
-      );
+    const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
+    if (observer === undefined) {
+      bank.read(operation, input, own, read);
+      return;
+    }
+    const observed = new ObservedRead(observer, read);
+    const onSource: ReadLimits['onSource'] = (source, ...more) => {
+      observed.source = source;
+      this.#noteSource(source, ...more);
+    };
+    bank.read(operation, input, { ...own, onSource }, observed);
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {
@@ -258,27 +251,26 @@ export class BankSession {
 }
 
 /** Notifies an observer of a read's beginning and end. */
-function observeRead(
-  observer: CallObserver,
-  read: LoaderRead,
-  start: (reader: Reader, onSource: (source: ReadSource) => void) => void,
-): void {
-  let source: ReadSource = 'bank';
-  const ended = observer.began(read.operation, read.key);
-  const reader: Reader = {
-    onAnswer(result) {
-      const { status, bytes, trackId } = result;
-      ended({ source, status, bytes, trackId, code: null });
-      read.onAnswer(result);
-    },
-    onError(error) {
-      ended({ ...failedOutcome(error), source });
-      read.onError(error);
-    },
-  };
-  start(reader, (other) => {
-    source = other;
-  });
+class ObservedRead implements Reader {
+  source: ReadSource = 'bank';
+  readonly #read: LoaderRead;
+  readonly #ended: (outcome: CallOutcome) => void;
+
+  constructor(observer: CallObserver, read: LoaderRead) {
+    this.#read = read;
+    this.#ended = observer.began(read.operation, read.key);
+  }
+
+  onAnswer(result: ReadResult): void {
+    const { status, bytes, trackId } = result;
+    this.#ended({ source: this.source, status, bytes, trackId, code: null });
+    this.#read.onAnswer(result);
+  }
+
+  onError(error: unknown): void {
+    this.#ended({ ...failedOutcome(error), source: this.source });
+    this.#read.onError(error);
+  }
 }
 
 function failedOutcome(error: unknown): CallOutcome {

@@ -19,6 +19,7 @@ import {
   startFaultyBank,
 } from '../support/faulty-bank.ts';
 import { letPass } from '../support/let-pass.ts';
+import { readFrom } from '../support/read-from.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
 /** Long enough for a breaker to be open for as long as a test says, however slow the machine is. */
@@ -246,7 +247,8 @@ describe('a breaker stays closed', () => {
     await using _client = client;
     const leaving = new AbortController();
     const calls = Array.from({ length: 2 * least }, (_, nth) =>
-      client.read(
+      readFrom(
+        client,
         operations.getCustomer,
         { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
         { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
@@ -268,7 +270,8 @@ describe('a breaker stays closed', () => {
       const { client, told } = clientOf(bank);
       await using _client = client;
       const hasty = Array.from({ length: 2 * least }, (_, nth) =>
-        client.read(
+        readFrom(
+          client,
           operations.getCustomer,
           { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
           { operationDeadline: new OperationDeadline({ deadline: performance.now() + 50 }), unshared },
@@ -358,13 +361,12 @@ describe('an open breaker', () => {
     letPass(openMs);
     bank.behave(hang);
     const leaving = new AbortController();
-    const left = client
-      .read(
-        operations.getCustomer,
-        { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: canaries },
-        { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
-      )
-      .catch(() => {});
+    const left = readFrom(
+      client,
+      operations.getCustomer,
+      { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: canaries },
+      { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
+    ).catch(() => {});
     await expect.poll(() => bank.requests.length).toBe(least + 1);
     leaving.abort();
     await left;

@@ -15,6 +15,7 @@ import {
   startFaultyBank,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { readFrom } from '../support/read-from.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor, turns } from '../support/waits.ts';
 
@@ -108,7 +109,8 @@ describe('a place among the connections', () => {
     const busy = read.run(client, canaries, customer('busy'));
     await expect.poll(() => held.length).toBe(1);
     const leaving = new AbortController();
-    const left = client.read(
+    const left = readFrom(
+      client,
       operations.getCustomer,
       { ids: { BANK_ID: 'B', CUSTOMER_ID: 'left' }, credentials: canaries },
       { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },

@@ -17,6 +17,7 @@ import {
   write,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { readFrom } from '../support/read-from.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy, quietFor, turns } from '../support/waits.ts';
 
@@ -96,9 +97,9 @@ describe('a caller who leaves', () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const caller = new AbortController();
-    const call = client
-      .read(getBranches, readInput, { operationDeadline: new OperationDeadline({ signal: caller.signal }) })
-      .catch((error: unknown) => error);
+    const call = readFrom(client, getBranches, readInput, {
+      operationDeadline: new OperationDeadline({ signal: caller.signal }),
+    }).catch((error: unknown) => error);
     await expect.poll(() => bank.requests.length).toBe(1);
     caller.abort();
     expect(await call).toMatchObject({ name: 'BankqlError', cause: { reason: 'cancelled' } });
@@ -109,7 +110,7 @@ describe('a caller who leaves', () => {
   test('before a read began has no call made', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url);
-    const call = client.read(getBranches, readInput, {
+    const call = readFrom(client, getBranches, readInput, {
       operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
     });
     await expect(call).rejects.toMatchObject({
@@ -124,11 +125,9 @@ describe('a caller who leaves', () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url);
     await read.run(client);
-    await client
-      .read(getBranches, readInput, {
-        operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
-      })
-      .catch(() => {});
+    await readFrom(client, getBranches, readInput, {
+      operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
+    }).catch(() => {});
     await turns();
     // A call that was made after all would have come before this one.
     await read.run(client);
@@ -141,7 +140,9 @@ describe('a caller who leaves', () => {
     await using client = createTestClient(bank.url);
     const { signal } = new AbortController();
     for (let turn = 0; turn < 3; turn++)
-      await client.read(getBranches, readInput, { operationDeadline: new OperationDeadline({ signal }) });
+      await readFrom(client, getBranches, readInput, {
+        operationDeadline: new OperationDeadline({ signal }),
+      });
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(bank.requests).toHaveLength(3);
   });
@@ -307,17 +308,16 @@ describe('a connection that is handed on', () => {
     for (const act of acts) {
       bank.behave(inTurn(act, reply(200, read.reply)));
       const [bad, good] = await Promise.all([
-        client
-          .read(
-            operations.getBranches,
-            { ids: { BANK_ID: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
-            {
-              operationDeadline: new OperationDeadline({
-                deadline: performance.now() + (act === hang ? 2_000 : 60_000),
-              }),
-            },
-          )
-          .catch((error: Error) => error),
+        readFrom(
+          client,
+          operations.getBranches,
+          { ids: { BANK_ID: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
+          {
+            operationDeadline: new OperationDeadline({
+              deadline: performance.now() + (act === hang ? 2_000 : 60_000),
+            }),
+          },
+        ).catch((error: Error) => error),
         readAs(client, 2),
       ]);
       expect(bad).toBeInstanceOf(Error);

@@ -9,6 +9,7 @@ import type { ReadLimits } from '../../src/bank/shared-reads.ts';
 import { getBranches, postBranches } from '../../src/contract/branch.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { bankDefaults } from '../support/bankql.ts';
+import { readFrom } from '../support/read-from.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from '../support/recording-bank.ts';
 
 const json = (body: string, status = 200, type = 'application/json'): HttpResponse => ({
@@ -131,8 +132,12 @@ describe('over the wire', () => {
     authId,
   });
   const customerOf = async (authId: string) =>
-    (await client.read(getCustomer, { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: caller(authId) }))
-      .answer;
+    (
+      await readFrom(client, getCustomer, {
+        ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' },
+        credentials: caller(authId),
+      })
+    ).answer;
   const says = (reply: Reply | ((authId: string) => Reply)) =>
     bank.otherwise(({ headers }) => (typeof reply === 'function' ? reply(headers['auth-id'] ?? '') : reply));
 
@@ -180,7 +185,7 @@ describe('over the wire', () => {
     for (let turn = 0; turn < 4; turn++) {
       for (const id of ['yes', 'no']) {
         const input = { ids: { BANK_ID: 'B' }, body: { id }, credentials: caller('a') };
-        const { answer } = await client.read(postBranches, input);
+        const { answer } = await readFrom(client, postBranches, input);
         expect(answer).toEqual([{ acceptsDeposits: id === 'yes' }]);
       }
     }
@@ -190,7 +195,8 @@ describe('over the wire', () => {
     branches: [{ id, acceptsDeposits: true, location: { latitude: '1.5' }, name: 'n'.repeat(10_000) }],
   });
   const branchesOf = (limits: ReadLimits) =>
-    client.read(
+    readFrom(
+      client,
       getBranches,
       { ids: { BANK_ID: 'B' }, credentials: caller('a') },
       { ...limits, unshared: true },
@@ -252,7 +258,10 @@ describe('over the wire', () => {
   test('what drifts is told of each answer, kept or not, and is understood', async () => {
     says({ body: { branches: [{ acceptsDeposits: true, location: { latitude: '1.5' } }] } });
     for (let turn = 1; turn <= 4; turn++) {
-      const { answer } = await client.read(getBranches, { ids: { BANK_ID: 'B' }, credentials: caller('a') });
+      const { answer } = await readFrom(client, getBranches, {
+        ids: { BANK_ID: 'B' },
+        credentials: caller('a'),
+      });
       expect(answer).toEqual([{ acceptsDeposits: true, location: { latitude: 1.5 } }]);
       expect(drifts).toEqual(Array(turn).fill('getBranches location.latitude'));
     }

@@ -16,6 +16,7 @@ import {
   writeThen,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { readFrom } from '../support/read-from.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
@@ -189,7 +190,8 @@ describe('a second attempt', () => {
     const ids = { BANK_ID: 'B', CUSTOMER_ID: 'c' };
     for (const unshared of [true, false]) {
       bank.requests.length = 0;
-      const call = client.read(
+      const call = readFrom(
+        client,
         getCustomer,
         { ids, credentials: canaries },
         { operationDeadline: new OperationDeadline({ signal: caller.signal }), unshared },

@@ -10,6 +10,7 @@ import { getTransactionsRequest } from '../../src/contract/transaction-request.t
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
+import { readFrom } from '../support/read-from.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { lateBy } from '../support/waits.ts';
 
@@ -68,7 +69,7 @@ describe('private reads', () => {
     const client = clientWith({ onCall: () => void calls.push(request.getStore()) });
     const answer = held({ status: 500, body: {} });
     const read = () =>
-      client.read(getCustomer, ofCustomer(alice)).catch(({ code }) => [request.getStore(), code]);
+      readFrom(client, getCustomer, ofCustomer(alice)).catch(({ code }) => [request.getStore(), code]);
     const reads = ['first', 'second', 'third'].map((name) => request.run(name, read));
     await arrived(1);
     answer();
@@ -83,13 +84,13 @@ describe('private reads', () => {
   test('of the same caller at the same time share a call; later ones do not', async () => {
     const client = clientWith();
     const release = held({ body: { email: 'a@b' } });
-    const asked = [1, 2, 3].map(() => client.read(getCustomer, ofCustomer({ ...alice })));
+    const asked = [1, 2, 3].map(() => readFrom(client, getCustomer, ofCustomer({ ...alice })));
     await arrived(1);
     release();
     for (const { answer } of await Promise.all(asked)) expect(answer.email).toBe('a@b');
     expect(bank.calls).toHaveLength(1);
     expect(shared).toEqual(['getCustomer joined', 'getCustomer joined']);
-    await client.read(getCustomer, ofCustomer(alice));
+    await readFrom(client, getCustomer, ofCustomer(alice));
     expect(bank.calls).toHaveLength(2);
   });
 
@@ -102,7 +103,7 @@ describe('private reads', () => {
   ])('of callers that differ in %s share nothing', async (_what, other) => {
     const client = clientWith();
     const release = held({ body: {} });
-    const asked = [alice, other].map((credentials) => client.read(getCustomer, ofCustomer(credentials)));
+    const asked = [alice, other].map((credentials) => readFrom(client, getCustomer, ofCustomer(credentials)));
     await arrived(2);
     release();
     await Promise.all(asked);
@@ -117,15 +118,15 @@ describe('private reads', () => {
       releases.push(resolve);
       return promise.then(() => ({ body: { email: method } }));
     });
-    const before = client.read(getCustomer, ofCustomer(alice));
+    const before = readFrom(client, getCustomer, ofCustomer(alice));
     await arrived(1);
     const write = client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
     await arrived(2);
-    const during = client.read(getCustomer, ofCustomer(alice));
+    const during = readFrom(client, getCustomer, ofCustomer(alice));
     await arrived(3);
     releases[1]?.();
     await write;
-    const after = client.read(getCustomer, ofCustomer(alice));
+    const after = readFrom(client, getCustomer, ofCustomer(alice));
     await arrived(4);
     for (const release of releases) release();
     await Promise.all([before, during, after]);
@@ -136,8 +137,8 @@ describe('private reads', () => {
     const client = clientWith();
     const release = held({ body: {} });
     const asked = [
-      client.read(getCustomer, ofCustomer(alice)),
-      client.read(getCustomer, ofCustomer(alice), { unshared: true }),
+      readFrom(client, getCustomer, ofCustomer(alice)),
+      readFrom(client, getCustomer, ofCustomer(alice), { unshared: true }),
     ];
     await arrived(2);
     release();
@@ -148,11 +149,11 @@ describe('private reads', () => {
     const reports: CallReport[] = [];
     const client = clientWith({ timeoutMs: 2_000, onCall: (report) => reports.push(report) });
     bank.otherwise(() => 'hang');
-    const first = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    const first = readFrom(client, getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     await arrived(1);
     await lateBy(500);
     const started = performance.now();
-    const second = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    const second = readFrom(client, getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(performance.now() - started).toBeGreaterThan(1_980);
@@ -172,7 +173,7 @@ describe('private reads', () => {
       return reply;
     });
     const asked = [1, 2, 3].map(() =>
-      client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code),
+      readFrom(client, getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code),
     );
     await arrived(1);
     resolve();
@@ -184,10 +185,12 @@ describe('private reads', () => {
   test('that join a call which found no connection wait for one themselves', async () => {
     const client = clientWith({ connections: 1, connectionWaitMs: 50 });
     const release = held({ body: {} });
-    const busy = client.read(getCustomer, ofCustomer(alice, 'busy'));
+    const busy = readFrom(client, getCustomer, ofCustomer(alice, 'busy'));
     await arrived(1);
-    const first = client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code);
-    const second = client.read(getCustomer, ofCustomer(alice));
+    const first = readFrom(client, getCustomer, ofCustomer(alice)).catch(
+      ({ code }: { code: string }) => code,
+    );
+    const second = readFrom(client, getCustomer, ofCustomer(alice));
     expect(await first).toBe('OVERLOADED');
     release();
     expect((await second).answer).toEqual({});
@@ -203,7 +206,7 @@ describe('private reads', () => {
       return { status: 403, body: 'no' };
     });
     const asked = [1, 2].map(() =>
-      client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error),
+      readFrom(client, getCustomer, ofCustomer(alice)).catch((error: unknown) => error),
     );
     await arrived(1);
     resolve();
@@ -220,12 +223,12 @@ describe('public reads', () => {
     const client = clientWith();
     bank.otherwise(branches);
     const query = (id: string) => ({ ...ofBank(alice), body: { id } });
-    await client.read(getBranches, ofBank(alice));
-    await client.read(getBranches, ofBank({ ...alice, authId: 'bob' }));
-    await client.read(postBranches, query('x'));
-    await client.read(postBranches, query('x'));
-    await client.read(postBranches, query('y'));
-    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    await readFrom(client, getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank({ ...alice, authId: 'bob' }));
+    await readFrom(client, postBranches, query('x'));
+    await readFrom(client, postBranches, query('x'));
+    await readFrom(client, postBranches, query('y'));
+    await readFrom(client, getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
     expect(bank.lines()).toEqual([
       'GET /v1/api/banks/B/branches',
       'POST /v1/api/banks/B/branches',
@@ -238,22 +241,22 @@ describe('public reads', () => {
   test('are not kept where the cache is off, where they are made alone, or where they break the contract', async () => {
     const off = clientWith({ publicCacheTtlMs: 0 });
     bank.otherwise(branches);
-    await off.read(getBranches, ofBank(alice));
-    await off.read(getBranches, ofBank(alice));
+    await readFrom(off, getBranches, ofBank(alice));
+    await readFrom(off, getBranches, ofBank(alice));
     expect(bank.calls).toHaveLength(2);
     const client = clientWith();
-    await client.read(getBranches, ofBank(alice), { unshared: true });
+    await readFrom(client, getBranches, ofBank(alice), { unshared: true });
     bank.otherwise({ body: { branches: [{ acceptsDeposits: 'yes' }] } });
-    await client.read(getBranches, ofBank(alice));
-    await client.read(getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank(alice));
     expect(bank.calls).toHaveLength(5);
   });
 
   test('are forgotten at a write of public data, whoever writes, and a read that left before it is not kept', async () => {
     const client = clientWith();
     bank.otherwise(branches);
-    await client.read(getBranches, ofBank(alice));
-    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    await readFrom(client, getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
     const write = () =>
       client.write(putBranchID, {
         ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
@@ -262,13 +265,13 @@ describe('public reads', () => {
       });
     bank.on('PUT /v1/api/banks/B/branches/b', { body: { acceptsDeposits: true } });
     await write();
-    await client.read(getBranches, ofBank(alice));
-    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    await readFrom(client, getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
     expect(bank.lines().filter((line) => line.startsWith('GET'))).toHaveLength(4);
 
     const other = clientWith();
     const release = held(branches);
-    const slow = other.read(getBranches, ofBank(alice));
+    const slow = readFrom(other, getBranches, ofBank(alice));
     await arrived(6);
     await other.write(putBranchID, {
       ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
@@ -277,7 +280,7 @@ describe('public reads', () => {
     });
     release();
     await slow;
-    await other.read(getBranches, ofBank(alice));
+    await readFrom(other, getBranches, ofBank(alice));
     expect(bank.lines().filter((line) => line.startsWith('GET'))).toHaveLength(6);
   });
 
@@ -288,10 +291,10 @@ describe('public reads', () => {
   ])('stand in where the bank %s', async (_, act) => {
     const client = clientWith({ publicCacheTtlMs: 1, ...(act() === 'hang' ? { timeoutMs: 1000 } : {}) });
     bank.otherwise(branches);
-    await client.read(getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank(alice));
     letPass(5);
     bank.otherwise(act);
-    const stale = await client.read(getBranches, ofBank(alice));
+    const stale = await readFrom(client, getBranches, ofBank(alice));
     expect(stale.answer).toEqual(branches.body.branches);
     expect(stale.staleMs).toBeGreaterThan(0);
     expect(shared).toEqual(['getBranches stale']);
@@ -300,16 +303,16 @@ describe('public reads', () => {
   test('stand in while the bank is away, and say how old they are; a refusal is no absence', async () => {
     const client = clientWith({ publicCacheTtlMs: 1 });
     bank.otherwise(branches);
-    await client.read(getBranches, ofBank(alice));
+    await readFrom(client, getBranches, ofBank(alice));
     letPass(5);
     bank.otherwise({ status: 503 });
-    const stale = await client.read(getBranches, ofBank(alice));
+    const stale = await readFrom(client, getBranches, ofBank(alice));
     expect(stale.answer).toEqual(branches.body.branches);
     expect(stale.staleMs).toBeGreaterThan(0);
     bank.otherwise({ status: 404, body: 'gone' });
-    await expect(client.read(getBranches, ofBank(alice))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(readFrom(client, getBranches, ofBank(alice))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     bank.otherwise(branches);
-    expect((await client.read(getBranches, ofBank(alice))).staleMs).toBeUndefined();
+    expect((await readFrom(client, getBranches, ofBank(alice))).staleMs).toBeUndefined();
   });
 });
 
@@ -326,14 +329,14 @@ describe('the private cache', () => {
 
   test('is off by default', async () => {
     const client = clientWith();
-    for (let turn = 0; turn < 2; turn++) await client.read(getCustomer, ofCustomer(alice));
+    for (let turn = 0; turn < 2; turn++) await readFrom(client, getCustomer, ofCustomer(alice));
     expect(paths()).toEqual([readAlice, readAlice]);
   });
 
   test('answers what the same caller read, by all three credentials and by every id', async () => {
     const client = clientWith({ privateCacheMs: 60_000 });
-    const first = await client.read(getCustomer, ofCustomer(alice));
-    expect((await client.read(getCustomer, ofCustomer({ ...alice }))).answer).toEqual(first.answer);
+    const first = await readFrom(client, getCustomer, ofCustomer(alice));
+    expect((await readFrom(client, getCustomer, ofCustomer({ ...alice }))).answer).toEqual(first.answer);
     expect(paths()).toEqual([readAlice]);
     expect(shared).toEqual(['getCustomer cached']);
     for (const changed of [
@@ -341,16 +344,16 @@ describe('the private cache', () => {
       { authProviderName: 'another' },
       { subscriptionKey: 'another' },
     ] as const)
-      await client.read(getCustomer, ofCustomer({ ...alice, ...changed }));
-    await client.read(getCustomer, ofCustomer(alice, 'another'));
+      await readFrom(client, getCustomer, ofCustomer({ ...alice, ...changed }));
+    await readFrom(client, getCustomer, ofCustomer(alice, 'another'));
     expect(bank.calls).toHaveLength(5);
   });
 
   test('forgets a caller with each of their writes, and nobody else', async () => {
     const client = clientWith({ privateCacheMs: 60_000 });
     const readBoth = async () => {
-      await client.read(getCustomer, ofCustomer(alice));
-      await client.read(getCustomer, ofCustomer(bob));
+      await readFrom(client, getCustomer, ofCustomer(alice));
+      await readFrom(client, getCustomer, ofCustomer(bob));
     };
     await readBoth();
     await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
@@ -370,12 +373,12 @@ describe('the private cache', () => {
       credentials: alice,
       body: { from: {}, to: {} },
     });
-    await client.read(getCustomer, ofCustomer(alice));
+    await readFrom(client, getCustomer, ofCustomer(alice));
     await client.send(pay);
-    await client.read(getCustomer, ofCustomer(alice));
+    await readFrom(client, getCustomer, ofCustomer(alice));
     bank.on('PUT /v1/api/banks/B/customers/c', { status: 500 });
     await client.write(putCustomerID, { ...ofCustomer(alice), body: {} }).catch(() => {});
-    await client.read(getCustomer, ofCustomer(alice));
+    await readFrom(client, getCustomer, ofCustomer(alice));
     expect(paths().filter((path) => path === readAlice)).toHaveLength(3);
   });
 
@@ -386,12 +389,12 @@ describe('the private cache', () => {
       await answered.promise;
       return { body: {} };
     });
-    const before = client.read(getCustomer, ofCustomer(alice));
+    const before = readFrom(client, getCustomer, ofCustomer(alice));
     await arrived(1);
     await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
     answered.resolve();
     await before;
-    await client.read(getCustomer, ofCustomer(alice));
+    await readFrom(client, getCustomer, ofCustomer(alice));
     expect(paths().filter((path) => path === readAlice)).toHaveLength(2);
   });
 
@@ -399,8 +402,8 @@ describe('the private cache', () => {
     const client = clientWith({ privateCacheMs: 60_000 });
     const ids = { BANK_ID: 'B', ACCOUNT_ID: 'a', VIEW_ID: 'owner' };
     for (let turn = 0; turn < 2; turn++) {
-      await client.read(getTransaction, { ids: { ...ids, TRANSACTION_ID: 't' }, credentials: alice });
-      await client.read(getTransactionsRequest, { ids, credentials: alice });
+      await readFrom(client, getTransaction, { ids: { ...ids, TRANSACTION_ID: 't' }, credentials: alice });
+      await readFrom(client, getTransactionsRequest, { ids, credentials: alice });
     }
     expect(bank.calls).toHaveLength(4);
   });
@@ -408,7 +411,7 @@ describe('the private cache', () => {
   test('is neither asked nor filled by reads that have to see a write', async () => {
     const client = clientWith({ privateCacheMs: 60_000 });
     for (const unshared of [true, false, true])
-      await client.read(getCustomer, ofCustomer(alice), { unshared });
+      await readFrom(client, getCustomer, ofCustomer(alice), { unshared });
     expect(bank.calls).toHaveLength(3);
   });
 
@@ -416,13 +419,13 @@ describe('the private cache', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {
       const client = clientWith({ privateCacheMs: 5000 });
-      await client.read(getCustomer, ofCustomer(alice));
+      await readFrom(client, getCustomer, ofCustomer(alice));
       vi.advanceTimersByTime(4999);
-      await client.read(getCustomer, ofCustomer(alice));
+      await readFrom(client, getCustomer, ofCustomer(alice));
       expect(bank.calls).toHaveLength(1);
       vi.advanceTimersByTime(2);
       bank.otherwise({ status: 503 });
-      await expect(client.read(getCustomer, ofCustomer(alice))).rejects.toMatchObject({
+      await expect(readFrom(client, getCustomer, ofCustomer(alice))).rejects.toMatchObject({
         code: 'BANK_UNAVAILABLE',
       });
     } finally {

@@ -123,7 +123,7 @@ describe('loaders', () => {
   const readAs =
     (credentials: Credentials, signal?: AbortSignal): StartRead =>
     (read) =>
-      client.startRead(
+      client.read(
         read.operation,
         { path: read.path, body: read.body as never, credentials },
         { operationDeadline: new OperationDeadline({ signal }) },

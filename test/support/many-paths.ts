@@ -3,6 +3,7 @@ import type { BankClient } from '../../src/bank/client.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { getProduct } from '../../src/contract/product.ts';
 import { BankqlError } from '../../src/errors.ts';
+import { readFrom } from './read-from.ts';
 
 /** A bank that answers at once, remembers nothing, and makes little garbage: its memory must not be what is measured. */
 export interface ForgetfulBank extends AsyncDisposable {
@@ -60,8 +61,8 @@ export async function readNewPaths(client: BankClient, from: number, count: numb
       const credentials = { subscriptionKey: 'key', authProviderName: 'p', authId: `caller-${number}` };
       const id = `${isGone(number) ? 'gone' : 'kept'}-${number}`;
       const answered = await (number % 4 === 1
-        ? client.read(getCustomer, { ids: { BANK_ID: 'BANK', CUSTOMER_ID: id }, credentials })
-        : client.read(getProduct, { ids: { BANK_ID: 'BANK', PRODUCT_ID: id }, credentials })
+        ? readFrom(client, getCustomer, { ids: { BANK_ID: 'BANK', CUSTOMER_ID: id }, credentials })
+        : readFrom(client, getProduct, { ids: { BANK_ID: 'BANK', PRODUCT_ID: id }, credentials })
       ).then(({ answer }) => Reflect.get(Object(answer), 'id'), codeOf);
       if (answered !== (isGone(number) ? 'NOT_FOUND' : id)) throw new Error(`${id} is answered ${answered}`);
     }

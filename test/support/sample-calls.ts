@@ -4,6 +4,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import type { CallInput, PreparedCall } from '../../src/bank/request.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
+import { readFrom } from './read-from.ts';
 
 /** Credentials that no other text of a test holds, so that a leak can be searched for. */
 export const canaries = {
@@ -65,7 +66,7 @@ const sample = <T extends Operation>(
 };
 
 const read = <T extends Operation & { readonly kind: 'read' }>(operation: T, input: Input<T>, wire: Wire) =>
-  sample(operation, input, wire, (bank, full) => bank.read(operation, full));
+  sample(operation, input, wire, (bank, full) => readFrom(bank, operation, full));
 
 const write = <T extends Operation & { readonly kind: 'write' }>(operation: T, input: Input<T>, wire: Wire) =>
   sample(operation, input, wire, (bank, full) => bank.write(operation, full));

@@ -1,4 +1,4 @@
-import { type BankClient, readWith } from '../../bank/client.ts';
+import type { BankClient } from '../../bank/client.ts';
 import type { PaymentService } from '../../payments/service.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
@@ -10,20 +10,18 @@ import type { RateLimiter } from './rate-limiter.ts';
  */
 export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankClient {
   if (limiter === null) return bank;
-  const startRead: BankClient['startRead'] = async (operation, input, limits, reader) => {
-    try {
-      bank.prepare(operation, input);
-      await limiter.take(input.credentials, operation.id);
-    } catch (error) {
-      reader.onError(error);
-      return;
-    }
-    bank.startRead(operation, input, limits, reader);
-  };
   return {
     ...bank,
-    startRead,
-    read: readWith(startRead),
+    async read(operation, input, limits, reader) {
+      try {
+        bank.prepare(operation, input);
+        await limiter.take(input.credentials, operation.id);
+      } catch (error) {
+        reader.onError(error);
+        return;
+      }
+      bank.read(operation, input, limits, reader);
+    },
     async write(operation, input) {
       bank.prepare(operation, input);
       await limiter.take(input.credentials, operation.id);

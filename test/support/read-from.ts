@@ -1,0 +1,16 @@
+import type { BankClient, BankRead } from '../../src/bank/client.ts';
+import { type CallInput, expandPath } from '../../src/bank/request.ts';
+import type { ReadLimits } from '../../src/bank/shared-reads.ts';
+import type { Answer, Operation } from '../../src/contract/operation.ts';
+
+/** A read of a record by its ids, as a promise. */
+export const readFrom = <T extends Operation & { readonly kind: 'read' }>(
+  client: BankClient,
+  operation: T,
+  { ids, ...input }: CallInput<T>,
+  limits: ReadLimits = {},
+): Promise<BankRead<Answer<T>>> =>
+  new Promise((resolve, reject) => {
+    const path = expandPath(operation.path, ids);
+    client.read(operation, { ...input, path }, limits, { onAnswer: resolve, onError: reject });
+  });
