@@ -19,7 +19,10 @@ export interface Identity {
 
 /** A caller: the credentials that the bank receives, and anything else known about the caller. */
 export interface Caller extends Credentials {
-  /** Whether the request shows no credentials at all: it may cost a tenth of what others may. */
+  /**
+   * Whether the request shows no credentials at all, or nobody has proven its name and it has no subscription key: it may cost a
+   * tenth of what others may.
+   */
   readonly isAnonymous?: boolean;
   /** Whether its identity is proven, and the subscription key is the operator's, which says nothing of the caller. */
   readonly isProven?: boolean;
@@ -29,7 +32,7 @@ export interface Caller extends Credentials {
   readonly claims?: Readonly<Record<string, string>>;
 }
 
-/** What a caller may use of a budget: a tenth of it without credentials, since nobody can be held to account for that. */
+/** What a caller may use of a budget: a tenth of it if the caller is anonymous, since nobody can be held to account for that. */
 export const allowed = ({ isAnonymous }: Caller, budget: number): number =>
   isAnonymous === true ? Math.ceil(budget / 10) : budget;
 

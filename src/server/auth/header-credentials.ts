@@ -39,9 +39,9 @@ export const authenticateByHeaders = (subscriptionKey: string | null, areProven 
       redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
       const own = subscriptionKey === null ? given : { ...given, subscriptionKey, isProven: areProven };
       const identity = identityOf(given, peer, areProven);
-      return identity === null
-        ? { ...own, isAnonymous: true, identity: { name: peer, group: peer } }
-        : { ...own, identity };
+      // Without a subscription key the bank answers nothing, whatever name a request makes up.
+      const isAnonymous = identity.name === peer || (identity.group === peer && own.subscriptionKey === null);
+      return isAnonymous ? { ...own, isAnonymous, identity } : { ...own, identity };
     },
     // The headers hold all credentials.
     { isCurrent: () => true },
@@ -49,20 +49,21 @@ export const authenticateByHeaders = (subscriptionKey: string | null, areProven 
 
 /**
  * The caller's identity, for counting. If nobody vouches for the headers, anybody can write somebody else's name into
- * them: the name then belongs to the caller's peer, and uses up nothing of others. Null if the request has no credentials.
+ * them: the name then belongs to the caller's peer, and uses up nothing of others. A request without credentials is its peer's.
  */
 function identityOf(
   { subscriptionKey, authProviderName, authId }: Credentials,
   peer: string,
   areProven: boolean,
-): Identity | null {
+): Identity {
   // A line break is a safe separator: no credential contains one.
   const caller = `${authProviderName ?? ''}\n${authId ?? ''}`;
   if (areProven && authProviderName !== null && authId !== null) {
     const name = `header ${caller}`;
     return { name, group: name };
   }
-  if (subscriptionKey === null && authProviderName === null && authId === null) return null;
+  if (subscriptionKey === null && authProviderName === null && authId === null)
+    return { name: peer, group: peer };
   return { name: `claim ${peer}\n${subscriptionKey ?? ''}\n${caller}`, group: peer };
 }
 
