@@ -91,7 +91,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   values: {
-    unit: `values of unfinished answers, and one for every ${Math.round(valueBytes / parsedTimes)} bytes that they have read from the bank; of both, the first 1,000 of an answer do not count`,
+    unit: `values of unfinished answers, and one for every ${Math.round(valueBytes / parsedTimes)} bytes that they have read from the bank and the payment store; of both, the first 1,000 of an answer do not count`,
     variable: null,
     heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
     total: `1/4 of the heap, at ${valueBytes} bytes a value`,

@@ -2,7 +2,12 @@ import type { BankClient } from '../bank/client.ts';
 import { allowed, type Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
+import {
+  AnswerBudget,
+  type AnswerLimits,
+  clientHasLeft,
+  type ValueHolder,
+} from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import { type ExpectedWork, type TurnTaker, turnsOf, WorkQueue } from '../executor/scheduler.ts';
 import { parsedTimes, uses, valueBytes } from '../ledger.ts';
@@ -213,6 +218,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
 
   cancelReads(): void {
     this.#session?.cancel();
+    this.#lists?.end(this.budget.exceeded ?? clientHasLeft);
   }
 
   get signal(): AbortSignal | undefined {
@@ -225,9 +231,13 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     return this.#asking.holder?.reserveRoom(this.budget.bytes) ?? true;
   }
 
-  /** Whether nobody needs the answer any more. A mutation that has begun runs to its end. */
+  /** Is raised when nobody needs the answer any more. A mutation that has begun runs to its end. */
+  get abandonment(): AbortSignal | undefined {
+    return this.effects === null ? this.signal : undefined;
+  }
+
   isAbandoned(): boolean {
-    return this.effects === null && this.signal?.aborted === true;
+    return this.abandonment?.aborted === true;
   }
 }
 

@@ -92,7 +92,7 @@ const maxRounds = 20;
 /** With this many unwritten ends no further payment begins: they are held in memory. */
 const maxUnwritten = 1_000;
 
-const withoutWaiting: InTurns = async (_records, steps) => atOnce(steps);
+const withoutWaiting: InTurns = async (_records, _characters, steps) => atOnce(steps);
 
 /** Errors: those of `open`. */
 export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
@@ -302,7 +302,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
-      const known = await inTurns(page.length, readPage(page, onUnreadable));
+      const characters = page.reduce((sum, { json }) => sum + json.length, 0);
+      const known = await inTurns(page.length, characters, readPage(page, onUnreadable));
       const found = await Promise.all(
         known.map((row) =>
           advance(row.held, leaseOver).next === undefined

@@ -122,8 +122,11 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** Does work over so many records, and may wait between its steps. Errors: its own; those of the work. */
-export type InTurns = <Result>(records: number, steps: Steps<Result>) => Promise<Result>;
+/**
+ * Does work over so many records, which are so many characters of JSON and are kept, and may wait between its steps.
+ * Errors: its own; those of the work.
+ */
+export type InTurns = <Result>(records: number, characters: number, steps: Steps<Result>) => Promise<Result>;
 
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {

@@ -55,7 +55,7 @@ interface CallPlace {
 const noLists = new ListWork({
   budget: { spendSearch() {} },
   queue: new WorkQueue(),
-  isAbandoned: () => false,
+  abandonment: undefined,
 });
 
 export interface CallEstimateOptions {

@@ -1,4 +1,5 @@
 import type { Caller } from '../bank/credentials.ts';
+import type { ReadBudget } from '../bank/exchange.ts';
 import { badUserInput } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
@@ -7,7 +8,7 @@ import type { ListWork } from './list-work.ts';
 import type { ViewerTemplates } from './viewer-template.ts';
 
 /** The context of every resolver: one for each request. */
-export interface Context extends ReadContext {
+export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly session: BankSession;
   readonly payments: PaymentService;
   /** The values of the header Idempotency-Key, one for each occurrence. */

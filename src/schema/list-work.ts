@@ -24,9 +24,43 @@ export function mayWorkAtOnce(entries: number): boolean {
 interface ListWorkOptions {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;
   /** Where long work waits for its turn. */
-  readonly queue: WorkQueue;
-  /** Whether nobody needs the work any more. */
-  isAbandoned(): boolean;
+  readonly queue: Pick<WorkQueue, 'push'>;
+  /** Is raised when nobody needs the work any more; undefined if that does not happen. */
+  readonly abandonment: AbortSignal | undefined;
+}
+
+/** Work that waits for its turn. Once it is over it keeps nothing of its operation, however long its turn takes to come. */
+class WaitingWork<Result> {
+  #work: {
+    readonly steps: Steps<Result>;
+    readonly resolve: (result: Result) => void;
+    readonly reject: (error: unknown) => void;
+  } | null;
+
+  constructor(steps: Steps<Result>, resolve: (result: Result) => void, reject: (error: unknown) => void) {
+    this.#work = { steps, resolve, reject };
+  }
+
+  /** Does a step of it. Shape: whether there is more to do. */
+  next(): boolean {
+    if (this.#work === null) return false;
+    const { steps, resolve } = this.#work;
+    try {
+      const { done, value } = steps.next();
+      if (!done) return true;
+      this.#work = null;
+      resolve(value);
+    } catch (error) {
+      this.drop(error);
+    }
+    return false;
+  }
+
+  drop(error: unknown): void {
+    const work = this.#work;
+    this.#work = null;
+    work?.reject(error);
+  }
 }
 
 /**
@@ -37,6 +71,8 @@ interface ListWorkOptions {
 export class ListWork {
   readonly #operation: ListWorkOptions;
   readonly #results = new WeakMap<object, Map<string, Promise<unknown>>>();
+  /** Null before any work waited. */
+  #waiting: Set<Pick<WaitingWork<unknown>, 'drop'>> | null = null;
 
   constructor(operation: ListWorkOptions) {
     this.#operation = operation;
@@ -72,21 +108,29 @@ export class ListWork {
   }
 
   #inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-    const { queue } = this.#operation;
-    return new Promise((resolve, reject) => {
-      const step = () => {
-        try {
-          // Otherwise the work of callers that were refused would pile up, and hold up that of all others.
-          if (this.#operation.isAbandoned()) throw clientHasLeft;
-          const { done, value } = steps.next();
-          if (done) resolve(value);
-          else queue.push(step);
-        } catch (error) {
-          reject(error);
-        }
-      };
-      queue.push(step);
-    });
+    const { queue, abandonment } = this.#operation;
+    if (abandonment?.aborted) throw clientHasLeft;
+    if (this.#waiting === null) {
+      this.#waiting = new Set();
+      abandonment?.addEventListener('abort', () => this.end(clientHasLeft));
+    }
+    const waiting = this.#waiting;
+    // No closure refers to `steps`: it would keep them until the turn comes.
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const work = new WaitingWork(steps, resolve, reject);
+    waiting.add(work);
+    const step = () => {
+      if (work.next()) queue.push(step);
+      else waiting.delete(work);
+    };
+    queue.push(step);
+    return promise;
+  }
+
+  /** The operation is over: drops work that waits. It would hold its lists, uncounted, until its turn comes, and take it from others. */
+  end(reason: unknown): void {
+    for (const work of this.#waiting ?? []) work.drop(reason);
+    this.#waiting?.clear();
   }
 
   /** Errors: AnswerLimitError. */

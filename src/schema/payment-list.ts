@@ -133,14 +133,18 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
 export const searchPayments = (
   query: Omit<OwnPaymentsQuery, 'limit' | 'inTurns'>,
   limit: number,
-  { payments, credentials, lists }: Context,
+  context: Context,
 ): Promise<readonly OwnPayment[]> =>
-  lists.shared(payments, JSON.stringify(['payments', query, limit]), () =>
-    payments.search(credentials, {
+  context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
+    context.payments.search(context.credentials, {
       newestFirst: true,
       ...query,
       limit,
-      inTurns: (records, steps) => lists.run(records * entriesPerRecord, steps),
+      inTurns(records, characters, steps) {
+        // Without room for them the operation ends: the work that comes next fails.
+        context.keep(characters);
+        return context.lists.run(records * entriesPerRecord, steps);
+      },
     }),
   );
 

@@ -9,9 +9,10 @@ import { type BranchSearch, branchSelection } from '../../src/schema/branch-sear
 import { ListWork } from '../../src/schema/list-work.ts';
 import { filterInSteps, sortInSteps } from '../../src/steps.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { keptMegabytes } from '../support/memory.ts';
 
-const newWork = (isAbandoned = () => false) =>
-  new ListWork({ budget: new AnswerBudget(unlimited), queue: new WorkQueue(), isAbandoned });
+const newWork = (abandonment?: AbortSignal) =>
+  new ListWork({ budget: new AnswerBudget(unlimited), queue: new WorkQueue(), abandonment });
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => (n * 7919) % count);
 
 /** Branches that count how often a search looks at their place and at their city. */
@@ -64,18 +65,36 @@ describe('a search of a list', () => {
     expect(looks()).toBe(50_000);
   });
 
-  test('ends if its client has left', async () => {
+  test('ends when its client leaves, and is not begun after that', async () => {
     const { list, looks } = countedBranches(2000);
-    let hasLeft = false;
-    const found = find(
-      { city: 'city 3' },
-      list,
-      newWork(() => hasLeft),
-    );
+    const client = new AbortController();
+    const lists = newWork(client.signal);
+    const found = find({ city: 'city 3' }, list, lists);
     expect(looks()).toBe(0);
-    hasLeft = true;
+    client.abort();
     await expect(found).rejects.toThrow('The client has left.');
+    await expect(find({ city: 'city 4' }, list, lists)).rejects.toThrow('The client has left.');
     expect(looks()).toBe(0);
+  });
+
+  test('keeps nothing once its operation is over, however long its turn takes to come', async () => {
+    const pieces: (() => void)[] = [];
+    const queue = { push: (piece: () => void) => void pieces.push(piece) };
+    const lists = new ListWork({ budget: new AnswerBudget(unlimited), queue, abandonment: undefined });
+    const begin = () => {
+      const list = Array.from({ length: 2000 }, () => ({ bytes: Buffer.alloc(32 * 1024) }));
+      return lists.once(list, 'none', () => filterInSteps(list, () => false));
+    };
+    const before = await keptMegabytes();
+    const found = begin();
+    expect((await keptMegabytes()) - before).toBeGreaterThan(50);
+    const ended = new Error('the operation has ended');
+    lists.end(ended);
+    await expect(found).rejects.toBe(ended);
+    expect((await keptMegabytes()) - before).toBeLessThan(20);
+    expect(pieces).toHaveLength(1);
+    for (const piece of pieces) piece();
+    expect(pieces).toHaveLength(1);
   });
 
   test('is done again for other arguments, another list or another operation', async () => {

@@ -53,3 +53,34 @@ test('the lists that operations read are bounded together, whatever few fields t
   expect((await count('h')).status).toBe(200);
   expect(bank.calls.length).toBeGreaterThanOrEqual(6);
 });
+
+test('the payment records that operations read are bounded together; they are given back at the end', async () => {
+  await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
+  const { bank, server, url } = fixture;
+  bank.otherwise({ body: { id: 'TX' } });
+  const ask = async (query: string) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...credentials, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    return { status: response.status, answer: await response.json() };
+  };
+  for (let n = 0; n < 60; n++) {
+    const { answer } = await ask(
+      `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: 1, currency: "EUR" }, idempotencyKey: "kept-payments-${n}" }) { trackId } }`,
+    );
+    expect(answer.errors).toBeUndefined();
+  }
+  const list = (lists: number) =>
+    ask(
+      `{ ${Array.from({ length: lists }, (_, n) => `p${n}: payments(first: ${100 - n}) { pageInfo { hasNextPage } }`).join(' ')} }`,
+    );
+
+  const one = await list(1);
+  expect(one).toEqual({ status: 200, answer: { data: { p0: { pageInfo: { hasNextPage: false } } } } });
+  const many = await list(20);
+  expect([many.status, many.answer.errors?.[0].extensions.code]).toEqual([503, 'OVERLOADED']);
+  expect(server.held.values).toBe(0);
+  expect((await list(1)).status).toBe(200);
+});
