@@ -123,12 +123,12 @@ export class Connection {
   }
 
   get isIdle(): boolean {
-    return this.#response === null;
+    return this.#response === null && !this.#pipelined?.length;
   }
 
   /** Whether its client has to send or read something before bankql can do more for it. */
   get awaitsClient(): boolean {
-    return this.#response === null || this.#response.arriving > 0 || this.#response.unread > 0;
+    return this.#response === null ? this.isIdle : this.#response.arriving > 0 || this.#response.unread > 0;
   }
 
   /** A request has arrived. */
@@ -157,10 +157,15 @@ export class Connection {
     this.#response = null;
     if (this.endsIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
-    else if (response.isRefused && response.req.complete && !this.socket.destroyed) {
-      if (this.#resting.refused(this)) this.#pause();
-      else this.resume();
-    } else if (this.#pipelined !== null) this.resume();
+    else if (
+      response.isRefused &&
+      response.req.complete &&
+      !this.socket.destroyed &&
+      this.#resting.refused(this)
+    )
+      this.#pause();
+    // Not at once: thousands of requests that need no waiting would be answered before any other event is handled.
+    else if (this.#pipelined !== null) setImmediate(() => this.resume());
   }
 
   #pause(): void {
@@ -171,7 +176,7 @@ export class Connection {
   /** Goes on with its next request. */
   resume(): void {
     // No request is handled after an answer with "Connection: close".
-    if (!this.socket.writable) return;
+    if (this.#response !== null || !this.socket.writable) return;
     const next = this.#pipelined?.shift();
     if (next !== undefined) this.#begin(next);
     if (!this.#isPaused || this.#pipelined?.length) return;

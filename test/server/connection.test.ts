@@ -329,6 +329,26 @@ test('requests of one connection are handled one at a time, in their order', asy
   await listening.close();
 });
 
+test('requests of one packet that are answered at once do not hold up other events', async () => {
+  let iteration = 0;
+  const begun: number[] = [];
+  const listening = await listen('127.0.0.1', 0, (_request, response) => {
+    begun.push(iteration);
+    response.writeHead(204).end();
+  });
+  const count = () => {
+    iteration++;
+    if (begun.length < 20) setImmediate(count);
+  };
+  count();
+  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  socket.resume().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
+  await until(() => begun.length === 20);
+  expect(new Set(begun).size).toBe(20);
+  socket.destroy();
+  await listening.close();
+});
+
 test('a connection with more waiting requests than the process has room for is closed, and the others are not looked at', async () => {
   let refused = 0;
   const ledger = new Ledger(ledgerLimits({ arriving: 8 * overheadBytes }), () => {
