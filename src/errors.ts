@@ -62,6 +62,15 @@ export const stopStart =
     throw cause instanceof StartError ? cause : new StartError(words + messageOf(cause), { cause });
   };
 
+/** Does work that stops the start, or the command, if it fails. Errors: as of `stopStart`. */
+export function orStop<T>(work: () => T, words?: string): T {
+  try {
+    return work();
+  } catch (error) {
+    return stopStart(words)(error);
+  }
+}
+
 export type ErrorCode = keyof typeof errorCodes;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
@@ -87,7 +96,7 @@ export interface ErrorDetails {
 }
 
 /** The seconds after which a retryable request may be tried again, if no other time is known. */
-export const defaultRetryAfter = 1;
+const defaultRetryAfter = 1;
 
 /** What `extensions` say of a code: whether it may be tried again and, if so, after how many seconds. */
 export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 'retryAfter'> = {}) =>

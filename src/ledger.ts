@@ -19,20 +19,16 @@ export const overheadBytes = 2048;
 /** Callers that would hold no more than this part of a share hold little. */
 export const littleShare = 1 / 8;
 
-/** A part of the heap, and at most so many megabytes, in units of so many bytes. */
-interface HeapPart {
-  readonly part: number;
-  readonly mostMegabytes: number;
-  readonly unitBytes: number;
-}
-
 /** How one resource is shared. */
 interface Use {
   readonly unit: string;
   /** The variable that sets its total, for all workers together; null if nothing but the heap does. */
   readonly variable: 'MAX_IN_FLIGHT' | 'LIMIT_UNREAD_BYTES' | 'BANK_CONNECTIONS' | null;
-  /** Its total without a variable, or the variable's default; null if that is a constant. */
-  readonly heap: HeapPart | null;
+  /**
+   * Its total without a variable, or the variable's default: a part of the heap, and at most so many megabytes, in units of so
+   * many bytes. Null if that is a constant.
+   */
+  readonly heap: { readonly part: number; readonly mostMegabytes: number; readonly unitBytes: number } | null;
   /** Its total, for the documentation. */
   readonly total: string;
   /**
@@ -210,7 +206,7 @@ export function refusalOnArrival(why: ShedReason): string {
 type Held = Record<Counted, number>;
 
 /** Callers that give way together: those of a peer that claims many identities, or one whose identity is proven. */
-export interface Group extends Held {
+interface Group extends Held {
   readonly name: string;
 }
 

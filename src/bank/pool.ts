@@ -238,7 +238,7 @@ export class FairPool<Resource> implements Crowd {
       (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) &&
       this.#mayTake(caller)
     ) {
-      this.#serve(request, this.#take(request, caller, operation, now), now);
+      request.onAcquired(this.#take(request, caller, operation, now), now);
       return null;
     }
     return this.#enqueue(request, caller, operation, now);
@@ -256,7 +256,7 @@ export class FairPool<Resource> implements Crowd {
     if (caller !== null) {
       caller.held--;
       caller.group.held--;
-      this.#removeIfDone(caller);
+      if (caller.held === 0 && caller.queues.length === 0) this.#removeCaller(caller);
     }
     this.#idle.push(slot);
     this.#free++;
@@ -277,7 +277,7 @@ export class FairPool<Resource> implements Crowd {
     caller.queues.splice(caller.queues.indexOf(queue), 1);
     if (caller.queues.length > 0) return;
     this.#leave(caller);
-    this.#removeIfDone(caller);
+    if (caller.held === 0) this.#removeCaller(caller);
   }
 
   isWaiting(caller: string): boolean {
@@ -308,8 +308,7 @@ export class FairPool<Resource> implements Crowd {
   }
 
   /** Forgets a caller that neither holds a resource nor waits for one. */
-  #removeIfDone(caller: Caller<Resource>): void {
-    if (caller.held > 0 || caller.queues.length > 0) return;
+  #removeCaller(caller: Caller<Resource>): void {
     this.#callers.delete(caller.id);
     if (--caller.group.members === 0) this.#groups.delete(caller.group.id);
   }
@@ -337,13 +336,10 @@ export class FairPool<Resource> implements Crowd {
     slot.caller = caller;
     slot.operation = operation;
     slot.since = now;
-    operation.hold(slot.position);
-    return slot.resource;
-  }
-
-  #serve(request: PoolRequest<Resource>, resource: Resource, now: number): void {
+    operation.held++;
+    operation.holds.appendNode(slot.position);
     if (request.session) request.session.isServed = true;
-    request.onAcquired(resource, now);
+    return slot.resource;
   }
 
   #slotFor({ suits }: PoolRequest<Resource>): Slot<Resource> {
@@ -403,7 +399,7 @@ export class FairPool<Resource> implements Crowd {
         // It holds the resource before it stops waiting: a caller that does neither is forgotten.
         const resource = this.#take(request, caller, operation, now);
         this.cancel(waiting);
-        this.#serve(request, resource, now);
+        request.onAcquired(resource, now);
       }
     }
   }
@@ -541,11 +537,6 @@ class OperationState {
   constructor(limits: OperationLimits, all: ReadonlyMap<string, OperationState>) {
     this.#limits = limits;
     this.#all = all;
-  }
-
-  hold(hold: ListNode<Hold>): void {
-    this.held++;
-    this.holds.appendNode(hold);
   }
 
   release(hold: ListNode<Hold>, now: number): void {

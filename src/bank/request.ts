@@ -84,11 +84,10 @@ export interface ExpandedInput<T extends Operation> extends Omit<CallInput<T>, '
 }
 
 /**
- * Identifies what a read asks for, whoever asks: its path, and the JSON of its body if it has one. Different reads have
- * different keys, since no two of them have the same path and the same kind of body (test/bank/request.test.ts).
+ * Identifies what a read with a body asks for, whoever asks; the path identifies one without. Different reads have different
+ * keys, since no two of them have the same path and both a body or none (test/bank/request.test.ts).
  */
-export const requestKey = (path: string, body: string | null): string =>
-  body === null ? path : `${path} ${body}`;
+export const requestKey = (path: string, body: string): string => `${path} ${body}`;
 
 /** A call that is checked and ready to be sent. */
 export interface PreparedCall<T extends Operation = Operation> {
@@ -97,7 +96,7 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly caller: CallerIdentity;
   /** Its path, without the prefix of the bank's address. */
   readonly path: string;
-  /** As returned by requestKey. */
+  /** What it asks for, whoever asks: the path, or what requestKey returns. */
   readonly key: string;
   /** Without the Track-ID, which belongs to one sending. */
   readonly request: HttpRequest;
@@ -129,7 +128,7 @@ export function prepareCall<T extends Operation>(
     credentials,
     caller,
     path,
-    key: requestKey(path, text),
+    key: text === null ? path : requestKey(path, text),
     request: {
       method: operation.method,
       path: prefix + path,

@@ -65,7 +65,7 @@ export const failed = (error: ClientError): Answer<never> => ({
   extensions: {},
 });
 
-export const networkError = (message: string, cause?: unknown): ClientError => ({
+const networkError = (message: string, cause?: unknown): ClientError => ({
   code: 'NETWORK_ERROR',
   message,
   retryable: true,
@@ -84,7 +84,7 @@ const badResponse = (message: string, details: Partial<ClientError> = {}): Clien
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads an answer. Its data is taken as the document's types have it: the server validates, the client does not. */
-export async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {
+async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {
   const text = await response.text();
   let body: unknown;
   try {
@@ -146,7 +146,7 @@ export type Document<Data, Variables> = string | TypedDocument<Data, Variables>;
 export type Print = (document: never) => string;
 
 /** A document's text. Errors: TypeError for a syntax tree if `print` is undefined. */
-export function textOf(document: Document<unknown, never>, print: Print | undefined): string {
+function textOf(document: Document<unknown, never>, print: Print | undefined): string {
   const text = String(document);
   if (text !== '[object Object]') return text;
   // A template tag such as gql keeps the source of what it parsed.
@@ -159,7 +159,7 @@ export function textOf(document: Document<unknown, never>, print: Print | undefi
 }
 
 /** The id that the build gave a document: `__meta__.hash` of graphql-codegen, `documentId` of gql.tada. */
-export function idOf(document: Document<unknown, never>): string | undefined {
+function idOf(document: Document<unknown, never>): string | undefined {
   const id = member(document, 'documentId') ?? member(member(document, '__meta__'), 'hash');
   return typeof id === 'string' ? id : undefined;
 }
@@ -173,7 +173,7 @@ function member(value: unknown, name: string): unknown {
 }
 
 /** Rejects with the signal's reason if it was aborted. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
+function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
 

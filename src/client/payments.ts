@@ -65,7 +65,7 @@ export interface PaymentOutcome<Data> {
 }
 
 /** The facts that are known after one attempt. */
-export interface Attempt {
+interface Attempt {
   readonly idempotencyKey: string;
   /** Whether the key was made for this very payment, so that its record can be of no other one. */
   readonly isNewKey: boolean;
@@ -86,7 +86,7 @@ interface UserError {
 }
 
 /** An answer with what `pay` says in `userErrors` among its errors, as the other payments say it. */
-export function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
+function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
   const payloads = Object.entries((answer.data ?? {}) as Record<string, unknown>);
   const errors = payloads.flatMap(([name, payload]) => {
     const { userErrors = [] } = (payload ?? {}) as { userErrors?: readonly UserError[] };
@@ -105,15 +105,14 @@ export function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
 }
 
 /** Whether the payment was answered as done. */
-export const isDone = (answer: Answer<unknown>): boolean =>
-  answer.data !== null && ownError(answer) === undefined;
+const isDone = (answer: Answer<unknown>): boolean => answer.data !== null && ownError(answer) === undefined;
 
 /**
  * The outcome of an attempt that was not answered as done. `again`: another attempt with the same key is needed to find
  * out, which bankql answers with the end of the first one; until then `state` holds. `newKey`: the payment that this key
  * belonged to was refused, and never was this payment.
  */
-export function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
+function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
   readonly state: PaymentOutcomeState;
   readonly again?: boolean;
   readonly newKey?: boolean;

@@ -13,7 +13,7 @@ export interface Started extends ServiceStart {
   readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }
 
-export interface AnnouncementOptions {
+interface AnnouncementOptions {
   /** Whether people read what is written: they get text, and others lines of the log. */
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;

@@ -13,7 +13,7 @@ const lookEveryMs = 5000;
 
 const variables = { cert: 'BANK_TLS_CERT', key: 'BANK_TLS_KEY', ca: 'BANK_TLS_CA' } as const;
 
-export type BankTls = Awaited<ReturnType<typeof readBankTls>>;
+type BankTls = Awaited<ReturnType<typeof readBankTls>>;
 
 /**
  * The certificates in the files.

@@ -132,7 +132,7 @@ Environment variables, with their defaults:
 ${variablesAsHelp()}`;
 
 /** What the words behind `bankql` ask for. */
-export type Invocation =
+type Invocation =
   | { readonly kind: 'version' }
   /** The help of all commands. */
   | { readonly kind: 'help' }

@@ -17,7 +17,7 @@ import {
 import { z } from 'zod';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
-import { StartError, stopStart } from '../errors.ts';
+import { orStop, StartError } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { mostCalls, planCalls } from '../options/explain/plan.ts';
 import { type CliContext, readWords } from './command.ts';
@@ -102,7 +102,7 @@ function explainFile(
     bankId: config.server.defaults.bankId ?? 'the-bank',
     allProductsId: config.server.defaults.allProductsId ?? 'all-products',
   };
-  const document = attempt(file, () => check(readText(file)));
+  const document = orStop(() => check(readText(file)), `${file}: `);
   const operations = document.definitions.filter(
     (node): node is OperationDefinitionNode =>
       node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
@@ -156,15 +156,6 @@ const anybody = ({ identity }: Config) => ({
   authId: 'caller',
   claims: Object.fromEntries((identity?.claims ?? []).map((name) => [name, 'claim'])),
 });
-
-/** Errors: StartError that names the file. */
-function attempt<T>(file: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    return stopStart(`${file}: `)(error);
-  }
-}
 
 function describe({ file, operation, plan }: ReturnType<typeof explainFile>[number]): string {
   const { least, most, rounds, calls } = plan;

@@ -40,7 +40,7 @@ import { openSandbox } from './sandbox.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   /** It is one of several that share a port: the primary announces them, and serves their metrics. */
   readonly isWorker?: boolean;
   /** Counts REST calls in the primary, for all workers. */

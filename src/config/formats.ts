@@ -9,7 +9,7 @@ import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
 
 /** How a variable is written. */
-export interface TextFormat<T> {
+interface TextFormat<T> {
   /** Errors: an Error whose message says what to give. */
   readonly read: (text: string) => T;
   /** A value as it may be shown, whether it is refused or in force; by default as it is. */

@@ -2,14 +2,7 @@ import { normalized } from '../payments/outcome-words.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import type { ConfigProblem } from './config-error.ts';
 import { type Values, type VariableName, variables } from './variables.ts';
-
-/** A problem of variables with each other. */
-export interface Contradiction extends ConfigProblem {
-  /** The variables that it rests on. */
-  readonly involved: readonly VariableName[];
-}
 
 /** What is wrong: the variable to change, how, and the other variables that it rests on. */
 type Finding = readonly [variable: VariableName, remedy: string, ...others: VariableName[]];
@@ -231,19 +224,15 @@ export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null 
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? localStateUrl : null;
 }
 
-/** What the values demand of each other and do not have. */
-export const contradictions = (values: Values): Contradiction[] =>
+/** What the values demand of each other and do not have, with the variables that each problem rests on. */
+export const contradictions = (values: Values) =>
   rules.flatMap((rule) => {
     const found = rule(values) || [];
     return (isOne(found) ? [found] : found).map(([variable, remedy, ...others]) => {
       const value = values[variable];
       const text = value === true ? 'on' : [value ?? []].flat().join(', ');
-      return {
-        variable,
-        value: text && variables[variable].show(text),
-        remedy,
-        involved: [variable, ...others],
-      };
+      const involved = [variable, ...others];
+      return { variable, value: text && variables[variable].show(text), remedy, involved };
     });
   });
 

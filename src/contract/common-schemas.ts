@@ -31,15 +31,17 @@ export const decimal = tolerant(
 
 /** Whether a value is a decimal; unlike validation, it creates no error message. */
 export const isDecimal = (value: unknown): boolean =>
-  typeof value === 'string' && jsonNumber.test(value) && isWritable(value);
+  typeof value === 'string' && (plainDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)));
+
+/** Nearly all amounts: few digits, without an exponent. */
+const plainDecimal = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?$/;
 
 /** More digits than any amount needs, but bounded: 1e999999999 is a number too. */
 const maxDecimalLength = 1000;
 
 function isWritable(number: string): boolean {
-  if (number.length > maxDecimalLength) return false;
-  const mark = number.search(/[eE]/);
-  return mark === -1 || Math.abs(Number(number.slice(mark + 1))) <= maxDecimalLength;
+  const exponent = Number(/[eE](.*)$/.exec(number)?.[1] ?? 0);
+  return number.length <= maxDecimalLength && Math.abs(exponent) <= maxDecimalLength;
 }
 
 export const text = z.string();

@@ -32,7 +32,9 @@ export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDi
 /** The end of an amount's key: a search for it skips from one `m` to the next, while quotes are everywhere. */
 const amountEnd = 'mount"';
 const amountStart = '"a';
-const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+/** The colon after the key, and a number with a comma or closing brace after it. */
+const colon = /[ \t\r\n]*:[ \t\r\n]*/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[ \t\r\n]*[,}])/y;
 
 /**
  * Quotes the numbers of `amount` members. In valid JSON, a quote that follows `{`, `,` or white space and opens
@@ -45,32 +47,17 @@ function quoteAmounts(text: string, onQuotedAmount?: () => void): string {
   let hasQuoted = false;
   for (let at = text.indexOf(amountEnd); at !== -1; at = text.indexOf(amountEnd, at + 1)) {
     const key = at - amountStart.length;
-    if (!text.startsWith(amountStart, key)) continue;
-    const colon = skipSpace(text, at + amountEnd.length);
-    if (text[colon] !== ':') continue;
-    const start = skipSpace(text, colon + 1);
+    colon.lastIndex = at + amountEnd.length;
+    if (!text.startsWith(amountStart, key) || !colon.test(text)) continue;
+    const start = colon.lastIndex;
     if (text[start] === '"') hasQuoted = true;
-    const before = text[key - 1];
-    if (before !== '{' && before !== ',' && !isSpace(text.charCodeAt(key - 1))) continue;
     number.lastIndex = start;
-    if (!number.test(text)) continue;
-    const end = number.lastIndex;
-    const next = text[skipSpace(text, end)];
-    if (next !== ',' && next !== '}') continue;
-    quoted += `${text.slice(copied, start)}"${text.slice(start, end)}"`;
-    copied = end;
+    if (!' \t\r\n{,'.includes(text[key - 1] ?? '.') || !number.test(text)) continue;
+    quoted += `${text.slice(copied, start)}"${text.slice(start, number.lastIndex)}"`;
+    copied = number.lastIndex;
   }
   if (hasQuoted) onQuotedAmount?.();
   return copied === 0 ? text : quoted + text.slice(copied);
-}
-
-/** Whether a character is white space in JSON. */
-const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-
-function skipSpace(text: string, start: number): number {
-  let at = start;
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
 }
 
 /** The digits of numbers that a double cannot hold, by their object and key. */

@@ -12,26 +12,22 @@ import type { Path } from '../contract/interpretations.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 
-/** How an answer differs from the contract: fields with what was expected and found, but never a value. */
-export interface ContractDiff {
-  /** Values that bankql cannot use. */
-  readonly contract: readonly string[];
-  /** Deviations that bankql understands. */
-  readonly drift: readonly string[];
-  /** Fields that the contract does not contain. It allows them, but a misspelt field would be among them. */
-  readonly unknown: readonly string[];
-}
+export type ContractDiff = ReturnType<typeof diffWithContract>;
 
 /**
  * Compares a success (status 2xx) with its operation's row of the contract; `only` is the id that a single entry of a
  * list should have.
+ * Shape:  the fields that differ, with what was expected and found, but never a value.
  * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
-export function diffWithContract(call: PreparedCall, response: HttpResponse, only?: string): ContractDiff {
+export function diffWithContract(call: PreparedCall, response: HttpResponse, only?: string) {
   const { operation } = call;
   const root: Path = operation.envelope === null ? [] : [operation.envelope];
+  /** Values that bankql cannot use. */
   const contract: string[] = [];
+  /** Deviations that bankql understands. */
   const drift: string[] = [];
+  /** Fields that the contract does not contain. It allows them, but a misspelt field would be among them. */
   const unknown: string[] = [];
   const noteResponse: OnDrift = ({ field }) => {
     if (isResponseDrift(field)) drift.push(responseDrifts[field]);

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
-import { StartError, stopStart } from '../errors.ts';
+import { orStop, StartError } from '../errors.ts';
 
 /** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
@@ -69,12 +69,12 @@ export function readDoctorOptions(
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
   for (const [name, value] of given) {
     if (!isIdOption(name)) continue;
-    ids[name] = queries.includes(name) ? value : checked(() => validateId(`--${name}`, value));
+    ids[name] = queries.includes(name) ? value : orStop(() => validateId(`--${name}`, value));
   }
   const credential = (option: CredentialOption) => {
     const { credential: name, variable } = credentialOptions[option];
     const value = given.get(option) ?? (environment[variable] || defaults.credentials[name]);
-    return value === null ? null : checked(() => validateCredential(credentialHeaders[name], value));
+    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value));
   };
   const credentials = {
     subscriptionKey: credential('key'),
@@ -106,13 +106,4 @@ function parse(args: readonly string[]): Map<string, string> {
     given.set(name, value);
   }
   return given;
-}
-
-/** Runs a check of the bank layer and reports its error as that of an option. */
-function checked(check: () => string): string {
-  try {
-    return check();
-  } catch (error) {
-    return stopStart()(error);
-  }
 }

@@ -98,7 +98,7 @@ const maxListLength = 20;
  * Makes one call, once, and evaluates the result. Its texts contain no credentials. `only` is the id that a single
  * entry of a list should have.
  */
-export async function runCheck(
+async function runCheck(
   transport: Transport,
   call: PreparedCall,
   timeoutMs: number,

@@ -45,7 +45,7 @@ export interface OperationObservation extends ReadUsage {
 }
 
 /** Counts what a request holds of the process. */
-export interface RequestHolder extends ValueHolder {
+interface RequestHolder extends ValueHolder {
   /** Its caller, whose operations take turns with those of others. */
   readonly account: TurnTaker;
   /** Whether the work for it may be given up if there is too much: not once a write or a payment has begun. */

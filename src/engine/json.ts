@@ -3,7 +3,7 @@ import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 /** In bytes. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
 
-export interface JsonInTurnsOptions {
+interface JsonInTurnsOptions {
   /** Whose turns are taken; nobody else's if omitted. */
   readonly taker?: TurnTaker | undefined;
   readonly chunkSize?: number | undefined;

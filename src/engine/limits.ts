@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
@@ -14,7 +15,13 @@ import {
   typeFromAST,
 } from 'graphql';
 import { allowed, type Caller } from '../bank/credentials.ts';
-import { argumentsOf, collectFields, rootFieldsOf, type Selection } from '../executor/selection.ts';
+import {
+  argumentsOf,
+  collectFields,
+  fragmentsOf,
+  rootFieldsOf,
+  type Selection,
+} from '../executor/selection.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { estimateCalls } from '../schema/call-estimate.ts';
 import type { Defaults } from '../schema/context.ts';
@@ -92,7 +99,7 @@ interface MeasuredSize extends DocumentSize {
   readonly aliasLength: number;
 }
 
-const nothing: MeasuredSize = {
+const nothing = {
   depth: 0,
   fields: 0,
   rootFields: 0,
@@ -106,55 +113,37 @@ const nothing: MeasuredSize = {
  * document's text, however fragments multiply. A fragment inside itself counts as nothing: validation refuses it.
  */
 export function measureOperations(document: DocumentNode): MeasuredSize[] {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  const operations: OperationDefinitionNode[] = [];
-  for (const definition of document.definitions) {
-    if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition);
-    else if (definition.kind === 'OperationDefinition') operations.push(definition);
-  }
+  const fragments = fragmentsOf(document);
   const measured = new Map<string, MeasuredSize>();
 
   function ofFragment(name: string): MeasuredSize {
     const known = measured.get(name);
     if (known !== undefined) return known;
     measured.set(name, nothing);
-    const fragment = fragments.get(name);
-    const size = fragment === undefined ? nothing : ofSelections(fragment.selectionSet);
-    const own = { ...size, directives: size.directives + (fragment?.directives?.length ?? 0) };
-    measured.set(name, own);
-    return own;
+    const fragment = fragments[name];
+    const size = fragment === undefined ? nothing : sizeOf(fragment);
+    measured.set(name, size);
+    return size;
   }
 
-  function ofSelections({ selections }: SelectionSetNode): MeasuredSize {
-    let { depth, fields, rootFields, aliases, directives, aliasLength } = nothing;
-    for (const node of selections) {
-      directives += node.directives?.length ?? 0;
-      if (node.kind === 'Field') {
-        const below = node.selectionSet === undefined ? nothing : ofSelections(node.selectionSet);
-        depth = Math.max(depth, below.depth + 1);
-        fields += below.fields + 1;
-        rootFields += 1;
-        aliases += below.aliases + (node.alias === undefined ? 0 : 1);
-        directives += below.directives;
-        aliasLength = Math.max(aliasLength, below.aliasLength, node.alias?.value.length ?? 0);
-      } else {
-        const inside =
-          node.kind === 'InlineFragment' ? ofSelections(node.selectionSet) : ofFragment(node.name.value);
-        depth = Math.max(depth, inside.depth);
-        fields += inside.fields;
-        rootFields += inside.rootFields;
-        aliases += inside.aliases;
-        directives += inside.directives;
-        aliasLength = Math.max(aliasLength, inside.aliasLength);
-      }
+  /** The directives of a node, and all that is selected in it. */
+  function sizeOf({ directives = [], selectionSet }: Pick<FieldNode, 'directives' | 'selectionSet'>) {
+    const size = { ...nothing, directives: directives.length };
+    for (const node of selectionSet?.selections ?? []) {
+      const isSpread = node.kind === 'FragmentSpread';
+      const inside: MeasuredSize = isSpread ? ofFragment(node.name.value) : sizeOf(node);
+      const field = node.kind === 'Field' ? node : null;
+      size.depth = Math.max(size.depth, inside.depth + (field ? 1 : 0));
+      size.fields += inside.fields + (field ? 1 : 0);
+      size.rootFields += field ? 1 : inside.rootFields;
+      size.aliases += inside.aliases + (field?.alias ? 1 : 0);
+      size.directives += inside.directives + (isSpread ? (node.directives?.length ?? 0) : 0);
+      size.aliasLength = Math.max(size.aliasLength, inside.aliasLength, field?.alias?.value.length ?? 0);
     }
-    return { depth, fields, rootFields, aliases, directives, aliasLength };
+    return size;
   }
 
-  return operations.map((operation) => {
-    const size = ofSelections(operation.selectionSet);
-    return { ...size, directives: size.directives + (operation.directives?.length ?? 0) };
-  });
+  return document.definitions.flatMap((node) => (node.kind === 'OperationDefinition' ? [sizeOf(node)] : []));
 }
 
 interface CallLimitOptions {

@@ -166,7 +166,7 @@ export class PendingRoot {
  * Completes a value that a resolver returned; returns the PendingField if it is not complete yet.
  * Errors: what is wrong with the value; the caller adds the location and path.
  */
-export type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) => unknown;
+type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) => unknown;
 
 /**
  * A field of the answer, or an entry of a list: its resolver's `info`, the path of its errors, and the placeholder of a

@@ -171,7 +171,7 @@ const mostWaitMs = 1000;
  */
 const stages = { finishing: 0, beginning: 1, long: 2 } as const;
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   /** Whose work it is; nobody else's if omitted. */
   readonly taker?: TurnTaker | undefined;
   readonly stage?: keyof typeof stages;

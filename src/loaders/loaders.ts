@@ -93,7 +93,7 @@ export class LoaderRead implements Reader {
   declare readonly path: string;
   /** Undefined if the operation has none. */
   declare readonly body: unknown;
-  /** As returned by requestKey. */
+  /** What it asks for: its path, or what requestKey returns. */
   declare readonly key: string;
   declare readonly answer: Promise<unknown>;
   declare private readonly resolve: (answer: unknown) => void;
@@ -173,7 +173,7 @@ export class Loaders {
     }
     const asked: object = wanted;
     const body: unknown = operation.body === null ? undefined : Reflect.get(asked, 'query');
-    const key = requestKey(path, body === undefined ? null : JSON.stringify(body));
+    const key = body === undefined ? path : requestKey(path, JSON.stringify(body));
     this.#onAsk?.(operation, key);
     let answer = this.#answers.get(key);
     if (answer === undefined) {

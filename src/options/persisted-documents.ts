@@ -108,13 +108,6 @@ const sha256HashOf = ({ extensions }: Pick<Params, 'extensions'>): string | null
 const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
   new RequestError(code, message, { http: { status: 200 } });
 
-export interface PersistedDocuments {
-  /** A document's text by its id. */
-  readonly texts: ReadonlyMap<string, string>;
-  /** The parsed documents, by text. */
-  readonly parsed: ReadonlyMap<string, DocumentNode>;
-}
-
 /** The format of graphql-codegen's client preset, Relay, and `npm run persist`: texts by id. */
 const Plain = z.record(z.string(), z.string());
 
@@ -142,14 +135,14 @@ export async function readManifest(file: string): Promise<ReadonlyMap<string, st
   return texts;
 }
 
+export type PersistedDocuments = Awaited<ReturnType<typeof loadPersistedDocuments>>;
+
 /**
  * Reads a manifest, and checks each document like that of a request.
+ * Shape:  `texts` by the documents' ids, and what was `parsed`, by text.
  * Errors: StartError, which names the file, the document and what is wrong, in one line.
  */
-export async function loadPersistedDocuments(
-  file: string,
-  rules: DocumentRules,
-): Promise<PersistedDocuments> {
+export async function loadPersistedDocuments(file: string, rules: DocumentRules) {
   const refuse = (why: string, cause?: unknown) =>
     new StartError(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
   const texts = await readManifest(file).catch((error: unknown) => {

@@ -23,7 +23,7 @@ import { type AnswerContent, readContent, toStoredResponse } from './stored-resp
  * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said that it executed it; `answer` then
  *   as above.
  */
-export interface PaymentVerdict {
+interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
   readonly isAccepted: boolean;
@@ -31,7 +31,7 @@ export interface PaymentVerdict {
   readonly drift?: keyof typeof responseDrifts | undefined;
 }
 
-export interface ClassifyOptions {
+interface ClassifyOptions {
   readonly operation: Operation;
   /** The statuses of a refusal: BANK_PAYMENT_REJECTED_STATUSES. */
   readonly rejectedStatuses: ReadonlySet<number>;

@@ -62,10 +62,17 @@ export interface Row {
   readonly held: HeldPayment;
 }
 
+/** Servers give large numbers as texts. */
+const number = z.coerce.number();
+
+export const storedRow = z.object({
+  id: z.string(),
+  version: z.string(),
+  created_at: number,
+  json: z.string(),
+});
 /** A record as a driver gives it back. */
-export interface StoredRow extends Omit<Row, 'held'> {
-  readonly json: string;
-}
+export type StoredRow = Readonly<z.infer<typeof storedRow>>;
 
 const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
 
@@ -78,16 +85,17 @@ export function rowIn({ json, ...row }: StoredRow): Row {
 }
 
 /** What was counted in a store, as part of a write or by itself. */
-export interface StoreCounts {
+export const storeCounts = z.object({
   /** How many rows were ever inserted. */
-  readonly began: number;
+  began: number,
   /** The newest `created_at` of a row that was ever inserted; null if there was none. */
-  readonly newestAt: number | null;
+  newestAt: number.nullable(),
   /** Changes with every change of the metadata; null if there is no metadata. */
-  readonly metadataVersion: string | null;
+  metadataVersion: z.string().nullable(),
   /** The clock of the store's server, in milliseconds since 1970; null if it was not asked. */
-  readonly serverTime: number | null;
-}
+  serverTime: number.nullable(),
+});
+export type StoreCounts = Readonly<z.infer<typeof storeCounts>>;
 
 export interface InsertResult extends StoreCounts {
   /** The row that was there; null if the given one was inserted. */
@@ -100,9 +108,14 @@ export interface MetadataSnapshot extends StoreCounts {
   readonly server: string | null;
 }
 
-export interface RowCounts extends StoreStatus {
-  readonly expired: number;
-}
+export const rowCounts = z.object({
+  records: number,
+  expired: number,
+  pending: number,
+  unknown: number,
+  newestAt: number.nullable(),
+});
+type RowCounts = StoreStatus & z.infer<typeof rowCounts>;
 
 export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   /** Null: rows without one. */

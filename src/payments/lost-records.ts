@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { Attempt, MetadataSnapshot, StoreCounts, StoreDriver } from './driver.ts';
@@ -43,7 +44,7 @@ const storeMetadata = z.object({
   decisions: z.array(z.object({ at: z.number(), by: z.string(), what: z.string() })).default([]),
 });
 
-export type StoreMetadata = z.infer<typeof storeMetadata>;
+type StoreMetadata = z.infer<typeof storeMetadata>;
 
 export const newMetadata = (secret: string | null): StoreMetadata =>
   storeMetadata.parse({ storeId: randomUUID(), secret: secret ?? randomBytes(32).toString('hex') });
@@ -125,7 +126,9 @@ export function createLossGuard(options: LossGuardOptions) {
    */
   let seen: HighWaterMark | null = null;
   let loss: string | null = null;
-  const recentBegins = new Map<string, Attempt & { readonly createdAt: number }>();
+  const recentBegins = new LRUCache<string, Attempt & { readonly createdAt: number }>({
+    max: maxRecentBegins,
+  });
   const writers = (readOnly ? [] : markFiles).map((file) =>
     createMarkWriter(file, (reason) =>
       onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason }),
@@ -194,7 +197,7 @@ export function createLossGuard(options: LossGuardOptions) {
     // A beginning that this process has taken back meanwhile is not a loss: it forgets a beginning before it deletes it. The
     // payment's id is not enough to tell: it may have begun again since, as another attempt.
     const missing = (await store.findMissing(known)).flatMap(({ id, trackId }) => {
-      const still = recentBegins.get(id);
+      const still = recentBegins.peek(id);
       return still?.trackId === trackId ? [still.createdAt] : [];
     });
     if (missing.length === 0) return null;
@@ -292,11 +295,7 @@ export function createLossGuard(options: LossGuardOptions) {
     /** Notes a beginning that the store has confirmed. */
     noteBegin(counts: StoreCounts, { id, trackId, createdAt }: PaymentRecord) {
       if (allowVolatile) return;
-      // An id that is begun again moves to the end.
-      recentBegins.delete(id);
       recentBegins.set(id, { id, trackId, createdAt });
-      const [oldest] = recentBegins.size > maxRecentBegins ? recentBegins.keys() : [];
-      if (oldest !== undefined) recentBegins.delete(oldest);
       if (metadata !== null) own = higherMark(own, heldMark(metadata, counts));
       writeMarksSoon();
     },

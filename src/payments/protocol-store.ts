@@ -24,7 +24,7 @@ import {
 import { type ClockSources, createStoreClock } from './store-clock.ts';
 import { createUnwrittenEnds } from './unwritten-ends.ts';
 
-export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {
+interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store' | 'readMetadata'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
   readonly open: (hooks: DriverHooks) => Promise<StoreDriver>;
   readonly clocks?: ClockSources | undefined;

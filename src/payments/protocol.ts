@@ -63,7 +63,7 @@ interface AttemptEnd<Kind extends string> {
 }
 
 /** What has to be done besides writing the record. */
-export type Effect =
+type Effect =
   | 'send it'
   | 'do not send it'
   | 'take it back'
@@ -77,14 +77,14 @@ export type Effect =
   | 'say that it was done'
   | 'say that it was rejected';
 
-export interface Transition {
+interface Transition {
   /** The record from now on; null if it is deleted; undefined if it stays as it is. */
   readonly next?: HeldPayment | null;
   readonly effects: readonly Effect[];
 }
 
 /** The outcome, in the answer to a client and in the record, once the lease of an attempt is over. */
-export const leaseEnded = {
+const leaseEnded = {
   state: 'UNKNOWN',
   code: 'OUTCOME_UNKNOWN',
   message:

@@ -155,7 +155,7 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
 const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));
 
 /** The payer (the path's account), the payee, the amount and the purpose. */
-export type PaymentDetails = Pick<
+type PaymentDetails = Pick<
   PaymentRecord,
   'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'
 >;

@@ -64,7 +64,7 @@ export interface PaymentIntent<T extends PaymentOperation> {
 }
 
 /** A payment that the bank accepted. */
-export interface PaymentResult<T extends PaymentOperation> {
+interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;

@@ -3,7 +3,7 @@ import { type AuditEntry, auditEntry } from './record.ts';
 import { type AttemptOutcome, type PaymentRecord, parseJson, paymentRecord } from './store.ts';
 
 /** A write that the store has not taken. */
-export interface UnwrittenEnd {
+interface UnwrittenEnd {
   readonly end: AttemptOutcome;
   /** The record as it will be then; null for a beginning that was refused, and may be stored. */
   readonly record: PaymentRecord | null;

@@ -60,17 +60,9 @@ export function uuidOf(name: string): string {
   return [...parts, hex.slice(18, 30)].join('-');
 }
 
-/** A transfer whose accounts and value have been found to fit. */
-interface TransferOrder {
-  readonly fromId: string;
-  readonly payee: Payee;
-  readonly currency: string;
-  /** A positive decimal. */
-  readonly amount: string;
-}
-
 /**
  * Checks a transfer to a payee.
+ * Shape:  the accounts and the value, which fit: a positive decimal of their currency.
  * Errors: HttpError 400 if the account pays itself, the amount or the currency is missing, the amount is not
  *         positive or finer than the currency, or the currency is not that of each account of this bank; 404 if an account is unknown.
  */
@@ -79,7 +71,7 @@ export function transferOrder(
   fromId: string,
   payee: Payee,
   value: MoneyBody | undefined,
-): TransferOrder {
+) {
   if (fromId === payee.id) throw new HttpError(400, 'to.account_id: is the account that pays');
   const amount = value?.amount;
   if (amount === undefined) throw new HttpError(400, 'value.amount: is missing');
@@ -161,7 +153,7 @@ function book(
  */
 export function transfer(
   database: Database,
-  order: TransferOrder,
+  order: ReturnType<typeof transferOrder>,
   text: TransferText,
   { status = outcomeOf(order.payee), isListed = false }: { status?: TransferStatus; isListed?: boolean } = {},
 ): Transferred {

@@ -9,7 +9,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
-import { byOwnId, findListItem, originOf } from './list-item.ts';
+import { byOwnId, findListItem } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -20,21 +20,10 @@ import {
   pathFields,
   recordOf,
 } from './node.ts';
-import {
-  loadOtherAccounts,
-  OtherAccountConnection,
-  OtherAccountFilter,
-  type OtherAccountFilterInput,
-  otherAccountsIn,
-} from './other-account.ts';
-import { type PutResult, updatedViewDescription, WrittenRecord } from './record-mutations.ts';
+import { otherAccounts } from './other-account.ts';
+import { type PutResult, updatedViewDescription, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
-import {
-  findRequests,
-  type RequestFilter,
-  TransactionRequestConnection,
-  toTransactionRequestNode,
-} from './transaction-request.ts';
+import { transactionRequests } from './transaction-request.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
   description: 'Selects the accounts of a list: the path segment `{scope}` of getAccountsScope.',
@@ -180,27 +169,7 @@ implementNode(accountNode, account, (t) => ({
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     ),
   }),
-  otherAccounts: t.field({
-    description:
-      'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
-    args: {
-      ...pageArguments,
-      filter: t.arg({
-        type: OtherAccountFilter,
-        description: 'Only counterparties with this IBAN, this id, or both.',
-      }),
-      search: t.arg.string({
-        description:
-          "Only counterparties whose holder's name or IBAN contains this text. Case, spaces and accents do not matter. bankql searches the bank's list.",
-      }),
-    },
-    ...connectionFromIds(
-      OtherAccountConnection,
-      (account: AccountNode, args: OtherAccountFilterInput, context) =>
-        loadOtherAccounts(account, args, context),
-      otherAccountsIn,
-    ),
-  }),
+  otherAccounts: t.field(otherAccounts),
   otherAccount: t.field({
     description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
     args: {
@@ -223,31 +192,11 @@ implementNode(accountNode, account, (t) => ({
       transactionId: restId('transactionId', transactionId),
     })),
   }),
-  transactionRequests: t.field({
-    description: 'Requests for payments from this account. REST: getTransactionsRequest.',
-    args: {
-      ...pageArguments,
-      status: t.arg.stringList({
-        description:
-          'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
-      }),
-      since: t.arg({
-        type: 'DateTime',
-        description:
-          'Only requests that began at this time or later. Requests without a readable date are left out.',
-      }),
-    },
-    ...connectionFromIds(
-      TransactionRequestConnection,
-      (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
-      (list, account) => (record, index) =>
-        toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
-    ),
-  }),
+  transactionRequests: t.field(transactionRequests),
   knownTransactions: t.field(knownTransactions),
 }));
 
-const written = new WrittenRecord({
+const written = writtenRecord({
   resource: account,
   operation: putAccountID,
   nodeType: accountNode,

@@ -75,10 +75,10 @@ export class BankSession {
   readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
-  #hasWritten = false;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
-  #limits: ReadLimits | null = null;
+  /** Those of its reads. After a write, they are not shared any more. */
+  #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
@@ -86,6 +86,12 @@ export class BankSession {
       deadline: performance.now() + options.limits.timeoutMs,
       signal: options.signal,
     });
+    this.#readLimits = {
+      unshared: false,
+      operationDeadline: this.#deadline,
+      readBudget: options.readBudget ?? null,
+      onSource: this.#noteSource,
+    };
   }
 
   /** Get this again in each resolver: a write replaces the loaders. */
@@ -116,7 +122,7 @@ export class BankSession {
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
   get isPublic(): boolean {
-    return this.#isPublic && !this.#hasWritten;
+    return this.#isPublic && !this.#readLimits.unshared;
   }
 
   /** Whether the bank was asked for anything. */
@@ -137,7 +143,7 @@ export class BankSession {
 
   /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */
   invalidate(): void {
-    this.#hasWritten = true;
+    this.#readLimits = { ...this.#readLimits, unshared: true };
     this.#loaders = null;
   }
 
@@ -202,18 +208,6 @@ export class BankSession {
     if (usage !== undefined) usage[source]++;
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
-
-  /** The limits of its reads. */
-  get #readLimits(): ReadLimits {
-    if (this.#limits?.unshared !== this.#hasWritten)
-      this.#limits = {
-        unshared: this.#hasWritten,
-        operationDeadline: this.#deadline,
-        readBudget: this.#options.readBudget ?? null,
-        onSource: this.#noteSource,
-      };
-    return this.#limits;
-  }
 
   /** Starts a read; an update's bypasses every cache and keeps all digits. */
   #startRead(read: LoaderRead, isForUpdate: boolean): void {

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
@@ -12,11 +13,7 @@ import { foldText } from './text-search.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
-/** A position on the earth, in degrees. */
-interface Coordinates {
-  readonly latitude: number;
-  readonly longitude: number;
-}
+type Coordinates = typeof CoordinatesInput.$inferInput;
 
 /** The mean radius of the earth (IUGG), in kilometres. */
 const earthRadiusKm = 6371.0088;
@@ -62,7 +59,7 @@ export const CoordinatesInput = builder.inputType('CoordinatesInput', {
   }),
 });
 
-export const NearInput = builder.inputType('NearInput', {
+const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
     latitude: t.float({ required: true, description: latitude }),
@@ -71,7 +68,7 @@ export const NearInput = builder.inputType('NearInput', {
   }),
 });
 
-export const BranchOrder = builder.enumType('BranchOrder', {
+const BranchOrder = builder.enumType('BranchOrder', {
   description: 'The order of branches. Branches without a name or a location come last.',
   values: {
     NAME: { description: 'By their names.' },
@@ -79,16 +76,39 @@ export const BranchOrder = builder.enumType('BranchOrder', {
   },
 });
 
-type Optional<T> = T | null | undefined;
+const BranchFilter = builder.inputType('BranchFilter', {
+  description:
+    'Selects branches. With an id, the bank searches; with only a name, bankql searches the list. REST: postBranches, or getBranches.',
+  fields: (t) => ({
+    id: t.id({
+      description:
+        'The id to look for. REST `id`; if it is omitted, bankql looks for the name in the list of getBranches.',
+    }),
+    name: t.string({
+      description:
+        'The name to look for. REST `name`; without an id a part of the name, whatever its case, spaces and accents.',
+    }),
+  }),
+});
 
 /** The arguments of a list of branches. */
-export interface BranchSearch {
-  readonly filter?: Optional<{ readonly id?: Optional<string>; readonly name?: Optional<string> }>;
-  readonly near?: Optional<Coordinates & { readonly radiusKm?: Optional<number> }>;
-  readonly orderBy?: Optional<'NAME' | 'DISTANCE'>;
-  readonly acceptsDeposits?: Optional<boolean>;
-  readonly city?: Optional<string>;
-}
+export const branchSearch = builder.args((t) => ({
+  filter: t.field({
+    type: BranchFilter,
+    description: 'Only branches with this id, or with this text in their name.',
+  }),
+  near: t.field({
+    type: NearInput,
+    description: 'Only branches near a place. With a radius, branches without a location are left out.',
+  }),
+  orderBy: t.field({ type: BranchOrder, description: "The bank's own order if it is left out." }),
+  acceptsDeposits: t.boolean({
+    description: 'With true, only branches that accept deposits; with false, only the others.',
+  }),
+  city: t.string({ description: 'Only branches in this city. Case and accents do not matter.' }),
+}));
+
+export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
 
 /** The query for the bank; null for all branches. */
 export function branchQueryOf({ filter }: BranchSearch): BranchQuery | null {

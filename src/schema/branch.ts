@@ -9,21 +9,30 @@ import {
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
-import { builder } from './builder.ts';
+import type { BankIds } from '../loaders/loaders.ts';
+import {
+  type BranchSearch,
+  branchQueryOf,
+  branchSearch,
+  branchSelection,
+  CoordinatesInput,
+  checkCoordinates,
+  coordinatesOf,
+  distanceKm,
+} from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, findListItem, isRepeatedIn, itemId, shownId } from './list-item.ts';
+import { byOwnId, findListItem, identify, isRepeatedIn, itemId, shownId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
-import { WrittenRecord } from './record-mutations.ts';
-import { connectionTo } from './relay-connection.ts';
+import { writtenRecord } from './record-mutations.ts';
+import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 type BranchIds = ListedIds<'bankId', 'branchId', BranchQuery>;
 
 export type BranchNode = NodeRef<BranchIds, Branch>;
 
 /** The branches of a bank: all, or those that a query asks for. */
-export const loadBranches = (
+const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
   { loaders }: ReadContext['session'],
 ): Promise<Branch[]> => {
@@ -49,22 +58,27 @@ async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Bra
   return known ?? findListItem(await loaders.load(getBranches, { bankId }), branchId, getBranches);
 }
 
-export const BranchConnection = connectionTo(branchNode.object, 'branches', 'A branch');
-
-export const BranchFilter = builder.inputType('BranchFilter', {
+/** The field of a bank that lists them. */
+export const branches = {
   description:
-    'Selects branches. With an id, the bank searches; with only a name, bankql searches the list. REST: postBranches, or getBranches.',
-  fields: (t) => ({
-    id: t.id({
-      description:
-        'The id to look for. REST `id`; if it is omitted, bankql looks for the name in the list of getBranches.',
-    }),
-    name: t.string({
-      description:
-        'The name to look for. REST `name`; without an id a part of the name, whatever its case, spaces and accents.',
-    }),
-  }),
-});
+    'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
+  args: { ...pageArguments, ...branchSearch },
+  ...connectionFromIds(
+    connectionTo(branchNode.object, 'branches', 'A branch'),
+    ({ bankId }: BankIds, args: BranchSearch, context) => {
+      const select = branchSelection(args);
+      const listed = loadBranches({ bankId, query: branchQueryOf(args) }, context.session);
+      return select === null ? listed : listed.then((list) => select(list, context.lists));
+    },
+    (list, { bankId }, args) => {
+      const query = branchQueryOf(args);
+      return (record, position): BranchNode => {
+        const { id, index } = identify(record, position, list);
+        return { bankId, branchId: id, query, index, record };
+      };
+    },
+  ),
+};
 
 implementNode(branchNode, branch, (t) => ({
   ...pathFields(t, 'branch'),
@@ -88,7 +102,7 @@ implementNode(branchNode, branch, (t) => ({
   }),
 }));
 
-const written = new WrittenRecord({
+const written = writtenRecord({
   resource: branch,
   operation: putBranchID,
   nodeType: branchNode,

@@ -7,7 +7,7 @@ import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
-import { WrittenRecord } from './record-mutations.ts';
+import { writtenRecord } from './record-mutations.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
@@ -54,7 +54,7 @@ implementNode(customerNode, customer, (t) => ({
   }),
 }));
 
-const written = new WrittenRecord({
+const written = writtenRecord({
   resource: customer,
   operation: putCustomerID,
   nodeType: customerNode,

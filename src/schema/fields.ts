@@ -302,11 +302,8 @@ export const toChanges = <T extends Fields>(
 export function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const { formerly } = field.options;
-    const given: unknown = Reflect.get(input, name);
-    if (given == null && formerly === undefined) continue;
-    const value = restValue(field, given, `${path}${name}`);
-    const sent = formerly === undefined ? value : valueUnderEitherName(field, value, name, input, path);
+    const value = restValue(field, Reflect.get(input, name), `${path}${name}`);
+    const sent = valueUnderEitherName(field, value, name, input, path);
     if (sent != null) body[field.rest] = sent;
   }
   return body;

@@ -7,20 +7,15 @@ export const globalIdDescription = 'Globally unique; opaque; give it to `node`.'
 export const encodeGlobalId = (typename: string, key: string): string =>
   Buffer.from(`${typename}:${key}`, 'utf8').toString('base64url');
 
-interface GlobalId {
-  readonly typename: string;
-  readonly key: unknown;
-}
-
 /** Parses a global id. Errors: BAD_USER_INPUT unless it is exactly as bankql creates it. */
-export function decodeGlobalId(id: string): GlobalId {
+export function decodeGlobalId(id: string) {
   const parts = parseGlobalId(id);
   if (parts === null) throw forged();
   return parts;
 }
 
 /** Null unless it is exactly as bankql creates it. */
-function parseGlobalId(id: string): GlobalId | null {
+function parseGlobalId(id: string) {
   const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
   // Every key is a list.

@@ -8,7 +8,7 @@ import { encodeGlobalId, globalIdTypes, restId } from './global-id.ts';
 import { writeField } from './record-mutations.ts';
 import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
-export const MessageObject = objectType(message);
+const MessageObject = objectType(message);
 
 globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>

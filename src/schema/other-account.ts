@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import {
@@ -38,14 +39,14 @@ import {
   type ViewArgument,
   validateViewIds,
 } from './node.ts';
-import { connectionTo, type ToNode } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { foldText } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
 
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
-export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
+const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:
     'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list. REST: postOtherAccounts, or getOtherAccounts.',
   fields: (t) => ({
@@ -57,15 +58,24 @@ export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   }),
 });
 
-export interface OtherAccountFilterInput {
-  readonly filter?: typeof OtherAccountFilter.$inferInput | null | undefined;
-  readonly search?: string | null | undefined;
-}
+const search = builder.args((t) => ({
+  ...pageArguments,
+  filter: t.field({
+    type: OtherAccountFilter,
+    description: 'Only counterparties with this IBAN, this id, or both.',
+  }),
+  search: t.string({
+    description:
+      "Only counterparties whose holder's name or IBAN contains this text. Case, spaces and accents do not matter. bankql searches the bank's list.",
+  }),
+}));
+
+type OtherAccountSearch = InputShapeFromFields<typeof search>;
 
 const filterId = (id: string | null | undefined) => (id == null ? undefined : notGlobalId('filter.id', id));
 
 /** The query for the bank; null for all counterparties. */
-function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
+function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
   return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
 }
@@ -83,39 +93,39 @@ const load = (
 /** The counterparties that a field with this filter lists. */
 export function loadOtherAccounts(
   account: ViewIds,
-  args: OtherAccountFilterInput,
+  args: OtherAccountSearch,
   context: ReadContext,
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
   const listed = load(account, query, context.session);
   const id = query === null ? filterId(args.filter?.id) : null;
-  const search = args.search ? foldText(args.search) : '';
-  if ((id === null || id === undefined) && !search) return listed;
+  const text = args.search ? foldText(args.search) : '';
+  if ((id === null || id === undefined) && !text) return listed;
   return listed.then((list) =>
-    context.lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
+    context.lists.once(list, JSON.stringify(['counterparties', id, text]), () => {
       rememberPositions(list);
       return filterInSteps(
         list,
-        (entry) => (id == null || entry.id === id) && (!search || isFoundBy(entry, search)),
+        (entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text)),
       );
     }),
   );
 }
 
 /** Whether the holder's name or the IBAN contains a folded text. */
-function isFoundBy(entry: OtherAccount, search: string): boolean {
+function isFoundBy(entry: OtherAccount, searched: string): boolean {
   const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
   const name: unknown = typeof holder === 'object' && holder !== null ? Reflect.get(holder, 'name') : null;
-  return [name, IBAN].some((text) => typeof text === 'string' && foldText(text).includes(search));
+  return [name, IBAN].some((text) => typeof text === 'string' && foldText(text).includes(searched));
 }
 
 /** The entries of that list. */
-export function otherAccountsIn(
+function otherAccountsIn(
   list: readonly OtherAccount[],
   { bankId, accountId, viewId }: ViewIds,
-  filter: OtherAccountFilterInput,
+  asked: OtherAccountSearch,
 ): ToNode<OtherAccount, OtherAccountNode> {
-  const query = queryOf(filter);
+  const query = queryOf(asked);
   return (record, position) => {
     const { id, index } = identify(record, position, list);
     return { bankId, accountId, viewId, otherAccountId: id, query, index, record };
@@ -212,11 +222,15 @@ function namesIn(list: readonly OtherAccount[]) {
 /** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
-export const OtherAccountConnection = connectionTo(
-  otherAccountNode.object,
-  'counterparties',
-  'A counterparty',
-);
+const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties', 'A counterparty');
+
+/** The field of an account that lists them. */
+export const otherAccounts = {
+  description:
+    'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+  args: search,
+  ...connectionFromIds(OtherAccountConnection, loadOtherAccounts, otherAccountsIn),
+};
 
 implementNode(otherAccountNode, otherAccount, (t) => ({
   ...pathFields(t, 'counterparty', {

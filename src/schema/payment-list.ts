@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { orError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { type FoundPayment, findsPayments, foundPayment, PaymentObject, PaymentState } from './payment.ts';
+import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge } from './relay-connection.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -70,7 +70,7 @@ const isNewer = ({ record }: OwnPayment, place: Place) =>
   record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<FoundPayment>> {
+async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<OwnPayment>> {
   const { first, last } = args;
   if (typeof first === 'number' && typeof last === 'number')
     throw badUserInput('first and last exclude each other.', 'last');
@@ -101,16 +101,16 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
   const hasMore = wanted.length > size;
   if (isBackward) page.reverse();
   const edges = page.map(
-    (payment): Edge<FoundPayment> => ({
-      node: foundPayment(payment),
+    (node): Edge<OwnPayment> => ({
+      node,
       get cursor() {
-        return cursorOf(payment, context);
+        return cursorOf(node, context);
       },
     }),
   );
   return {
     edges,
-    nodes: edges.map(({ node }) => node),
+    nodes: page,
     pageInfo: {
       hasNextPage: isBackward ? before !== undefined : hasMore,
       hasPreviousPage: isBackward ? hasMore : after !== undefined,

@@ -351,16 +351,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
   }),
 });
 
-interface Paid {
-  readonly replayed: boolean;
-  /** The Track-ID of the attempt that the answer is about; null if there was no attempt. */
-  readonly trackId: string | null;
-  readonly idempotencyKey: string | null;
-  readonly requests: Requested | null;
-  readonly errors: readonly ErrorAsData[];
-}
-
-const PayPayload = builder.objectRef<Paid>('PayPayload').implement({
+const PayPayload = builder.objectRef<Awaited<ReturnType<typeof pay>>>('PayPayload').implement({
   description: 'How a payment ended. It is done if `userErrors` is empty.',
   fields: (t) => ({
     payment: t.field({
@@ -405,7 +396,7 @@ function estimatePay(input: Pay, context: EstimateContext) {
   return { parent: { payment: { record: { bankId, accountId, toBankId, toAccountId } } } };
 }
 
-async function pay(input: Pay, context: Context): Promise<Paid> {
+async function pay(input: Pay, context: Context) {
   let idempotencyKey: string | null = null;
   try {
     idempotencyKey = idempotencyKeyOf(input, context);
@@ -416,6 +407,7 @@ async function pay(input: Pay, context: Context): Promise<Paid> {
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
     const { code, message, extensions } = error;
+    // Null if there was no attempt.
     const { trackId = null } = extensions;
     const errors = [{ code, message, extensions }];
     return { replayed: false, trackId, idempotencyKey, requests: null, errors };

@@ -23,20 +23,7 @@ import {
   validateViewIds,
 } from './node.ts';
 
-/** A payment record, with the idempotency key that its caller chose. */
-export interface FoundPayment {
-  readonly idempotencyKey: string;
-  readonly record: PaymentRecord;
-}
-
-export const foundPayment = (payment: OwnPayment): FoundPayment => ({
-  record: payment.record,
-  get idempotencyKey() {
-    return payment.idempotencyKey ?? '';
-  },
-});
-
-export const PaymentObject = builder.objectRef<FoundPayment>('Payment');
+export const PaymentObject = builder.objectRef<OwnPayment>('Payment');
 
 const globalIdKey = z.tuple([z.string(), z.string()]);
 
@@ -49,10 +36,8 @@ globalIdTargets.set('Payment', {
     return { trackId: data[0], sealedId: data[1] };
   },
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
-  async load(reference: PaymentReference, { payments, credentials }) {
-    const found = await payments.findReferred(credentials, reference);
-    return found && foundPayment(found);
-  },
+  load: (reference: PaymentReference, { payments, credentials }) =>
+    payments.findReferred(credentials, reference),
   estimate: (reference) => ({ type: 'Payment', parent: reference, hasRecord: true }),
 });
 
@@ -97,10 +82,10 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
  * the record fail one by one, and those that the ids answer stay.
  */
 function namedAccount(
-  idsOf: (payment: FoundPayment, viewId: string) => ViewIds | null,
+  idsOf: (payment: OwnPayment, viewId: string) => ViewIds | null,
   more: Pick<FieldExtensions, 'nullMeansError'> = {},
 ) {
-  const ids = (payment: FoundPayment, { viewId }: ViewArgument, { defaults }: ReadContext) =>
+  const ids = (payment: OwnPayment, { viewId }: ViewArgument, { defaults }: ReadContext) =>
     idsOf(payment, viewIdOr(defaults, viewId));
   const link = nodeFromRecord(
     'Account',
@@ -112,7 +97,7 @@ function namedAccount(
     }),
     true,
   );
-  const resolve = async (payment: FoundPayment, args: ViewArgument, context: Context, info: Selection) => {
+  const resolve = async (payment: OwnPayment, args: ViewArgument, context: Context, info: Selection) => {
     const named = ids(payment, args, context);
     try {
       return await link.resolve(payment, args, context, info);
@@ -130,19 +115,19 @@ function namedAccount(
 
 /** The options of a field with a member of the payment's record. */
 const recorded = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
-  ({ nullable: false, description, resolve: ({ record }: FoundPayment) => record[name] }) as const;
+  ({ nullable: false, description, resolve: ({ record }: OwnPayment) => record[name] }) as const;
 
 const recordedOrNull = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
   ({ ...recorded(name, description), nullable: true }) as const;
 
-const payingAccount = ({ record }: FoundPayment, viewId: string): ViewIds =>
+const payingAccount = ({ record }: OwnPayment, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
 
-const paidAccount = ({ record }: FoundPayment, viewId: string): ViewIds | null =>
+const paidAccount = ({ record }: OwnPayment, viewId: string): ViewIds | null =>
   record.toAccountId ? validateViewIds(record.toBankId ?? record.bankId, record.toAccountId, viewId) : null;
 
 /** What the bank's answer to a payment names. */
-export const receipt = ({ record }: Pick<FoundPayment, 'record'>) =>
+export const receipt = ({ record }: OwnPayment) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
 /** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
@@ -165,10 +150,11 @@ PaymentObject.implement({
         return encodeGlobalId('Payment', JSON.stringify([trackId, sealedId]));
       },
     }),
-    idempotencyKey: t.exposeString('idempotencyKey', {
+    idempotencyKey: t.string({
       nullable: false,
       description:
         'The idempotency key of the payment. Empty only in the list of `payments`, for a payment from before bankql kept keys, or from before the operator changed the subscription key.',
+      resolve: ({ idempotencyKey }) => idempotencyKey ?? '',
     }),
     state: t.field({
       type: PaymentState,
@@ -196,7 +182,7 @@ PaymentObject.implement({
       description:
         'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
       extensions: fieldExtensions({
-        estimate: ({ record }: Partial<FoundPayment>, _args: object, { defaults }: EstimateContext) =>
+        estimate: ({ record }: Partial<OwnPayment>, _args: object, { defaults }: EstimateContext) =>
           record === undefined ? null : { parent: payeeOf(record, defaults.viewId) },
       }),
       resolve: ({ record }, _args, { defaults }) =>
@@ -208,7 +194,7 @@ PaymentObject.implement({
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ...nodeFromRecord(
         'Transaction',
-        (payment: FoundPayment, { viewId }: ViewArgument, { defaults }) => {
+        (payment: OwnPayment, { viewId }: ViewArgument, { defaults }) => {
           const { transactionId } = receipt(payment);
           const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
           return account ? transactionIn(account, transactionId) : null;
@@ -286,7 +272,7 @@ const payeeOf = (
 export async function paymentByKey(
   idempotencyKey: string,
   { payments, credentials }: Context,
-): Promise<FoundPayment | null> {
+): Promise<OwnPayment | null> {
   const record = await payments.find(credentials, idempotencyKey);
   return record === null ? null : { idempotencyKey, record };
 }

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { validateId } from '../bank/ids.ts';
 import {
   getProduct,
@@ -9,13 +10,15 @@ import {
   putProduct,
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
+import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode, listOf } from './fields.ts';
-import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
+import { implementNode, listOf, omitNullish } from './fields.ts';
+import { notGlobalId } from './global-id.ts';
+import { byOwnId, findListItem, identify, itemId, itemNotFound } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields } from './node.ts';
-import { versionIn, WrittenRecord } from './record-mutations.ts';
-import { connectionTo } from './relay-connection.ts';
+import { versionIn, writtenRecord } from './record-mutations.ts';
+import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
 
@@ -35,15 +38,50 @@ async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContex
   return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
 }
 
-export const ProductConnection = connectionTo(productNode.object, 'products', 'A product');
-
-export const ProductFilter = builder.inputType('ProductFilter', {
+const ProductFilter = builder.inputType('ProductFilter', {
   description: 'Which products. What an id finds is up to the bank: some have one that finds all.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
     name: t.string({ description: 'The name to look for. REST `name`.' }),
   }),
 });
+
+const search = builder.args((t) => ({
+  ...pageArguments,
+  filter: t.field({
+    type: ProductFilter,
+    description: 'Those with this id, or this id and name; all of them if it is left out.',
+  }),
+}));
+
+/** The query of postProducts. Errors: BAD_USER_INPUT. */
+function queryOf({ filter }: InputShapeFromFields<typeof search>, { defaults }: ReadContext): ProductQuery {
+  const { id = defaults.allProductsId, name } = filter ?? {};
+  if (id == null)
+    throw badUserInput(
+      'Give filter: no id is configured under which this bank lists all of its products (BANK_ALL_PRODUCTS_ID).',
+      'filter',
+    );
+  return omitNullish({ id: notGlobalId('filter.id', id), name });
+}
+
+/** The field of a bank that lists them. */
+export const products = {
+  description: 'Products of the bank. REST: postProducts.',
+  args: search,
+  ...connectionFromIds(
+    connectionTo(productNode.object, 'products', 'A product'),
+    ({ bankId }: BankIds, args: InputShapeFromFields<typeof search>, context) =>
+      context.session.loaders.load(postProducts, { bankId, query: queryOf(args, context) }),
+    (list, { bankId }, args, context) => {
+      const query = queryOf(args, context);
+      return (record, position): ProductNode => {
+        const { id, index } = identify(record, position, list);
+        return { bankId, productId: id, query, index, record };
+      };
+    },
+  ),
+};
 
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 const productVersion = (record: Product): string =>
@@ -54,7 +92,7 @@ implementNode(productNode, product, (t) => ({
   version: t.string(written.version),
 }));
 
-const written = new WrittenRecord({
+const written = writtenRecord({
   resource: product,
   operation: putProduct,
   nodeType: productNode,

@@ -150,35 +150,26 @@ interface PutOptions<Name extends string, More, Put extends WriteOperation, Ids,
   readonly written?: () => object;
 }
 
-/** A kind of record with the mutations that write it. */
-export class WrittenRecord<
+/** A kind of record: the field with its version, and what defines the mutations that write it. */
+export function writtenRecord<
   T extends Fields,
   Put extends WriteOperation,
   Ids extends object,
   Item extends object,
-> {
-  readonly #options: WrittenRecordOptions<T, Put, Ids, Item>;
-  readonly #versionOf: (record: Item) => string;
-
-  constructor(options: WrittenRecordOptions<T, Put, Ids, Item>) {
-    this.#options = options;
-    this.#versionOf = options.versionOf ?? versionIn(options.resource);
-  }
+>(record: WrittenRecordOptions<T, Put, Ids, Item>) {
+  const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = record;
+  const noun = nounOf(resource);
 
   /** The options of the type's field `version`. */
-  get version() {
-    return {
-      nullable: true as const,
-      description:
-        "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
-      resolve: (node: NodeRef<Ids, Item>) => this.#versionOf(recordOf(node)),
-    };
-  }
+  const version = {
+    nullable: true as const,
+    description:
+      "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
+    resolve: (node: NodeRef<Ids, Item>) => versionOf(recordOf(node)),
+  };
 
   /** Defines a mutation that writes a whole record. */
-  put<Name extends string, More>(options: PutOptions<Name, More, Put, Ids, Item>): void {
-    const { resource, operation, nodeType, reads } = this.#options;
-    const noun = nounOf(resource);
+  function put<Name extends string, More>(options: PutOptions<Name, More, Put, Ids, Item>): void {
     const { name, texts = {}, canRead, update = `update${resource.name}` } = options;
     const { description = `Writes ${withArticle(noun)}.` } = options;
     const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
@@ -242,11 +233,9 @@ export class WrittenRecord<
   }
 
   /** Defines a mutation that changes a record: one read and one write. */
-  update<Name extends string, More, C extends Fields = T>(
+  function update<Name extends string, More, C extends Fields = T>(
     options: UpdateOptions<Name, More, Put, Ids, Item, C>,
   ): void {
-    const { resource, operation, nodeType, reads } = this.#options;
-    const noun = nounOf(resource);
     const { name, verb = 'update', read = nodeType.read } = options;
     const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
     const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
@@ -306,7 +295,7 @@ export class WrittenRecord<
       let body: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
         const record = await read(node, { session: fresh, defaults, credentials, lists });
-        const version = versionOfWhole(operation, record, this.#versionOf);
+        const version = versionOfWhole(operation, record, versionOf);
         if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
           conflict = { node: { ...node, record }, error: conflictError(operation, version) };
           return null;
@@ -367,6 +356,8 @@ export class WrittenRecord<
       }),
     );
   }
+
+  return { version, put, update };
 }
 
 /**

@@ -27,26 +27,12 @@ export const pageArguments = builder.args((t) => ({
 
 export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
-/** Checked page arguments: counts of zero or more, and cursors. */
-interface Page {
-  readonly first: number | null;
-  readonly after: Cursor | null;
-  readonly last: number | null;
-  readonly before: Cursor | null;
-}
-
-/** An entry of a list: its position when the cursor was made, and its name if it has one. */
-interface Cursor {
-  readonly index: number;
-  readonly name: string | null;
-}
-
 /** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
-export const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
-  first: first === null || first === undefined ? null : count('first', first),
-  after: after === null || after === undefined ? null : parseCursor('after', after),
-  last: last === null || last === undefined ? null : count('last', last),
-  before: before === null || before === undefined ? null : parseCursor('before', before),
+export const checkPage = ({ first, after, last, before }: PageArguments) => ({
+  first: first == null ? null : count('first', first),
+  after: after == null ? null : parseCursor('after', after),
+  last: last == null ? null : count('last', last),
+  before: before == null ? null : parseCursor('before', before),
 });
 
 /** Creates an entry's object from its record and its position in the list. */
@@ -108,7 +94,7 @@ export class Connection<Item, Node> {
 
   constructor(
     list: readonly Item[],
-    { first, after, last, before }: Page,
+    { first, after, last, before }: ReturnType<typeof checkPage>,
     toNode: ToNode<Item, Node>,
     context: { readonly lists: Pick<ListWork, 'charge'> },
   ) {
@@ -298,8 +284,8 @@ function cursorAt(list: readonly unknown[], index: number): string {
   return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
 }
 
-/** Errors: BAD_USER_INPUT. */
-function parseCursor(argument: string, cursor: string): Cursor {
+/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
+function parseCursor(argument: string, cursor: string) {
   const [, index, name = null] =
     /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (index === undefined)
@@ -311,7 +297,11 @@ function parseCursor(argument: string, cursor: string): Cursor {
  * Where a cursor's entry is now, and where the entries behind it begin. If the bank no longer lists it, the one that took its
  * place is next; if several have its name, its position decides.
  */
-function placeOf({ index, name }: Cursor, list: readonly unknown[], lists: Pick<ListWork, 'charge'>) {
+function placeOf(
+  { index, name }: ReturnType<typeof parseCursor>,
+  list: readonly unknown[],
+  lists: Pick<ListWork, 'charge'>,
+) {
   const at = Math.min(index, list.length);
   const found = { index: at, next: Math.min(at + 1, list.length) };
   if (name === null || nameOf(list[index]) === name) return found;

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
@@ -10,10 +11,11 @@ import { badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { filterInSteps, forEachInSteps, type Steps } from '../steps.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
+import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
-import { isRepeatedIn, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
+import { isRepeatedIn, itemNotFound, listIndex, originOf, rememberPositions } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -23,7 +25,7 @@ import {
   recordOf,
   validateViewIds,
 } from './node.ts';
-import { connectionTo } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 import { parseDateTime } from './scalars.ts';
 
 /** What identifies a transaction request. */
@@ -88,15 +90,22 @@ async function readRequest(ids: TransactionRequestIds, context: ReadContext): Pr
 export const loadRequests = (account: ViewIds, { session }: ReadContext) =>
   session.loaders.load(getTransactionsRequest, account);
 
-export interface RequestFilter {
-  readonly status?: readonly string[] | null | undefined;
-  readonly since?: Date | null | undefined;
-}
+const search = builder.args((t) => ({
+  ...pageArguments,
+  status: t.stringList({
+    description: 'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
+  }),
+  since: t.field({
+    type: 'DateTime',
+    description:
+      'Only requests that began at this time or later. Requests without a readable date are left out.',
+  }),
+}));
 
-/** The requests of an account that match a filter. */
-export function findRequests(
+/** The requests of an account that match a search. */
+function findRequests(
   account: ViewIds,
-  { status, since }: RequestFilter,
+  { status, since }: InputShapeFromFields<typeof search>,
   context: ReadContext,
 ): Promise<readonly TransactionRequest[]> {
   const listed = loadRequests(account, context);
@@ -131,10 +140,12 @@ export const toTransactionRequestNode = (
   record,
 });
 
-interface IdPage {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-}
+const idPage = builder.args((t) => ({
+  first: t.int({ description: 'The maximum number of entries. All if it is left out.' }),
+  after: t.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
+}));
+
+type IdPage = InputShapeFromFields<typeof idPage>;
 
 /** A page of a list of ids. Errors: BAD_USER_INPUT for a negative count, or an id that is not in the list. */
 function idsOnPage(ids: readonly string[] | undefined, { first, after }: IdPage) {
@@ -201,11 +212,17 @@ function* indexByTransaction(
 
 export const TransactionRequestObject = transactionRequestNode.object;
 
-export const TransactionRequestConnection = connectionTo(
-  TransactionRequestObject,
-  'transaction requests',
-  'A transaction request',
-);
+/** The field of an account that lists them. */
+export const transactionRequests = {
+  description: 'Requests for payments from this account. REST: getTransactionsRequest.',
+  args: search,
+  ...connectionFromIds(
+    connectionTo(TransactionRequestObject, 'transaction requests', 'A transaction request'),
+    findRequests,
+    (list, account) => (record, index) =>
+      toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
+  ),
+};
 
 const named = (
   { bankId, viewId }: ViewIds,
@@ -251,10 +268,7 @@ implementNode(
     transactions: t.field({
       description:
         'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
-      args: {
-        first: t.arg.int({ description: 'The maximum number of entries. All if it is left out.' }),
-        after: t.arg.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
-      },
+      args: idPage,
       ...nodesFromRecord(
         'Transaction',
         (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),

@@ -28,7 +28,7 @@ import {
   pathFields,
   recordOf,
 } from './node.ts';
-import { updatedViewDescription, WrittenRecord } from './record-mutations.ts';
+import { updatedViewDescription, writtenRecord } from './record-mutations.ts';
 import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
@@ -93,7 +93,7 @@ implementNode(transactionNode, transaction, (t) => ({
 const metadataTypes =
   "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
 
-const written = new WrittenRecord({
+const written = writtenRecord({
   resource: transaction,
   operation: putTransactions,
   nodeType: transactionNode,

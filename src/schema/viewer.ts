@@ -1,6 +1,6 @@
 import { unwrap } from '../bank/response.ts';
 import { badUserInput } from '../errors.ts';
-import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
+import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
@@ -12,18 +12,15 @@ import { paymentsField } from './payment-list.ts';
 import { pageArguments } from './relay-connection.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
-/** The ids of the viewer. An id that is unknown or invalid is reported by the fields that need it. */
-export interface Viewer extends BankIds {
-  readonly viewId: string;
-  readonly customerId: string | Error;
-  readonly accountId: string | Error;
-}
+/** The ids of the viewer. */
+type Viewer = ReturnType<typeof viewerOf>;
 
 /**
- * Determines the viewer from the request's credentials and the configured templates.
+ * Determines the viewer from the request's credentials and the configured templates. An id that is unknown or invalid is
+ * an error, which the fields that need the id report.
  * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT if neither the customer nor the account is known.
  */
-export function viewerOf({ defaults, credentials }: ReadContext, bankId?: string | null): Viewer {
+export function viewerOf({ defaults, credentials }: ReadContext, bankId?: string | null) {
   const idOf = (name: keyof ViewerTemplates): string | Error => {
     const template = defaults.viewer?.[name] ?? null;
     if (template === null) return notConfigured(viewerVariables[name]);

@@ -32,54 +32,46 @@ export const refusalsAtOnce = 50;
  * some thousands of such connections would use up the process. Beyond so many refusals at a time, a connection is not read
  * until its turn has come.
  */
-class Resting {
-  readonly #clock: Clock;
-  readonly #connections = new Set<Connection>();
-  #left = refusalsAtOnce;
-  #stop: (() => void) | null = null;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** A request on this connection has been refused. Returns whether it rests. */
-  refused(connection: Connection): boolean {
-    this.#stop ??= this.#clock.every(restMs, () => this.#tick());
-    if (this.#left > 0) {
-      this.#left--;
-      return false;
-    }
-    this.#connections.add(connection);
-    return true;
-  }
-
-  /** The connection that has rested longest; undefined if none rests. */
-  get first(): Socket | undefined {
-    return this.#connections.keys().next().value?.socket;
-  }
-
-  delete(connection: Connection): void {
-    this.#connections.delete(connection);
-  }
-
-  #tick(): void {
-    const isIdle = this.#left === refusalsAtOnce;
-    this.#left = refusalsAtOnce;
-    for (const connection of this.#connections) {
-      if (this.#left === 0) return;
-      this.#left--;
-      this.#connections.delete(connection);
-      connection.resume();
-    }
-    if (isIdle) this.close();
-  }
+function createResting(clock: Clock) {
+  const connections = new Set<Connection>();
+  let left = refusalsAtOnce;
+  let stop: (() => void) | null = null;
 
   /** Stops the clock; it starts again with the next refusal. */
-  close(): void {
-    this.#stop?.();
-    this.#stop = null;
+  function close(): void {
+    stop?.();
+    stop = null;
   }
+
+  function tick(): void {
+    const isIdle = left === refusalsAtOnce;
+    left = refusalsAtOnce;
+    for (const connection of connections) {
+      if (left === 0) return;
+      left--;
+      connections.delete(connection);
+      connection.resume();
+    }
+    if (isIdle) close();
+  }
+
+  return {
+    /** A request on this connection has been refused. Returns whether it rests. */
+    refused(connection: Connection): boolean {
+      stop ??= clock.every(restMs, tick);
+      if (left > 0) {
+        left--;
+        return false;
+      }
+      connections.add(connection);
+      return true;
+    },
+    /** The connection that has rested longest; undefined if none rests. */
+    first: (): Socket | undefined => connections.keys().next().value?.socket,
+    delete: (connection: Connection) => connections.delete(connection),
+  };
 }
+type Resting = ReturnType<typeof createResting>;
 
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
@@ -482,7 +474,7 @@ const maxDrainMs = 30_000;
 /** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
 const writeDeadlineMs = 30_000;
 
-export interface ListenOptions {
+interface ListenOptions {
   /** Counts what callers hold (default: nothing is bounded). */
   readonly ledger?: Ledger;
   /** How long an answer may wait to be taken, in milliseconds. */
@@ -493,18 +485,12 @@ export interface ListenOptions {
   readonly clock?: Clock;
 }
 
-export interface CloseOptions {
+interface CloseOptions {
   /** How long a connection on which nothing is under way may be used once more, in milliseconds (default: 0). */
   readonly idleMs?: number;
 }
 
-export interface Listening {
-  readonly url: string;
-  /** From now on each answer says that its connection ends, and ends it. */
-  drain(): void;
-  /** Lets what is under way end. */
-  close(options?: CloseOptions): Promise<void>;
-}
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /**
  * An HTTP server that listens. The listener must not throw.
@@ -515,11 +501,11 @@ export async function listen(
   port: number,
   listener: Listener,
   { ledger = new Ledger(unbounded), clock = realClock, ...options }: ListenOptions = {},
-): Promise<Listening> {
+) {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const { slowestRequestMs = usualSlowestRequestMs } = options;
   const connections = new Map<Socket, Connection>();
-  const resting = new Resting(clock);
+  const resting = createResting(clock);
   let isDraining = false;
   let endsIdle = false;
   const connectionOf = (socket: Socket): Connection => {
@@ -547,7 +533,7 @@ export async function listen(
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
     if (connections.size >= ledger.maxSockets) {
-      const rested = resting.first;
+      const rested = resting.first();
       const closed = rested === undefined ? closableOfMost(connections) : [rested];
       for (const each of closed.length === 0 ? [socket] : closed) {
         ledger.refuseSocket();
@@ -597,9 +583,11 @@ export async function listen(
   };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    /** From now on each answer says that its connection ends, and ends it. */
     drain,
-    close: ({ idleMs = 0 } = {}) =>
-      new Promise((resolve) => {
+    /** Lets what is under way end. */
+    close: ({ idleMs = 0 }: CloseOptions = {}) =>
+      new Promise<void>((resolve) => {
         drain();
         const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);
         const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);

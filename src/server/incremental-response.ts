@@ -6,7 +6,7 @@ import { currentActivity } from './request-scope.ts';
 import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
-export type StreamType = 'text/event-stream' | 'multipart/mixed';
+type StreamType = 'text/event-stream' | 'multipart/mixed';
 
 export interface IncrementalStream {
   readonly type: StreamType;
@@ -97,7 +97,7 @@ export function streamOf(answer: GraphQLHttpResponse, type: StreamType): GraphQL
 const withType = (headers: readonly string[], type: string) =>
   headers.map((text, at) => (headers[at - 1] === 'Content-Type' ? type : text));
 
-export interface SendIncrementalOptions {
+interface SendIncrementalOptions {
   readonly stream: IncrementalStream;
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { GraphQLHttpResponse } from './response.ts';
 
 /** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
-export type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
+type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
 
 /** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements OperationObservation {

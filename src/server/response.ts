@@ -142,7 +142,7 @@ const shortest = 1024;
 
 /** Best first. */
 const encodings = ['br', 'gzip'] as const;
-export type Encoding = (typeof encodings)[number];
+type Encoding = (typeof encodings)[number];
 
 export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer<ArrayBuffer>>>> =
   (() => {
@@ -166,7 +166,7 @@ const isCompressible = ({ result }: GraphQLHttpResponse, compression: Compressio
   compression === 'on' || (compression === 'public' && result instanceof BoundedResult && result.isPublic);
 
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
-export const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
+const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
   status === 200 &&
   result instanceof BoundedResult &&
   result.isCacheable &&

@@ -39,14 +39,7 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly observer?: OperationObserver;
 }
 
-export interface RunningServer {
-  readonly url: string;
-  readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread' | 'sockets'>;
-  /** Replaces the documents that can be requested by id; operations under way are not affected. */
-  replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
-  /** Lets what is under way end, and serves nothing new. */
-  close(options?: ServerCloseOptions): Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
@@ -62,7 +55,7 @@ const lastUseMs = 5000;
 const maxLoggedOrigins = 20;
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
-export async function serve(options: ServerOptions): Promise<RunningServer> {
+export async function serve(options: ServerOptions) {
   const { logger, writeDeadlineMs, observer } = options;
   let isLeaving = false;
   const ledger = new Ledger(options.ledger, options.onShed);
@@ -144,13 +137,16 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     },
     { ledger, writeDeadlineMs },
   );
+  const held: Pick<Ledger, Counted | 'sockets'> = ledger;
   return {
     url: listening.url,
-    held: ledger,
-    replaceDocuments(documentSource) {
+    held,
+    /** Replaces the documents that can be requested by id; operations under way are not affected. */
+    replaceDocuments(documentSource: GraphQLServerOptions['documentSource']): void {
       handle = createGraphQLHandler({ ...graphqlOptions, documentSource });
     },
-    async close({ isReplaced = false } = {}) {
+    /** Lets what is under way end, and serves nothing new. */
+    async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // A connection that is kept alive would go on being served.
       listening.drain();

@@ -12,7 +12,7 @@ type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>
 /** How the gauges of several workers become one. */
 type Aggregator = 'max' | 'min' | 'sum';
 
-export const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /** All combinations of labels; none if the values of a label are not known. */
 const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>

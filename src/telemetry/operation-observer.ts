@@ -11,13 +11,13 @@ import { metricsIn } from './metrics.ts';
 import type { OperationNameMode } from './options.ts';
 import type { Tracing } from './tracing.ts';
 
-export interface OperationObserverOptions {
+interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
   /** The share of successful, fast operations other than mutations that are logged (default: all). */
   readonly sample?: number;
   /** Null if nobody can read them. */
-  readonly metrics: GraphQLMetrics | null;
+  readonly metrics: ReturnType<typeof createGraphQLMetrics> | null;
   /** Null if nothing is traced. */
   readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
 }
@@ -95,7 +95,7 @@ const maxCallers = 10_000;
 const secretMs = 1000;
 
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
-export type CallerHash = (credentials: Credentials | null) => string | null;
+type CallerHash = (credentials: Credentials | null) => string | null;
 
 /**
  * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the other.
@@ -128,18 +128,14 @@ export function createCallerHashes(
   };
 }
 
-export interface GraphQLMetrics {
-  observe(activity: OperationActivity): void;
-}
-
-export interface GraphQLMetricsOptions {
+interface GraphQLMetricsOptions {
   readonly registry: Registry;
   readonly operationNames: OperationNameMode;
   readonly documents: DocumentCacheStats;
   readonly inFlight: () => number;
 }
 
-export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMetrics {
+export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
   const { documents, inFlight } = options;
   const { counter, histogram, readGauge, readCounter } = metricsIn(options.registry);
   const labelOf = createOperationLabel(options.operationNames);
@@ -177,7 +173,7 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMet
   readGauge('bankql_document_cache_bytes', 'What those take in memory, about.', () => documents.bytes);
 
   return {
-    observe({ operation, outcome, codes, milliseconds }) {
+    observe({ operation, outcome, codes, milliseconds }: OperationActivity): void {
       const label = labelOf(operation);
       const kind = operation?.kind ?? 'unknown';
       requests.inc({ operation: label, kind, outcome, fault: faultOf(codes) });

@@ -262,8 +262,6 @@ export function createTelemetry(
   };
 }
 
-export type Telemetry = ReturnType<typeof createTelemetry>;
-
 /** Messages of these may repeat what the request holds. */
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 

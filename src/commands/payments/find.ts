@@ -1,7 +1,14 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
+import { z } from 'zod';
 import { StartError } from '../../errors.ts';
 import { hashCaller, recordId } from '../../payments/record.ts';
-import type { PaymentQuery, PaymentRecord, PaymentState, PaymentStore } from '../../payments/store.ts';
+import {
+  type PaymentQuery,
+  type PaymentRecord,
+  type PaymentState,
+  type PaymentStore,
+  parseJson,
+} from '../../payments/store.ts';
 import { expectNone, type Given, type OperatorTask, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
 
@@ -103,20 +110,11 @@ function readLimit(text: string | undefined): number {
 
 /** A provider may be a URL, with slashes of its own. */
 function readCaller(text: string): readonly [provider: string, id: string] {
-  const pair = text.startsWith('[') ? readPair(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
-  const [provider, id, ...others] = pair ?? [];
-  if (provider === undefined || id === undefined || others.length > 0)
+  const given = text.startsWith('[') ? parseJson(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
+  const { data: pair } = z.tuple([z.string(), z.string()]).safeParse(given);
+  if (pair === undefined)
     throw new StartError(`--caller is provider/id, or '["provider","id"]', not ${text}.`);
-  return [provider, id];
-}
-
-function readPair(text: string): string[] | undefined {
-  try {
-    const pair: unknown = JSON.parse(text);
-    return Array.isArray(pair) && pair.every((word) => typeof word === 'string') ? pair : undefined;
-  } catch {
-    return undefined;
-  }
+  return pair;
 }
 
 const findOptions = { ...searchOptions, json: { type: 'boolean' } } as const;

@@ -5,7 +5,7 @@ import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 /** What the primary tells a worker to do. `retire`: another one serves in its place. */
 export type Order = 'reload' | 'retire' | 'stop' | 'metrics';
 
-export type PrimaryMessage = { readonly bankql: Order } | CountedMessage;
+type PrimaryMessage = { readonly bankql: Order } | CountedMessage;
 
 /** Where a process serves, and what it found at its start. */
 export interface ServiceStart {
@@ -14,7 +14,7 @@ export interface ServiceStart {
   readonly stateLine: string;
 }
 
-export type WorkerMessage =
+type WorkerMessage =
   | ({ readonly bankql: 'ready' } & ServiceStart)
   /** Why it cannot start, in words. */
   | { readonly bankql: 'failed'; readonly words: string }

@@ -15,7 +15,7 @@ export interface WorkerEvents {
   onExit(how: number | string): void;
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly workers: number;
   readonly fork: (events: WorkerEvents) => WorkerProcess;
   readonly logger: Logger;

@@ -15,7 +15,7 @@ import { fieldExtensionsOf } from '../../schema/field-extensions.ts';
 import { nodeTypes } from '../../schema/node.ts';
 import { withFields } from '../map-fields.ts';
 import { executeIncrementally } from './incremental-execution.ts';
-import { IncrementalResult } from './incremental-result.ts';
+import { incrementalResult } from './incremental-result.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -81,7 +81,7 @@ export function createIncremental(): IncrementalOption {
         form,
       );
       if (!('initialResult' in result)) return result;
-      return new IncrementalResult(result, {
+      return incrementalResult(result, {
         ...options,
         taker: context.turnTaker,
         exceeded: () => budget.exceeded,

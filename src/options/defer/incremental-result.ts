@@ -44,107 +44,95 @@ interface AnyResult extends Fallible {
  * others are `incremental` and say what is `completed`; in the form of 2022 each incremental one has its path. Together
  * they obey the limits of one answer.
  */
-export class IncrementalResult implements Results {
-  readonly #execution: IncrementalResults;
-  readonly #options: IncrementalResultOptions;
+export function incrementalResult(
+  { initialResult, subsequentResults }: IncrementalResults,
+  { maxBytes, taker, exceeded, cancel, mask, extensions, withoutData }: IncrementalResultOptions,
+): Results {
+  const isOf2022 = !('pending' in initialResult);
   /** The ids of what is still to come. */
-  readonly #pending = new Set<string>();
-  #hasNext = true;
-  #isFirst = true;
-  #bytes = 0;
-  #errors: GraphQLError[] = [];
-  #shownErrors = 0;
+  const awaited = new Set<string>();
+  let hasMore = true;
+  let isFirst = true;
+  let bytes = 0;
+  let shownErrors = 0;
 
-  constructor(execution: IncrementalResults, options: IncrementalResultOptions) {
-    this.#execution = execution;
-    this.#options = options;
-  }
-
-  async *payloads(): AsyncGenerator<Payload, void, void> {
-    const { initialResult, subsequentResults } = this.#execution;
-    try {
-      yield await this.#toPayload(initialResult);
-      this.#sent(initialResult);
-      for await (const result of subsequentResults) {
-        yield await this.#toPayload(result);
-        this.#sent(result);
-      }
-      // An execution that is ended by a limit may just have no more results.
-      if (this.#hasNext) throw this.#options.exceeded() ?? new Error('the results end early');
-    } catch (error) {
-      this.#options.cancel();
-      try {
-        yield this.#last(this.#options.exceeded() ?? error);
-      } catch {
-        // Not even that is taken.
-      }
-    } finally {
-      await subsequentResults.return().catch(() => {});
-    }
+  /** Shows the first 100 errors of all payloads together; those that it shows are added to `told`. */
+  function show(errors: readonly GraphQLError[], told: GraphQLError[]): readonly object[] {
+    const room = Math.max(0, maxErrors - shownErrors);
+    shownErrors += errors.length;
+    const shown = errors.slice(0, room).map(mask);
+    told.push(...shown);
+    return boundErrors(shown, errors.length - shown.length).map(shownError);
   }
 
   /** Errors: AnswerLimitError, if it is too long. */
-  async #toPayload(result: AnyResult): Promise<Payload> {
-    const { maxBytes, taker, exceeded, extensions } = this.#options;
+  async function toPayload(result: AnyResult): Promise<Payload> {
     const limit = exceeded();
     if (limit !== null) throw limit;
-    this.#errors = [];
-    const { incremental, completed, errors } = result;
+    const told: GraphQLError[] = [];
+    const showIn = (part: Fallible): object =>
+      part.errors === undefined ? part : { ...part, errors: show(part.errors, told) };
+    const { incremental, completed } = result;
     const more = result.hasNext ? undefined : extensions();
     const shown = {
-      ...result,
-      ...(errors === undefined ? {} : { errors: this.#show(errors) }),
-      ...(incremental === undefined ? {} : { incremental: incremental.map((each) => this.#showIn(each)) }),
-      ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
+      ...showIn(result),
+      ...(incremental === undefined ? {} : { incremental: incremental.map(showIn) }),
+      ...(completed === undefined ? {} : { completed: completed.map(showIn) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, { taker, chunkSize });
+    const chunks = await jsonInTurns(shown, maxBytes - bytes, { taker, chunkSize });
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
-    this.#bytes += json.length;
-    return { json, errors: this.#errors, hasData: [result, ...(incremental ?? [])].some(tellsData) };
+    bytes += json.length;
+    return { json, errors: told, hasData: [result, ...(incremental ?? [])].some(tellsData) };
   }
 
   /** Only what was sent is known to the client. */
-  #sent({ hasNext, pending = [], completed = [] }: AnyResult): void {
-    this.#isFirst = false;
-    this.#hasNext = hasNext;
-    for (const { id } of pending) this.#pending.add(id);
-    for (const { id } of completed) this.#pending.delete(id);
-  }
-
-  get #isOf2022(): boolean {
-    return !('pending' in this.#execution.initialResult);
+  function noteSent({ hasNext, pending = [], completed = [] }: AnyResult): void {
+    isFirst = false;
+    hasMore = hasNext;
+    for (const { id } of pending) awaited.add(id);
+    for (const { id } of completed) awaited.delete(id);
   }
 
   /** The last payload: everything pending fails with this error, or the whole answer if no payload was sent yet. */
-  #last(cause: unknown): Payload {
-    const { withoutData, extensions } = this.#options;
+  function last(cause: unknown): Payload {
     // A mutation whose payload defers has been executed: it must not come again for what is read after it.
     const { errors = [] } = unlessItDid(withoutData(cause));
     const more = extensions();
     const shown = errors.map(shownError);
-    const told = this.#isFirst
+    const told = isFirst
       ? { data: null, errors: shown, hasNext: false }
-      : this.#isOf2022
+      : isOf2022
         ? { incremental: [{ path: [], errors: shown }], hasNext: false }
-        : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
+        : { completed: [...awaited].map((id) => ({ id, errors: shown })), hasNext: false };
     const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
     return { json, errors, hasData: false };
   }
 
-  #showIn(part: Fallible): object {
-    return part.errors === undefined ? part : { ...part, errors: this.#show(part.errors) };
-  }
-
-  /** Shows the first 100 errors of all payloads together. */
-  #show(errors: readonly GraphQLError[]): readonly object[] {
-    const room = Math.max(0, maxErrors - this.#shownErrors);
-    this.#shownErrors += errors.length;
-    const shown = errors.slice(0, room).map(this.#options.mask);
-    this.#errors.push(...shown);
-    return boundErrors(shown, errors.length - shown.length).map(shownError);
-  }
+  return {
+    async *payloads(): AsyncGenerator<Payload, void, void> {
+      try {
+        yield await toPayload(initialResult);
+        noteSent(initialResult);
+        for await (const result of subsequentResults) {
+          yield await toPayload(result);
+          noteSent(result);
+        }
+        // An execution that is ended by a limit may just have no more results.
+        if (hasMore) throw exceeded() ?? new Error('the results end early');
+      } catch (error) {
+        cancel();
+        try {
+          yield last(exceeded() ?? error);
+        } catch {
+          // Not even that is taken.
+        }
+      } finally {
+        await subsequentResults.return().catch(() => {});
+      }
+    },
+  };
 }
 
 /** A null says nothing if its field failed; in an answer without errors the distinction does not matter. */

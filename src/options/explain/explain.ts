@@ -1,6 +1,6 @@
 import { defaultFieldResolver, type GraphQLField, responsePathAsArray } from 'graphql';
 import type { Operation } from '../../contract/operation.ts';
-import { explainHeader, type CallRecorder as Recorder } from '../../engine/context.ts';
+import { type CallRecorder, explainHeader } from '../../engine/context.ts';
 import type { ExplainOption } from '../../engine/engine.ts';
 import { RequestError } from '../../engine/errors.ts';
 import { BankqlError } from '../../errors.ts';
@@ -32,42 +32,54 @@ const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as
 /** The most calls that are listed; further ones are only counted. */
 const maxShown = 1000;
 
-class CallRecorder implements Recorder {
-  readonly #start = performance.now();
-  readonly #calls: { readonly call: RecordedCall; readonly key: string | null }[] = [];
+function createRecorder() {
+  const started = performance.now();
+  const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
   /** By the key of a read, the field that first asked for it. */
-  readonly #askers = new Map<string, string>();
-  #path = '';
-  #restCalls = 0;
+  const askers = new Map<string, string>();
+  let current = '';
+  let restCalls = 0;
 
-  /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
-  enter(path: string): void {
-    this.#path = path;
+  function note(
+    { id, method, path: url }: Operation,
+    key: string | null,
+    start: number,
+    outcome: Outcome,
+    path: string,
+  ): void {
+    if (outcome.source === 'bank') restCalls++;
+    if (recorded.length >= maxShown) return;
+    const took = outcome.source === 'loader' ? null : tenths(performance.now() - start);
+    const offsetMs = tenths(start - started);
+    recorded.push({
+      call: { path, operation: id, method, url, ...outcome, offsetMs, milliseconds: took },
+      key,
+    });
   }
 
-  asked(operation: Operation, key: string): void {
-    const asker = this.#askers.get(key);
-    // A link prefetches what a field below it needs; the call is attributed to that field.
-    if (asker === undefined || this.#path.startsWith(`${asker}.`)) this.#askers.set(key, this.#path);
-    else
-      this.#note(operation, null, performance.now(), {
-        source: 'loader',
-        ...nothingKnown,
-      });
-  }
-
-  began(operation: Operation, key: string | null): (outcome: Outcome) => void {
-    const path = this.#path;
+  function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
+    const path = current;
     const start = performance.now();
-    return (outcome) => this.#note(operation, key, start, outcome, path);
+    return (outcome) => note(operation, key, start, outcome, path);
   }
 
-  /** The payment service, with each payment recorded. */
-  payments(payments: PaymentService): PaymentService {
-    return {
+  return {
+    /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
+    enter(path: string): void {
+      current = path;
+    },
+    asked(operation: Operation, key: string): void {
+      const asker = askers.get(key);
+      // A link prefetches what a field below it needs; the call is attributed to that field.
+      if (asker === undefined || current.startsWith(`${asker}.`)) askers.set(key, current);
+      else note(operation, null, performance.now(), { source: 'loader', ...nothingKnown }, current);
+    },
+    began,
+    /** The payment service, with each payment recorded. */
+    payments: (payments: PaymentService): PaymentService => ({
       ...payments,
       pay: async (operation, intent) => {
-        const ended = this.began(operation, null);
+        const ended = began(operation, null);
         try {
           const paid = await payments.pay(operation, intent);
           ended({ ...nothingKnown, source: paid.replayed ? 'record' : 'bank', trackId: paid.trackId });
@@ -78,32 +90,16 @@ class CallRecorder implements Recorder {
           throw error;
         }
       },
-    };
-  }
-
-  /** For `extensions.explain`: the calls in the order in which they began. */
-  get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
-    const calls = this.#calls.map(({ call, key }) => ({
-      ...call,
-      path: (key === null ? undefined : this.#askers.get(key)) ?? call.path,
-    }));
-    return { restCalls: this.#restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
-  }
-
-  #note(
-    { id, method, path: url }: Operation,
-    key: string | null,
-    start: number,
-    outcome: Outcome,
-    path = this.#path,
-  ): void {
-    if (outcome.source === 'bank') this.#restCalls++;
-    if (this.#calls.length >= maxShown) return;
-    const took = outcome.source === 'loader' ? null : tenths(performance.now() - start);
-    const offsetMs = tenths(start - this.#start);
-    const call = { path, operation: id, method, url, ...outcome, offsetMs, milliseconds: took };
-    this.#calls.push({ call, key });
-  }
+    }),
+    /** For `extensions.explain`: the calls in the order in which they began. */
+    get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
+      const calls = recorded.map(({ call, key }) => ({
+        ...call,
+        path: (key === null ? undefined : askers.get(key)) ?? call.path,
+      }));
+      return { restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
+    },
+  } satisfies CallRecorder & { enter(path: string): void };
 }
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
@@ -111,7 +107,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 type Field = GraphQLField<unknown, unknown>;
 
 /** The field with a resolver that reports its path to the recorder. */
-function recordedField(field: Field, recorder: CallRecorder): Field {
+function recordedField(field: Field, recorder: ReturnType<typeof createRecorder>): Field {
   const { resolve = defaultFieldResolver } = field;
   if (resolve === defaultFieldResolver) return field;
   const recordedResolve: typeof resolve = (source, given, context, info) => {
@@ -128,7 +124,7 @@ const planFactor = 10;
 export const explainByHeader: ExplainOption = {
   explain(header, { operation, limits, ...asked }) {
     if (header === 'calls') {
-      const recorder = new CallRecorder();
+      const recorder = createRecorder();
       return { recorder, observe: (schema) => withFields(schema, (field) => recordedField(field, recorder)) };
     }
     if (header !== 'plan') throw new RequestError('BAD_USER_INPUT', `${explainHeader} is plan or calls.`);

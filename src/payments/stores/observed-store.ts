@@ -7,7 +7,7 @@ export type StoreOperation =
   | 'release';
 
 /** Observes a store's calls and outages. None of its methods may throw. */
-export interface StoreObserver {
+interface StoreObserver {
   /** Of every call, failed ones included. */
   onStoreCall(operation: StoreOperation, seconds: number): void;
   /** Once for each outage; the reason holds no secret. */
@@ -24,7 +24,7 @@ export interface ObservedStore extends PaymentStore {
   recentStatus(): Promise<StoreStatus | null>;
 }
 
-export interface ObserveOptions {
+interface ObserveOptions {
   /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
   readonly now?: () => number;

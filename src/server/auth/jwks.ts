@@ -36,7 +36,7 @@ export class JwksUnavailable extends Error {
   }
 }
 
-export interface JwksOptions {
+interface JwksOptions {
   readonly url: string;
   /** The proxy through which they are fetched; null for none. */
   readonly proxyUrl: string | null;

@@ -1,7 +1,7 @@
 import { type PostgresAddress, parsePostgresUrl } from '../../payments/stores/postgres/address.ts';
 
 /** Where REST calls are counted. */
-export type CounterAddress =
+type CounterAddress =
   /** By this process, or by the primary process for all of its workers. */
   | { readonly kind: 'memory' }
   | ({ readonly kind: 'redis' } & RedisAddress)

@@ -23,7 +23,7 @@ const maxUnanswered = 1_000;
 const postgresConnections = 4;
 const purgeMs = 60_000;
 
-export interface RateLimiterOptions {
+interface RateLimiterOptions {
   readonly limits: RateLimits & { readonly url: string };
   /** Counters for `memory:` (default: this process's own). */
   readonly memory?: CountersOf | undefined;

@@ -2,8 +2,8 @@ import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, Gra
 import { expect, test } from 'vitest';
 import { noRoom } from '../../../src/engine/result.ts';
 import {
-  IncrementalResult,
   type IncrementalResultOptions,
+  incrementalResult,
 } from '../../../src/options/defer/incremental-result.ts';
 import { documented } from '../../support/documented.ts';
 
@@ -43,7 +43,7 @@ function resultOf(
       state.returned = true;
     }
   }
-  const result = new IncrementalResult(
+  const result = incrementalResult(
     { initialResult: initial, subsequentResults: results() },
     {
       maxBytes: 10_000,
@@ -73,7 +73,7 @@ const paid = {
   },
 };
 
-async function told(result: IncrementalResult): Promise<unknown[]> {
+async function told(result: ReturnType<typeof incrementalResult>): Promise<unknown[]> {
   const all: unknown[] = [];
   for await (const { json } of result.payloads()) all.push(JSON.parse(String(json)));
   return all;
@@ -165,7 +165,10 @@ const overloaded = {
 };
 
 /** The last payload, where there is no room for this one, the first of which is 0. */
-async function toldWithoutRoom(result: IncrementalResult, refused: number): Promise<unknown> {
+async function toldWithoutRoom(
+  result: ReturnType<typeof incrementalResult>,
+  refused: number,
+): Promise<unknown> {
   const payloads = result.payloads();
   for (let n = 0; n <= refused; n++) await payloads.next();
   const { value } = await payloads.throw(noRoom());

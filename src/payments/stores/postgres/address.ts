@@ -18,7 +18,7 @@ export interface PostgresHost {
   readonly port: number;
 }
 
-export interface PostgresTls {
+interface PostgresTls {
   /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
   /** Files. */

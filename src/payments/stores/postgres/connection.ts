@@ -26,7 +26,7 @@ export interface Statement {
   readonly values?: readonly unknown[];
 }
 
-export interface Answer {
+interface Answer {
   readonly rows: readonly unknown[];
   /** What the server warned of, such as a commit that its standbys have not confirmed; null where it did not. */
   readonly warning: string | null;
@@ -175,10 +175,8 @@ export async function openConnection(
       if (over !== null) return;
       over = 'it is closed';
       ended({ reason: over, wasBusy: busy });
-      client.end().then(
-        () => socket.destroy(),
-        () => socket.destroy(),
-      );
+      const destroy = () => void socket.destroy();
+      client.end().then(destroy, destroy);
     },
     lost,
   };

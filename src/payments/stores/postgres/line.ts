@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import { ConnectionLost, type PostgresConnection, ServerNotReady, ServerRefused } from './connection.ts';
+import type { PostgresStoreOptions } from './postgres-store.ts';
 
 /** If a connection was lost with it under way, it is done again over the next one, and may have been done already. */
 type Work<T> = (connection: PostgresConnection) => Promise<T>;
@@ -24,10 +25,8 @@ interface Asked<Job, Answer> {
 }
 type Batch<Job, Answer> = Asked<Job, Answer>[];
 
-export interface LineOptions {
-  readonly address: PostgresAddress;
-  /** How long a statement may take, and how long a call waits for a connection. */
-  readonly timeoutMs: number;
+/** A call waits for a connection for as long as a statement may take. */
+export interface LineOptions extends Pick<PostgresStoreOptions, 'address' | 'timeoutMs'> {
   /** How long the start may try; by default longer if a server is reached, and is not ready. */
   readonly startTimeoutMs?: number | undefined;
   /**

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import type { InsertResult, Row, StoreDriver, StoredRow } from '../../driver.ts';
+import {
+  type InsertResult,
+  type Row,
+  rowCounts,
+  type StoreDriver,
+  type StoredRow,
+  storeCounts,
+  storedRow,
+} from '../../driver.ts';
 import type { CheckedStore } from '../../lost-records.ts';
 import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
 import type { PaymentStore } from '../../store.ts';
@@ -132,16 +140,11 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     const others = given.flatMap(({ row }) => (row === null || done.has(row.version) ? [] : [row]));
     const earlier = await confirm(connection, others);
     const deleted = given.filter(({ row, version }) => row === null && !done.has(version));
-    const left =
-      deleted.length === 0
-        ? null
-        : await find(
-            connection,
-            deleted.map(({ id }) => id),
-          );
+    const ids = deleted.map(({ id }) => id);
+    const left = await find(connection, ids);
     return ({ id, version, row }: Change): boolean =>
       row === null
-        ? done.has(version) || left?.(id) === null
+        ? done.has(version) || left(id) === null
         : done.has(row.version) || earlier.has(row.version);
   }
 
@@ -230,14 +233,6 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   };
 }
 
-const time = z.coerce.number();
-const storeCounts = z.object({
-  began: time,
-  newestAt: time.nullable(),
-  metadataVersion: z.string().nullable(),
-  serverTime: time,
-});
-const storedRow = z.object({ id: z.string(), version: z.string(), created_at: time, json: z.string() });
 const insertAnswer = commitSettings.extend({
   ...storeCounts.shape,
   given: z.string(),
@@ -245,19 +240,12 @@ const insertAnswer = commitSettings.extend({
   existing: storedRow.nullable(),
 });
 const changeAnswer = commitSettings.extend({ version: z.string() });
-const metadataRow = z.object({ ...storeCounts.shape, text: z.string().nullable() });
+const metadataRow = storeCounts.extend({ text: z.string().nullable() });
 const serverRow = z.object({ server: z.string() });
 const attemptRow = z.object({ id: z.string(), trackId: z.string() });
-const rowCounts = z.object({
-  records: time,
-  expired: time,
-  pending: time,
-  unknown: time,
-  newestAt: time.nullable(),
-});
 
 async function find(connection: PostgresConnection, ids: readonly string[]) {
-  const { rows } = await connection.query(statements.find([ids]));
+  const { rows } = ids.length === 0 ? { rows: [] } : await connection.query(statements.find([ids]));
   const found = new Map(rows.map(readRow).map((row) => [row.id, row] as const));
   return (id: string): StoredRow | null => found.get(id) ?? null;
 }

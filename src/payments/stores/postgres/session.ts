@@ -11,13 +11,13 @@ import {
   ServerNotReady,
   ServerRefused,
 } from './connection.ts';
+import type { PostgresStoreOptions } from './postgres-store.ts';
 import { prepareSchema } from './schema.ts';
 
-export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
-  readonly address: PostgresAddress;
-  readonly timeoutMs: number;
-  /** Whether a missing store is created. */
-  readonly create: boolean;
+interface SessionOptions
+  extends Required<
+    Pick<PostgresStoreOptions, 'address' | 'timeoutMs' | 'allowVolatile' | 'waitReplicas' | 'create'>
+  > {
   /** See DriverHooks. */
   readonly onConnect: (connection: PostgresConnection) => Promise<void>;
 }
@@ -27,13 +27,7 @@ const minConnectTimeoutMs = 2_000;
 /** The same for the first connection, for which no payment waits. */
 const minFirstConnectTimeoutMs = 10_000;
 
-/** A backend of the server, told from a later one with the same process id. */
-interface Backend {
-  readonly pid: number;
-  readonly started_at: string;
-}
-
-/** Ends the backends that are still there, and selects them. */
+/** Ends the backends that are still there, and selects them. A later one may have the same process id. */
 const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
@@ -48,8 +42,7 @@ const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FRO
  */
 export function createSessionOpener(options: SessionOptions) {
   const { address, timeoutMs } = options;
-  const failsOver = address.hosts.length > 1;
-  const leftBehind = new Set<Backend>();
+  const leftBehind = new Set<Primary['server']>();
   const open = new Map<PostgresConnection, number>();
   let latestTimeline = 0;
   let isFirst = true;
@@ -76,7 +69,7 @@ export function createSessionOpener(options: SessionOptions) {
     void connection.lost.then(({ wasBusy }) => {
       if (wasBusy) leftBehind.add(server);
     });
-    checkServer(server, { ...options, failsOver });
+    checkServer(server, options);
     await setUpSession(connection, timeoutMs, settings);
     await endLeftBehind(connection);
     await prepareSchema(connection, options.allowVolatile || options.create);
@@ -108,14 +101,6 @@ export function createSessionOpener(options: SessionOptions) {
       return connection;
     },
   };
-}
-
-/** A connection to a server that takes writes. */
-interface Primary {
-  readonly connection: PostgresConnection;
-  readonly server: z.infer<typeof serverAnswer>;
-  /** Goes up with each promotion of a standby; null where the server does not say. */
-  readonly timeline: number | null;
 }
 
 /** How long others may take to say that they are the newer primary, once one takes writes. */
@@ -159,13 +144,19 @@ async function findPrimary(
 /** The first eight digits of the name of the file that the server writes its log to. */
 const askTimeline = 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
 
-/** Errors: those of openConnection; ServerRefused if it is not a primary; ServerNotReady if it does not answer, or is of an older timeline. */
+type Primary = Awaited<ReturnType<typeof askHost>>;
+
+/**
+ * A connection to a server that takes writes. Its timeline goes up with each promotion of a standby; null where the server does
+ * not say.
+ * Errors: those of openConnection; ServerRefused if it is not a primary; ServerNotReady if it does not answer, or is of an older timeline.
+ */
 async function askHost(
   address: PostgresAddress,
   host: PostgresAddress['hosts'][number],
   latestTimeline: number,
   options: ConnectionOptions,
-): Promise<Primary> {
+) {
   const connection = await openConnection(address, host, options);
   try {
     const { rows } = await connection.query({ text: askServer });
@@ -190,15 +181,6 @@ async function askHost(
 
 /** Settings of a session by their names, for one kind of statements. */
 export type SessionSettings = Readonly<Record<string, string>>;
-
-export interface ServerDemands {
-  /** Whether a server may forget payments. */
-  readonly allowVolatile: boolean;
-  /** Standbys that have to confirm each payment. */
-  readonly waitReplicas: number;
-  /** Whether STATE_URL names several hosts: then a standby takes over that has only what it confirmed. */
-  readonly failsOver: boolean;
-}
 
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
 const oldestVersion = 13;
@@ -248,7 +230,10 @@ export async function setUpSession(
 }
 
 /** Refuses a server that would forget payments, or that cannot hold them. Errors: ServerRefused. */
-function checkServer(found: z.infer<typeof serverAnswer>, demands: ServerDemands): void {
+function checkServer(
+  found: z.infer<typeof serverAnswer>,
+  { address, allowVolatile, waitReplicas }: SessionOptions,
+): void {
   if (found.version < oldestVersion * 10_000)
     throw new ServerRefused(
       `its version is ${Math.floor(found.version / 10_000)}: run PostgreSQL ${oldestVersion} or newer`,
@@ -257,7 +242,7 @@ function checkServer(found: z.infer<typeof serverAnswer>, demands: ServerDemands
     throw new ServerRefused(
       `the database's encoding is ${found.encoding}: make one for bankql with ENCODING 'UTF8'`,
     );
-  if (demands.allowVolatile) return;
+  if (allowVolatile) return;
   for (const [name, value] of [
     ['fsync', found.fsync],
     ['full_page_writes', found.fullPageWrites],
@@ -267,11 +252,12 @@ function checkServer(found: z.infer<typeof serverAnswer>, demands: ServerDemands
         `its ${name} is ${value}, so that a power cut forgets payments: set "${name} = on" there, ${allow}`,
       );
   }
-  if (demands.failsOver && demands.waitReplicas === 0)
+  // A standby that takes over has only what it confirmed.
+  if (address.hosts.length > 1 && waitReplicas === 0)
     throw new ServerRefused(
       `STATE_URL names several hosts, and a standby may take over that does not have the last payments: have standbys confirm each of them, with synchronous_standby_names there and STATE_WAIT_REPLICAS=1 or more, ${allow}`,
     );
-  const reason = unconfirmed(found, demands.waitReplicas);
+  const reason = unconfirmed(found, waitReplicas);
   if (reason !== null) throw new ServerRefused(`${reason}, ${allow}`);
 }
 

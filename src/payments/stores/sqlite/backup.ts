@@ -13,7 +13,7 @@ import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
-import { rowIn } from '../../driver.ts';
+import { rowIn, storedRow } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readableMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
@@ -23,16 +23,8 @@ import { markFiles } from './sqlite-store.ts';
 
 /** Backups of a SQLite store's file, and their way back. */
 
-/** The contents of a store's file, and its high-water mark. */
-export interface StoreContents extends HighWaterMark {
-  readonly records: number;
-  readonly pending: number;
-  readonly unknown: number;
-}
-
 const metaRow = z.object({ text: z.string(), began: z.number(), newestAt: z.number().nullable() });
 const countsRow = z.object({ records: z.number(), pending: z.number(), unknown: z.number() });
-const storedRow = z.object({ id: z.string(), version: z.string(), created_at: z.number(), json: z.string() });
 
 /** All pages in one step: several steps would restart at each write between them, forever under load. */
 const allPages = 2 ** 31 - 1;
@@ -84,8 +76,8 @@ function checkIntegrity(database: DatabaseSync): void {
 const readMeta = (database: DatabaseSync) =>
   metaRow.parse(database.prepare('SELECT text, began, newest_at AS newestAt FROM main.meta').get());
 
-/** The contents of an open file of this version. */
-function contentsOf(database: DatabaseSync): StoreContents {
+/** The contents of an open file of this version, and its high-water mark. */
+function contentsOf(database: DatabaseSync) {
   const { text, ...counts } = readMeta(database);
   const found = database
     .prepare(
@@ -95,6 +87,8 @@ function contentsOf(database: DatabaseSync): StoreContents {
     .get();
   return { ...countsRow.parse(found), ...heldMark(parseMetadata(text), counts) };
 }
+
+export type StoreContents = Readonly<ReturnType<typeof contentsOf>>;
 
 /**
  * Copies a SQLite store's file while bankql serves, and verifies the copy.
@@ -129,7 +123,7 @@ export interface RestorePlan {
   readonly unreadable: string | null;
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** The person who decided it, and the reason: it stays in the store. */
   readonly by: string;
   readonly now: number;
@@ -139,7 +133,7 @@ export interface RestoreOptions {
   readonly confirm?: ((plan: RestorePlan) => Promise<boolean>) | undefined;
 }
 
-export interface Restored extends RestorePlan {
+interface Restored extends RestorePlan {
   /** The new path of the replaced file, with its log next to it as `-wal` if it had one; null if neither existed. */
   readonly replaced: string | null;
 }

@@ -4,7 +4,7 @@ import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
 
 /** The tables of the payment store's SQLite file, and the upgrade of older files. */
 
-export const schemaVersion = 3;
+const schemaVersion = 3;
 
 /** meta: one row, of what the store knows of itself (lost-records.ts) and how many payments ever began in it. */
 const tables = `

@@ -12,7 +12,7 @@ import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import type { RowMethods } from './rows.ts';
 
-export interface SqliteStoreOptions extends StoreOptions {
+interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */
   readonly path: string;
 }
