@@ -156,7 +156,8 @@ describe('a mutation', () => {
       input: { branchId: 'BR', branch: { acceptsDeposits: true } },
     });
     expect(errors).toMatchObject([{ code: 'NETWORK_ERROR' }]);
-    expect(fixture.bank.calls).toHaveLength(1);
+    // A read that an earlier test gave up may arrive only now.
+    expect(fixture.bank.lines().filter((each) => each.startsWith('PUT '))).toHaveLength(1);
   });
 
   test('is no query: it would be sent again', async () => {
