@@ -44,6 +44,9 @@ export interface PoolUsage extends OperationUsage {
   readonly pool: 'kept' | 'alone';
 }
 
+/** Does work over so many bytes: at once, or in one of a GraphQL operation's turns if there is much to do. */
+export type RunInTurn = (bytes: number, work: () => void) => void;
+
 /** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
 export interface ReadBudget {
   /**
@@ -51,8 +54,7 @@ export interface ReadBudget {
    * number gives them back.
    */
   keep(bytes: number): boolean;
-  /** Does work over so many bytes: at once, or in one of the operation's turns if there is much to do. */
-  run(bytes: number, work: () => void): void;
+  run: RunInTurn;
 }
 
 /** When a call is given up. */
@@ -64,7 +66,9 @@ export interface CallLimits {
   /** The GraphQL operation that it belongs to. */
   readonly operationDeadline: OperationDeadline | null;
   /** Null if nothing is bounded. */
-  readonly readBudget: ReadBudget | null;
+  readonly readBudget: Pick<ReadBudget, 'keep'> | null;
+  /** Parses a long answer. */
+  run: RunInTurn;
 }
 
 /** For a call that nobody cancels, and whose answer no operation keeps. */
@@ -73,6 +77,7 @@ export const limitedBy = (deadline: number): CallLimits => ({
   cancellation: null,
   operationDeadline: null,
   readBudget: null,
+  run: (_bytes, work) => work(),
 });
 
 /** Gets the outcome of a call, once; at once if it cannot be sent. */
@@ -187,7 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   readonly #call: PreparedCall;
   readonly #deadline: number;
   readonly #cancellation: Cancellation | null;
-  readonly #readBudget: ReadBudget | null;
+  readonly #readBudget: Pick<ReadBudget, 'keep'> | null;
   readonly #onResult: OnResult;
   /** undici reports the end in the context of whoever opened the socket: the steps above run in the caller's. */
   readonly #context = new AsyncResource('BankCall', contextOptions);

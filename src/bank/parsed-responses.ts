@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Operation } from '../contract/operation.ts';
 import { parsedTimes } from '../ledger.ts';
-import type { Cancellation } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
-import type { CallLimits, ReadBudget, Send } from './exchange.ts';
+import type { CallLimits, Send } from './exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { type Drift, ErrorInSuccess, parseResponse, validateResponse } from './response.ts';
@@ -51,7 +50,7 @@ const shortBody = 8 * 1024;
 
 /**
  * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. Any other long one is
- * parsed in the GraphQL operation's turns.
+ * parsed in a turn of the GraphQL operations that wait for it.
  */
 export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
   const cache = new ParsedResponseCache(parsedCacheBytes);
@@ -78,13 +77,8 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
     settle(call, response, parsed, reader);
   }
 
-  function parseInTurn(
-    call: PreparedCall,
-    response: HttpResponse,
-    reader: Reader,
-    budget: ReadBudget,
-    cancellation: Cancellation | null,
-  ): void {
+  function parseInTurn(call: PreparedCall, response: HttpResponse, reader: Reader, limits: CallLimits): void {
+    const { cancellation } = limits;
     // A body that nobody needs any more must not wait: callers that give up at once would fill the memory with them.
     let waiting: HttpResponse | null = response;
     if (cancellation !== null)
@@ -95,7 +89,7 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
           reader.onError(mapTransportFailure(call, failure));
         },
       };
-    budget.run(response.body.length, () => {
+    limits.run(response.body.length, () => {
       if (cancellation !== null) cancellation.pending = null;
       if (waiting !== null) parse(call, waiting, reader);
     });
@@ -111,14 +105,13 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
         return;
       }
       const known = sent.keepDigits ? null : cache.find(sent.key, response);
-      const { readBudget, cancellation } = limits;
       const { length } = response.body;
       if (known !== null) {
         // The cache holds it already, for all operations: this one keeps nothing of its own.
-        readBudget?.keep(-length);
+        limits.readBudget?.keep(-length);
         settle(sent, response, known, reader);
-      } else if (readBudget === null || length <= shortBody) parse(sent, response, reader);
-      else parseInTurn(sent, response, reader, readBudget, cancellation);
+      } else if (length <= shortBody) parse(sent, response, reader);
+      else parseInTurn(sent, response, reader, limits);
     });
   };
 }

@@ -236,6 +236,8 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   /** The read that it joined, and its own async context: it may have to call again. */
   declare private joined: Read | null;
   declare private context: AsyncResource | null;
+  /** Work over so many bytes of its answer that waits for a turn. */
+  declare private work: { readonly bytes: number; readonly run: () => void } | null;
 
   constructor(shared: SharedReads, { call, limits, reader, group, key, stale }: Asked, now: number) {
     const { operationDeadline = null, readBudget = null } = limits;
@@ -256,6 +258,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.others = null;
     this.joined = null;
     this.context = null;
+    this.work = null;
     operationDeadline?.addWaiter(this);
   }
 
@@ -264,6 +267,30 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.others.add(other);
     other.joined = this;
     other.context = new AsyncResource('BankCall', contextOptions);
+    other.#runFor(this);
+  }
+
+  /** In the first turn of all operations that wait for the answer: a caller whose turn comes late delays nobody else's. */
+  run(bytes: number, work: () => void): void {
+    const context = new AsyncResource('BankCall', contextOptions);
+    this.work = {
+      bytes,
+      run: () => {
+        if (this.work === null) return;
+        this.work = null;
+        context.runInAsyncScope(work);
+      },
+    };
+    this.#runFor(this);
+    for (const other of this.others ?? []) other.#runFor(this);
+  }
+
+  /** Does the work of the read that it joined, or its own, when its operation has a turn. */
+  #runFor({ call, work }: Read): void {
+    // The operations of one caller have the same turns.
+    if (work === null || (this.joined !== null && this.call.caller.id === call.caller.id)) return;
+    if (this.readBudget === null) work.run();
+    else this.readBudget.run(work.bytes, work.run);
   }
 
   onAnswer(result: ReadResult): void {

@@ -4,6 +4,7 @@ import type { CallLimits } from '../../src/bank/exchange.ts';
 import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
 import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
 import { SharedReads, type SharedSource } from '../../src/bank/shared-reads.ts';
+import { getBranches } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';
 
@@ -145,4 +146,43 @@ test('many that joined a call settle a few at a time: the operation of each cont
   await left;
   await Promise.all(asked);
   expect(made).toHaveLength(1);
+});
+
+test('a shared answer is parsed in the first turn of all callers that wait for it, once', async () => {
+  const { shared, made } = sharing();
+  /** A caller asks for public data; its operation has a turn when the test says so. */
+  const ask = (authId: string) => {
+    const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId };
+    const call = prepareCall('', getBranches, { ids: { BANK_ID: 'B' }, credentials });
+    const turns: (() => void)[] = [];
+    const readBudget = { keep: () => true, run: (_bytes: number, work: () => void) => void turns.push(work) };
+    const answered = new Promise<unknown>((resolve, reject) => {
+      shared.read(call, { readBudget }, { onAnswer: ({ answer }) => resolve(answer), onError: reject });
+    });
+    return { turns, answered };
+  };
+  for (const joinsFirst of [true, false]) {
+    let parsed = 0;
+    const parse = (limits: CallLimits, reader: Reader) =>
+      limits.run(10_000, () => {
+        parsed++;
+        reader.onAnswer(resultOf('branches'));
+      });
+    const first = ask('busy');
+    const { limits, reader } = made.pop() as Made;
+    if (!joinsFirst) parse(limits, reader);
+    const [ownOther, other] = [ask('busy'), ask('other')];
+    if (joinsFirst) parse(limits, reader);
+    expect(made).toHaveLength(0);
+    // Operations of one caller have the same turns: one of them is enough.
+    expect([first, ownOther, other].map(({ turns }) => turns.length)).toEqual([1, 0, 1]);
+    other.turns[0]?.();
+    expect(await Promise.all([first.answered, ownOther.answered, other.answered])).toEqual([
+      'branches',
+      'branches',
+      'branches',
+    ]);
+    first.turns[0]?.();
+    expect(parsed).toBe(1);
+  }
 });
