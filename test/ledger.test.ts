@@ -20,7 +20,7 @@ import {
   uses,
 } from '../src/ledger.ts';
 import { type RunningServer, serve } from '../src/server/server.ts';
-import { createTelemetry } from '../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../src/telemetry/metrics.ts';
 import { createTestBankql, credentials, type Result, testOptions } from './support/bankql.ts';
 import { documented } from './support/documented.ts';
 import { ledgerLimits } from './support/ledger-limits.ts';

@@ -24,13 +24,13 @@ import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
+import { createTelemetry, watchPools } from '../telemetry/metrics.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
 import {
   createCallerHashes,
   createGraphQLMetrics,
   createOperationObserver,
 } from '../telemetry/operation-observer.ts';
-import { createTelemetry, watchPools } from '../telemetry/telemetry.ts';
 import { alice, bearer, createAnnouncements, describeState, noAnnouncements } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
 import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';

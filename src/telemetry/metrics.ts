@@ -1,86 +1,350 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { BreakerReason } from '../bank/breaker.ts';
+import type { PoolUsage } from '../bank/exchange.ts';
+import type { CallReport } from '../bank/report.ts';
+import type { Drift } from '../bank/response.ts';
+import { operations } from '../contract/operations.ts';
+import { BankqlError, type ErrorCode } from '../errors.ts';
+import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
+import type { FailedPayment, PaymentRefusal } from '../payments/payment-errors.ts';
+import type { AuditEntry } from '../payments/record.ts';
+import type { StoreEvent } from '../payments/store.ts';
+import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
+import { type TokenRefusal, tokenRefusals } from '../server/auth/jwt-options.ts';
+import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
+import type { HttpRefusal } from '../server/request.ts';
+import { currentActivity } from '../server/request-scope.ts';
+import { version } from '../version.ts';
+import { metricsIn } from './metric-kinds.ts';
 
-/** The labels of a metric, with all of their values; null if the values are not known before they come. */
-type Labels<Label extends string> = Readonly<Record<Label, readonly string[] | null>>;
+/** All words of a union: the compiler names one that is missing. */
+const words = <Word extends string>(all: Readonly<Record<Word, true>>): readonly string[] => Object.keys(all);
 
-/** The values of a metric that is read when metrics are: one, or one for each set of labels. */
-type Reading<Label extends string> =
-  | number
-  | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
-type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>;
+/**
+ * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
+ * never text of a caller or the bank. If nobody reads metrics, frequent events are not counted.
+ */
+export function createTelemetry(
+  logger: Logger,
+  auditLogger: Logger,
+  { areMetricsRead = true, droppedLines = (): number => 0 } = {},
+) {
+  const registry = new Registry();
+  const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
+  if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
 
-/** How the gauges of several workers become one. */
-type Aggregator = 'max' | 'min' | 'sum';
-
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
-
-/** All combinations of labels; none if the values of a label are not known. */
-const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
-  Object.entries(labels).reduce<Record<string, string>[]>(
-    (all, [label, values]) =>
-      all.flatMap((each) => (values ?? []).map((value) => ({ ...each, [label]: value }))),
-    [{}],
+  const calls = histogram(
+    'bankql_bank_call_seconds',
+    'Calls of the bank by bank operation and outcome: the status, or the reason why it is missing.',
+    ['bank_operation', 'outcome'],
   );
-
-export function metricsIn(registry: Registry) {
-  const registers = [registry];
-  const collecting = <Label extends string, Metric extends Counter<Label> | Gauge<Label>>(
-    read: Read<Label>,
-  ) => ({
-    async collect(this: Metric) {
-      const reading = await read();
-      this.reset();
-      for (const [labels, value] of typeof reading === 'number' ? [[{}, reading] as const] : reading)
-        this.inc(labels, value);
-    },
+  const shared = counter(
+    'bankql_shared_reads_total',
+    'Reads that were answered without a call of their own: joined, cached, or stale.',
+    { bank_operation: null, how: null },
+  );
+  const drifts = counter(
+    'bankql_bank_drift_total',
+    'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    { bank_operation: null, field: null },
+  );
+  const breakers = gauge(
+    'bankql_breaker_open',
+    '1 while calls of a bank operation are paused, because the bank did not answer them, or slowly.',
+    ['bank_operation'],
+    'max',
+  );
+  const openings = counter(
+    'bankql_breaker_opened_total',
+    'How often calls of a bank operation were paused, by why: most of the bad calls failed, or were slow.',
+    { bank_operation: Object.keys(operations), reason: words<BreakerReason>({ failed: true, slow: true }) },
+  );
+  const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
+    bank_operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
+    state: words<AuditEntry['state']>({
+      PENDING: true,
+      DONE: true,
+      REJECTED: true,
+      UNKNOWN: true,
+      NOT_SENT: true,
+      RELEASED: true,
+    }),
   });
+  const shed = counter(
+    'bankql_requests_shed_total',
+    'What was refused or ended because callers held too much, by what they held.',
+    { why: shedReasons },
+  );
+  const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {
+    status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }),
+  });
+  const tokens = counter(
+    'bankql_token_refusals_total',
+    'Requests whose bearer token was not accepted, or could not be verified, by why.',
+    { why: tokenRefusals },
+  );
+  const rates = counter(
+    'bankql_rate_limit_refusals_total',
+    'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
+    {
+      refused: words<RateRefusal['refused']>({ request: true, call: true }),
+      budget: words<RateRefusal['budget']>({ caller: true, key: true }),
+    },
+  );
+  const rateStore = gauge(
+    'bankql_rate_limit_store_up',
+    '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
+    [],
+    'min',
+  );
+  rateStore.set(1);
+  readCounter(
+    'bankql_log_lines_dropped_total',
+    'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
+    droppedLines,
+  );
+  const storeCalls = histogram(
+    'bankql_state_call_seconds',
+    'Calls of the payment store by method, failed ones included.',
+    ['method'],
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  );
+  const unreadableRecords = counter(
+    'bankql_payment_records_unreadable_total',
+    'How often a stored record of a payment was found to be damaged.',
+  );
+  const paymentRefusals = counter(
+    'bankql_payment_refusals_total',
+    'Payments that bankql did not send, by why.',
+    {
+      why: words<PaymentRefusal>({
+        'store away': true,
+        'records lost': true,
+        'not logged': true,
+        'in progress': true,
+        'key reused': true,
+        'rate limited': true,
+        overloaded: true,
+        'bank away': true,
+      }),
+    },
+  );
+  gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
+  const seen = new Set<string>();
+
   return {
-    /**
-     * A counter starts at 0 for each of its labels' known values: Prometheus' `increase` does not see the event with which
-     * a series begins.
-     */
-    counter<Label extends string = never>(
-      name: string,
-      help: string,
-      labels = {} as Labels<Label>,
-    ): Counter<Label> {
-      const counter = new Counter<string>({ name, help, labelNames: Object.keys(labels), registers });
-      for (const combination of combinationsOf(labels)) counter.inc(combination, 0);
-      return counter;
+    registry,
+    onCall(call: CallReport) {
+      const { operation, status, reason, milliseconds } = call;
+      if (areMetricsRead)
+        calls.observe(
+          { bank_operation: operation, outcome: status ?? reason ?? 'failed' },
+          milliseconds / 1000,
+        );
+      const activity = currentActivity();
+      // A call without a connection was not made.
+      if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
+      logRestCall(logger, call);
     },
-    gauge<Label extends string = never>(
-      name: string,
-      help: string,
-      labelNames: readonly Label[] = [],
-      aggregator: Aggregator = 'sum',
-    ): Gauge<Label> {
-      return new Gauge({ name, help, labelNames, registers, aggregator });
+    onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
+      if (areMetricsRead) shared.inc({ bank_operation: operation, how });
     },
-    histogram<Label extends string>(
-      name: string,
-      help: string,
-      labelNames: readonly Label[],
-      bounds: number[] = buckets,
-    ): Histogram<Label> {
-      return new Histogram({ name, help, labelNames, buckets: bounds, registers });
+    /** Counted each time, logged once. */
+    onDrift(drift: Drift) {
+      const { operation, field } = drift;
+      drifts.inc({ bank_operation: operation, field });
+      const name = `${operation} ${field}`;
+      if (seen.has(name)) return;
+      seen.add(name);
+      logger.warn(drift, 'the bank drifts from the specification');
     },
-    readGauge<Label extends string = never>(
-      name: string,
-      help: string,
-      read: Read<Label>,
-      labelNames: readonly Label[] = [],
-      aggregator: Aggregator = 'sum',
-    ): void {
-      const collect = collecting<Label, Gauge<Label>>(read);
-      new Gauge<Label>({ name, help, labelNames, registers, aggregator, ...collect });
+    onBreaker(operation: string, isOpen: boolean, reason: BreakerReason | null) {
+      breakers.set({ bank_operation: operation }, isOpen ? 1 : 0);
+      if (reason !== null) openings.inc({ bank_operation: operation, reason });
+      logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
     },
-    readCounter<Label extends string = never>(
-      name: string,
-      help: string,
-      read: Read<Label>,
-      labelNames: readonly Label[] = [],
-    ): void {
-      new Counter<Label>({ name, help, labelNames, registers, ...collecting<Label, Counter<Label>>(read) });
+    /** Shows what callers hold of the process, and how much there is of it. */
+    watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
+      const each = (amount: (resource: Resource) => number) => () =>
+        resources.map((resource) => [{ resource }, amount(resource)] as const);
+      readGauge(
+        'bankql_held',
+        'The amount that all callers together hold of the process, by resource.',
+        each(held),
+        ['resource'],
+      );
+      readGauge(
+        'bankql_held_max',
+        'How much there is of what callers hold.',
+        each((resource) => totals[resource]),
+        ['resource'],
+      );
+    },
+    /** Shows for how many days certificates for the bank are still valid, by the variables that name them. */
+    watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {
+      readGauge(
+        'bankql_bank_certificate_days_left',
+        'Days until a certificate for the bank expires, by the variable that names its file.',
+        () => read().map(([file, days]) => [{ file }, days] as const),
+        ['file'],
+        'min',
+      );
+    },
+    onShed: (why: ShedReason) => shed.inc({ why }),
+    onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
+    onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
+    onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
+    /** `unavailable`: the reason; null when the store answers again. */
+    onRateLimitStore(unavailable: string | null) {
+      rateStore.set(unavailable === null ? 1 : 0);
+      if (unavailable === null) logger.warn('the store of rate limits is back: processes count together');
+      else
+        logger.error(
+          { reason: unavailable },
+          'the store of rate limits is away: each process counts on its own',
+        );
+    },
+    onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
+    onStoreAway(reason: string) {
+      logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
+    },
+    onStoreBack(awaySeconds: number) {
+      logger.warn({ awaySeconds }, 'the payment store is back: payments go on');
+    },
+    onStoreEvent(event: StoreEvent) {
+      if (event.kind === 'record-unreadable') unreadableRecords.inc();
+      const [level, message] = storeEvents[event.kind];
+      logger[level](event, message);
+    },
+    onPaymentFailure(payment: FailedPayment) {
+      if (payment.why !== undefined) paymentRefusals.inc({ why: payment.why });
+      logFailedPayment(logger, payment);
+    },
+    /** Reads the store's status when metrics are read; a gauge has no value if the status is unknown then. */
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
+      readGauge(
+        'bankql_state_up',
+        '1 if payments can be recorded, 0 if they are refused because they cannot.',
+        async () => {
+          await store.recentStatus();
+          return store.isUp ? 1 : 0;
+        },
+        [],
+        'min',
+      );
+      readGauge(
+        'bankql_state_payments',
+        'Payments in the store that have not ended: under way, or of unknown outcome.',
+        async () => {
+          const status = await store.recentStatus();
+          if (status === null) return [];
+          return [
+            [{ state: 'PENDING' }, status.pending],
+            [{ state: 'UNKNOWN' }, status.unknown],
+          ] as const;
+        },
+        ['state'],
+        'max',
+      );
+      readGauge(
+        'bankql_unwritten_ends',
+        'Ends of payments that this process knows and the store has not yet.',
+        unwrittenEnds,
+      );
+    },
+    onPayment(entry: AuditEntry) {
+      // What the log repeats happened once.
+      if (entry.event === undefined) payments.inc({ bank_operation: entry.operation, state: entry.state });
+      auditLogger.info(entry, 'payment');
     },
   };
+}
+
+/** Messages of these may repeat what the request holds. */
+const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
+
+/**
+ * One line of the log for each payment that was asked for and not accepted: why, in the bank's words if the bank gave
+ * the reason. The record is found by `payment`, its id: `payments find --id`.
+ */
+function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
+  const isTold = error instanceof BankqlError;
+  const code = isTold ? error.code : 'INTERNAL';
+  const { status, trackId } = isTold ? error.extensions : {};
+  const line = {
+    operation,
+    code,
+    ...(why === undefined ? {} : { why }),
+    ...(status === undefined ? {} : { status }),
+    ...(trackId === undefined ? {} : { trackId }),
+    ...(id === null ? {} : { payment: id }),
+    ...(isTold && !saysInput.has(code) ? { reason: error.message } : {}),
+  };
+  if (code === 'OUTCOME_UNKNOWN') logger.warn(line, 'a payment is of unknown outcome');
+  else logger.info(line, 'a payment is refused');
+}
+
+/**
+ * One line of the log for each attempt of a REST call: at debug, and at warn if the bank failed. A line holds the members
+ * of CallReport, and an id of the attempt, which is its Track-ID if it has one; the request that it belongs to is added
+ * to every line (log.ts).
+ */
+function logRestCall(logger: Logger, call: CallReport): void {
+  const { status, failure, reason } = call;
+  const isTrouble = failure !== null || (status ?? 0) >= 500;
+  // Those of an open breaker come at the rate of requests; that it opened is one line.
+  const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
+  const level = isNews ? 'warn' : 'debug';
+  if (logger.isLevelEnabled(level))
+    logger[level]({ ...call, callId: call.callId ?? call.trackId ?? randomUUID() }, 'bank call');
+}
+
+/** What the log says of a store's own news. */
+const storeEvents: Readonly<
+  Record<StoreEvent['kind'], readonly [level: 'info' | 'warn' | 'error', message: string]>
+> = {
+  loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
+  'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
+  purge: ['warn', 'more than a tenth of all payment records have expired'],
+  'clocks-differ': [
+    'error',
+    "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
+  ],
+  'clocks-agree': ['info', 'the clocks of the payment store agree again'],
+  'mark-failed': ['error', "the payment store's high-water mark cannot be written"],
+  'record-unreadable': [
+    'error',
+    'the stored record of a payment is damaged: answers that need it fail, other payments go on',
+  ],
+  'mark-written-again': ['info', "the payment store's high-water mark is written again"],
+};
+
+/** The places among BANK_CONNECTIONS, read when metrics are. */
+export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
+  const { readGauge, readCounter } = metricsIn(registry);
+  const each = (amount: 'taken' | 'waiting' | 'waits') => () =>
+    read().map(
+      ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
+    );
+  const labels = ['bank_operation', 'pool'] as const;
+  readGauge(
+    'bankql_bank_places_taken',
+    'Connections to the bank that calls of a bank operation hold.',
+    each('taken'),
+    labels,
+  );
+  readGauge(
+    'bankql_bank_places_waited_for',
+    'Calls of a bank operation that wait for a connection at the moment.',
+    each('waiting'),
+    labels,
+  );
+  readCounter(
+    'bankql_bank_place_waits_total',
+    'Calls of a bank operation that had to wait for a connection.',
+    each('waits'),
+    labels,
+  );
 }

@@ -7,7 +7,7 @@ import type { DocumentCacheStats } from '../engine/documents.ts';
 import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import { hashCaller } from '../payments/record.ts';
 import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
-import { metricsIn } from './metrics.ts';
+import { metricsIn } from './metric-kinds.ts';
 import type { OperationNameMode } from './options.ts';
 import type { Tracing } from './tracing.ts';
 

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
-import { metricsIn } from './metrics.ts';
+import { metricsIn } from './metric-kinds.ts';
 
 /** The metrics of one process, as it sends them to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;

@@ -10,7 +10,7 @@ import {
   createRateLimiter,
   type RateRefusal,
 } from '../../src/server/rate-limit/rate-limiter.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import {
   audience,
   claims,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createTestBankql, type Result, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { broken, type Fault, faults, late } from '../support/faults.ts';
 import {

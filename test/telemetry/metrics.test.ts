@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
-import { createTelemetry, watchPools } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry, watchPools } from '../../src/telemetry/metrics.ts';
 
 const silent = pino({ level: 'silent' });
 const call: CallReport = {

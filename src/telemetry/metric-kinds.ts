@@ -1,0 +1,86 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** The labels of a metric, with all of their values; null if the values are not known before they come. */
+type Labels<Label extends string> = Readonly<Record<Label, readonly string[] | null>>;
+
+/** The values of a metric that is read when metrics are: one, or one for each set of labels. */
+type Reading<Label extends string> =
+  | number
+  | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
+type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>;
+
+/** How the gauges of several workers become one. */
+type Aggregator = 'max' | 'min' | 'sum';
+
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+/** All combinations of labels; none if the values of a label are not known. */
+const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
+  Object.entries(labels).reduce<Record<string, string>[]>(
+    (all, [label, values]) =>
+      all.flatMap((each) => (values ?? []).map((value) => ({ ...each, [label]: value }))),
+    [{}],
+  );
+
+export function metricsIn(registry: Registry) {
+  const registers = [registry];
+  const collecting = <Label extends string, Metric extends Counter<Label> | Gauge<Label>>(
+    read: Read<Label>,
+  ) => ({
+    async collect(this: Metric) {
+      const reading = await read();
+      this.reset();
+      for (const [labels, value] of typeof reading === 'number' ? [[{}, reading] as const] : reading)
+        this.inc(labels, value);
+    },
+  });
+  return {
+    /**
+     * A counter starts at 0 for each of its labels' known values: Prometheus' `increase` does not see the event with which
+     * a series begins.
+     */
+    counter<Label extends string = never>(
+      name: string,
+      help: string,
+      labels = {} as Labels<Label>,
+    ): Counter<Label> {
+      const counter = new Counter<string>({ name, help, labelNames: Object.keys(labels), registers });
+      for (const combination of combinationsOf(labels)) counter.inc(combination, 0);
+      return counter;
+    },
+    gauge<Label extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[] = [],
+      aggregator: Aggregator = 'sum',
+    ): Gauge<Label> {
+      return new Gauge({ name, help, labelNames, registers, aggregator });
+    },
+    histogram<Label extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly Label[],
+      bounds: number[] = buckets,
+    ): Histogram<Label> {
+      return new Histogram({ name, help, labelNames, buckets: bounds, registers });
+    },
+    readGauge<Label extends string = never>(
+      name: string,
+      help: string,
+      read: Read<Label>,
+      labelNames: readonly Label[] = [],
+      aggregator: Aggregator = 'sum',
+    ): void {
+      const collect = collecting<Label, Gauge<Label>>(read);
+      new Gauge<Label>({ name, help, labelNames, registers, aggregator, ...collect });
+    },
+    readCounter<Label extends string = never>(
+      name: string,
+      help: string,
+      read: Read<Label>,
+      labelNames: readonly Label[] = [],
+    ): void {
+      new Counter<Label>({ name, help, labelNames, registers, ...collecting<Label, Counter<Label>>(read) });
+    },
+  };
+}
