@@ -9,7 +9,7 @@ import {
   type ValueHolder,
 } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
-import { type ExpectedWork, type TurnTaker, turnsOf, WorkQueue } from '../executor/scheduler.ts';
+import { type ExpectedWork, type TurnTaker, turnMs, WorkQueue } from '../executor/scheduler.ts';
 import { parsedTimes, uses, valueBytes } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
@@ -91,8 +91,8 @@ export interface RequestServices {
 const recordBytes = 100;
 /** Parsing so many bytes takes a millisecond, or more. */
 const parsedInMs = 100_000;
-/** Receiving so many bytes takes a millisecond, or more. */
-const receivedInMs = 200_000;
+/** Receiving so many bytes takes a turn, or more: 200 kB in a millisecond. */
+const receivedInTurn = 200_000 * turnMs;
 
 /** The limits of the answer to a request without credentials. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
@@ -189,7 +189,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   }
 
   keep(bytes: number): boolean {
-    if (this.turnTaker !== undefined) this.turnTaker.owed += turnsOf(bytes / receivedInMs);
+    if (this.turnTaker !== undefined) this.turnTaker.owed += bytes / receivedInTurn;
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 

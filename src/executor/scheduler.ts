@@ -59,9 +59,7 @@ export const newcomer = (): TurnTaker => ({
 });
 
 /** How long work runs in a turn, in milliseconds: about as long as a REST call takes. */
-const turnMs = 0.125;
-/** How many turns so many milliseconds of work take. */
-export const turnsOf = (milliseconds: number): number => milliseconds / turnMs;
+export const turnMs = 0.125;
 /** A beginning or a piece of deferred work takes no more turns than this: its time may be that of a garbage collection. */
 const mostTurns = 64;
 /**
@@ -225,7 +223,7 @@ export class WorkQueue {
    */
   push(piece: () => void, milliseconds = 0): void {
     this.#pieces.push(piece);
-    this.#knownTurns += turnsOf(milliseconds);
+    this.#knownTurns += milliseconds / turnMs;
     // One that is running is in the list already.
     if (this.#pieces.length - this.#next === 1 && !this.isRunning) this.#scheduler.enqueue(this);
   }
