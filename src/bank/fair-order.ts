@@ -18,7 +18,8 @@ export class FairMember {
 
 /**
  * Whose turn it is among those that wait (fair queueing by virtual time): virtual time advances by one while each of them is
- * served once, and the one that is the furthest behind is next. One that begins to wait counts as if it had always waited and
+ * served once, and the one that is the furthest behind is next. If one that is ahead of the others is served, since only it can
+ * use what is free, virtual time stands still: otherwise all that come later would have to wait for that too. One that begins to wait counts as if it had always waited and
  * used its share up to now, plus what it holds. Its turns are remembered until virtual time has passed them. A newcomer,
  * which was served nothing lately and holds nothing, goes first, however many wait; but between two newcomers another one is
  * served, so that many newcomers do not starve those that wait.
@@ -56,11 +57,14 @@ export class FairOrder<Member extends FairMember> {
 
   /** It is served once: virtual time advances, and it moves back. */
   charge(member: Member): void {
-    this.#virtualTime += 1 / this.size;
+    if (member.served <= this.#virtualTime + 1) this.#virtualTime += 1 / this.size;
     const wasFirst = member.rank !== member.served;
     member.rank = ++member.served;
     this.#remove(member);
     this.#insert(member);
+    // It is not behind all of them either, however many are ahead.
+    const least = this.#members.first?.value.rank ?? 0;
+    if (least > this.#virtualTime) this.#virtualTime = least;
     if (wasFirst) return;
     const newcomer = this.#deferred.first?.value;
     this.#mayGoFirst = newcomer === undefined;

@@ -162,6 +162,8 @@ const turnsPerRequest = 32;
 const turnsOfLargeGroup = 256;
 /** How long an execution waits while connections to the bank are too few, in milliseconds. */
 const mostWaitMs = 1000;
+/** How many executions that have waited for too long are refused in one iteration of the event loop: each takes some tenths of a millisecond. */
+const refusedAtOnce = 16;
 
 /**
  * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
@@ -333,6 +335,8 @@ export class Scheduler {
   #beginsUntil: number | null = null;
   /** Those whose REST calls wait for too few connections: meanwhile their executions do not begin. */
   #crowd: Crowd | null = null;
+  /** Refuses the executions that have waited for too long. */
+  readonly #late: ((isLate: true) => void)[] = [];
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -366,7 +370,7 @@ export class Scheduler {
         if (waiting.drop(piece)) this.#remove(waiting);
         beginning.end((run) => run(isLate));
       };
-      beginning.awaitEnd(drop, signal?.());
+      beginning.awaitEnd((isLate) => (isLate ? this.#dropLater(drop) : drop(false)), signal?.());
       waiting.push(piece);
     });
   }
@@ -375,6 +379,17 @@ export class Scheduler {
   #mustWait({ name }: TurnTaker): boolean {
     return this.#crowd?.isWaiting(name) === true;
   }
+
+  /** Those that come together are late together. */
+  #dropLater(drop: (isLate: true) => void): void {
+    this.#late.push(drop);
+    if (this.#late.length === 1) outside(() => setImmediate(this.#dropSome));
+  }
+
+  readonly #dropSome = () => {
+    for (const drop of this.#late.splice(0, refusedAtOnce)) drop(true);
+    if (this.#late.length > 0) setImmediate(this.#dropSome);
+  };
 
   readonly #endIteration = () => {
     this.#beginsUntil = null;

@@ -411,6 +411,24 @@ test('an execution that has waited a second for connections is refused, unless t
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('of executions that have waited for too long together, 16 are refused in an iteration of the event loop', async () => {
+  const { scheduler, heavy } = waitsForConnections();
+  scheduler.onCrowded(crowdOf('heavy'));
+  let refused = 0;
+  const refuse = (isLate: boolean) => {
+    if (isLate) refused++;
+  };
+  const all = Array.from({ length: 40 }, () => scheduler.begin(heavy, refuse));
+  vi.advanceTimersByTime(1000);
+  const counts: number[] = [];
+  for (let iteration = 0; iteration < 4; iteration++) {
+    counts.push(refused);
+    await turn();
+  }
+  expect(counts).toEqual([0, 16, 32, 40]);
+  await Promise.all(all);
+});
+
 test('an execution begins once no call of its caller waits any more, though connections are still too few', async () => {
   const { scheduler, heavy } = waitsForConnections();
   scheduler.onCrowded(crowdOf('heavy'));
