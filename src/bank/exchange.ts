@@ -67,7 +67,7 @@ export interface CallLimits {
   readonly operationDeadline: OperationDeadline | null;
   /** Null if nothing is bounded. */
   readonly readBudget: Pick<ReadBudget, 'keep'> | null;
-  /** Parses a long answer. */
+  /** When a long answer is parsed. */
   run: RunInTurn;
 }
 

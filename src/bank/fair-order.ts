@@ -1,5 +1,8 @@
 import { LinkedList, type ListNode } from './linked-list.ts';
 
+/** How many turns one that is served may be ahead of virtual time: while another one cannot be served, it stands still. */
+const mostAhead = 32;
+
 /** One that waits and takes turns with others. */
 export class FairMember {
   readonly id: string;
@@ -59,7 +62,8 @@ export class FairOrder<Member extends FairMember> {
   charge(member: Member): void {
     if (member.served <= this.#virtualTime + 1) this.#virtualTime += 1 / this.size;
     const wasFirst = member.rank !== member.served;
-    member.rank = ++member.served;
+    member.served = Math.max(member.served, Math.min(member.served + 1, this.#virtualTime + mostAhead));
+    member.rank = member.served;
     this.#remove(member);
     this.#insert(member);
     // It is not behind all of them either, however many are ahead.

@@ -20,8 +20,6 @@ export interface ReadResult {
   readonly answer: unknown;
   /** The Track-ID of the call that was answered; null for an operation without one. */
   readonly trackId: string | null;
-  /** Set if the bank is unavailable and a cached answer is served instead: its age in milliseconds. */
-  readonly staleMs?: number;
   /** Its size on the wire. */
   readonly bytes: number;
   /** The bank's status. */

@@ -181,7 +181,7 @@ export class FairPool<Resource> implements Crowd {
   #free: number;
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, OperationState>();
-  /** The callers that hold resources or wait for them, the groups of those whose names nobody has proven, and whose turn it is. */
+  /** The callers that hold resources or wait for them, their groups, and whose turn it is. */
   readonly #callers = new Map<string, Caller<Resource>>();
   readonly #groups = new Map<string, Group<Resource>>();
   readonly #order = new FairOrder<Group<Resource>>();
@@ -298,8 +298,7 @@ export class FairPool<Resource> implements Crowd {
     let group = this.#groups.get(groupId);
     if (group === undefined) {
       group = new Group<Resource>(groupId);
-      // Nobody else is in the group of a proven name.
-      if (groupId !== name) this.#groups.set(groupId, group);
+      this.#groups.set(groupId, group);
     }
     group.members++;
     const caller = new Caller(name, group);

@@ -236,8 +236,8 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   /** The read that it joined, and its own async context: it may have to call again. */
   declare private joined: Read | null;
   declare private context: AsyncResource | null;
-  /** Work over so many bytes of its answer that waits for a turn. */
-  declare private work: { readonly bytes: number; readonly run: () => void } | null;
+  /** Work over its answer that waits for a turn. */
+  declare private work: SharedWork | null;
 
   constructor(shared: SharedReads, { call, limits, reader, group, key, stale }: Asked, now: number) {
     const { operationDeadline = null, readBudget = null } = limits;
@@ -272,28 +272,27 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
 
   /** In the first turn of all operations that wait for the answer: a caller whose turn comes late delays nobody else's. */
   run(bytes: number, work: () => void): void {
-    const context = new AsyncResource('BankCall', contextOptions);
-    this.work = {
-      bytes,
-      run: () => {
-        if (this.work === null) return;
-        this.work = null;
-        context.runInAsyncScope(work);
-      },
-    };
+    this.work = new SharedWork(bytes, work);
     this.#runFor(this);
     for (const other of this.others ?? []) other.#runFor(this);
   }
 
+  #dropWork(): void {
+    this.work?.drop();
+    this.work = null;
+  }
+
   /** Does the work of the read that it joined, or its own, when its operation has a turn. */
   #runFor({ call, work }: Read): void {
+    if (work === null) return;
     // The operations of one caller have the same turns.
-    if (work === null || (this.joined !== null && this.call.caller.id === call.caller.id)) return;
+    if (this.joined !== null && this.call.caller.name === call.caller.name) return;
     if (this.readBudget === null) work.run();
     else this.readBudget.run(work.bytes, work.run);
   }
 
   onAnswer(result: ReadResult): void {
+    this.#dropWork();
     this.shared.settle(this, result);
     if (this.isWaiting) {
       this.#stopWaiting();
@@ -307,6 +306,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   }
 
   onError(error: unknown): void {
+    this.#dropWork();
     this.shared.detach(this);
     if (this.isWaiting) {
       this.#stopWaiting();
@@ -379,8 +379,31 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     const { stale, reader } = this;
     if (stale !== null && isUnavailable(error)) {
       this.#isAnsweredBy('stale', stale.ageMs);
-      reader.onAnswer({ ...stale.answer, staleMs: stale.ageMs });
+      reader.onAnswer(stale.answer);
     } else reader.onError(error instanceof TransportFailure ? mapTransportFailure(this.call, error) : error);
+  }
+}
+
+/** Work that waits for the first turn of several operations: in the other turns, which may come late, nothing is kept of it. */
+class SharedWork {
+  readonly bytes: number;
+  #work: (() => void) | null;
+  #context: AsyncResource | null = new AsyncResource('BankCall', contextOptions);
+
+  constructor(bytes: number, work: () => void) {
+    this.bytes = bytes;
+    this.#work = work;
+  }
+
+  readonly run = (): void => {
+    const [work, context] = [this.#work, this.#context];
+    this.drop();
+    if (work !== null) context?.runInAsyncScope(work);
+  };
+
+  drop(): void {
+    this.#work = null;
+    this.#context = null;
   }
 }
 

@@ -10,7 +10,7 @@
 /** A valid JSON number. */
 export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A key may contain a letter of "amount" as an escape sequence, which the pattern above does not match. */
+/** A key may contain a letter of "amount" as an escape sequence, which a search for its name does not find. */
 const escapedLetter = /\\u00[67]/;
 /**
  * Parses JSON; the number of an `amount` member becomes the string of its digits. An amount that is a string already

@@ -197,7 +197,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     if (mayWorkAtOnce(bytes / recordBytes)) work();
     else {
       const { turnTaker: taker } = this;
-      this.#reads ??= new WorkQueue({ taker, expectedWork: this.#expectedWork, goesOn: false });
+      this.#reads ??= new WorkQueue({ taker, goesOn: false });
       this.#reads.push(work, bytes / parsedInMs);
     }
   }
@@ -218,6 +218,11 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
 
   cancelReads(): void {
     this.#session?.cancel();
+    this.dropListWork();
+  }
+
+  /** Drops work on lists that waits: its operation is over. */
+  dropListWork(): void {
     this.#lists?.end(this.budget.exceeded ?? clientHasLeft);
   }
 

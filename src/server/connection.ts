@@ -68,6 +68,7 @@ function createResting(clock: Clock) {
     },
     /** The connection that has rested longest; undefined if none rests. */
     first: (): Socket | undefined => connections.keys().next().value?.socket,
+    has: (connection: Connection) => connections.has(connection),
     delete: (connection: Connection) => connections.delete(connection),
   };
 }
@@ -157,7 +158,10 @@ export class Connection {
     )
       this.#pause();
     // Not at once: thousands of requests that need no waiting would be answered before any other event is handled.
-    else if (this.#pipelined !== null) setImmediate(() => this.resume());
+    else if (this.#pipelined !== null)
+      setImmediate(() => {
+        if (!this.#resting.has(this)) this.resume();
+      });
   }
 
   #pause(): void {

@@ -1,6 +1,28 @@
 import { expect, test } from 'vitest';
 import { FairMember, FairOrder } from '../../src/bank/fair-order.ts';
 
+test('while one cannot be served, those that begin to wait later do not starve the others', () => {
+  const order = new FairOrder<FairMember>();
+  const enter = (id: string) => {
+    const member = new FairMember(id);
+    order.enter(member, 1);
+    return member;
+  };
+  const stuck = enter('stuck');
+  const others = Array.from({ length: 9 }, (_, nth) => enter(`${nth}`));
+  /** Serves whoever is next, except for the one that cannot be served. */
+  const serve = () => {
+    const next = order.first?.value === stuck ? order.first.next : order.first;
+    if (next) order.charge(next.value);
+    return next?.value;
+  };
+  for (let nth = 0; nth < 9000; nth++) serve();
+  const later = enter('later');
+  const turns = Array.from({ length: 64 }, serve);
+  expect(turns[0]).toBe(later);
+  expect(others.every((other) => turns.includes(other))).toBe(true);
+});
+
 test('one that is served out of turn, since only it can use what is free, puts nobody back that begins to wait later', () => {
   const order = new FairOrder<FairMember>();
   const enter = (id: string, held = 0) => {

@@ -413,6 +413,20 @@ describe('a caller that begins to wait', () => {
     expect(own.length).toBeGreaterThanOrEqual(10);
   });
 
+  test('has turns with the other names of its group also after one without a name, whose name is that of the group, has left', () => {
+    const { pool, served, ask } = timedPool(1, 1e9);
+    ask('holder');
+    for (let round = 0; round < 10; round++) {
+      const nameless = ask('peer');
+      for (let nth = 0; nth < 10; nth++) ask(`claim ${round}`, null, 'peer');
+      if (nameless !== null) pool.cancel(nameless);
+    }
+    for (let nth = 0; nth < 20; nth++) ask('victim');
+    for (let nth = 0; nth < 40; nth++) pool.release(1);
+    const own = served.filter(({ caller }) => caller === 'victim');
+    expect(own.length).toBeGreaterThanOrEqual(19);
+  });
+
   test('goes first in its group too', () => {
     const { pool, served, ask } = timedPool(10, 1e9);
     for (let call = 0; call < 20; call++)

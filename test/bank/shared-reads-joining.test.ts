@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallLimits } from '../../src/bank/exchange.ts';
 import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
@@ -7,6 +7,7 @@ import { SharedReads, type SharedSource } from '../../src/bank/shared-reads.ts';
 import { getBranches } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';
+import { keptMegabytes } from '../support/memory.ts';
 
 /** One call that was made, whose end the test decides. */
 interface Made {
@@ -148,41 +149,70 @@ test('many that joined a call settle a few at a time: the operation of each cont
   expect(made).toHaveLength(1);
 });
 
-test('a shared answer is parsed in the first turn of all callers that wait for it, once', async () => {
-  const { shared, made } = sharing();
-  /** A caller asks for public data; its operation has a turn when the test says so. */
-  const ask = (authId: string) => {
-    const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId };
-    const call = prepareCall('', getBranches, { ids: { BANK_ID: 'B' }, credentials });
-    const turns: (() => void)[] = [];
-    const readBudget = { keep: () => true, run: (_bytes: number, work: () => void) => void turns.push(work) };
-    const answered = new Promise<unknown>((resolve, reject) => {
-      shared.read(call, { readBudget }, { onAnswer: ({ answer }) => resolve(answer), onError: reject });
-    });
-    return { turns, answered };
-  };
-  for (const joinsFirst of [true, false]) {
+describe('a shared answer', () => {
+  /** Public data of a call, and what parses it when its turn has come. */
+  function answered() {
+    const { shared, made } = sharing();
     let parsed = 0;
-    const parse = (limits: CallLimits, reader: Reader) =>
-      limits.run(10_000, () => {
-        parsed++;
-        reader.onAnswer(resultOf('branches'));
-      });
-    const first = ask('busy');
-    const { limits, reader } = made.pop() as Made;
-    if (!joinsFirst) parse(limits, reader);
-    const [ownOther, other] = [ask('busy'), ask('other')];
-    if (joinsFirst) parse(limits, reader);
-    expect(made).toHaveLength(0);
-    // Operations of one caller have the same turns: one of them is enough.
-    expect([first, ownOther, other].map(({ turns }) => turns.length)).toEqual([1, 0, 1]);
-    other.turns[0]?.();
-    expect(await Promise.all([first.answered, ownOther.answered, other.answered])).toEqual([
-      'branches',
-      'branches',
-      'branches',
-    ]);
-    first.turns[0]?.();
-    expect(parsed).toBe(1);
+    return {
+      /** A caller asks; its operation has a turn when the test says so. */
+      ask(name: string) {
+        const identity = { name, group: name };
+        const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: name, identity };
+        const call = prepareCall('', getBranches, { ids: { BANK_ID: 'B' }, credentials });
+        const turns: (() => void)[] = [];
+        const readBudget = {
+          keep: () => true,
+          run: (_bytes: number, work: () => void) => void turns.push(work),
+        };
+        const answer = new Promise<unknown>((resolve, reject) => {
+          shared.read(call, { readBudget }, { onAnswer: ({ answer }) => resolve(answer), onError: reject });
+        });
+        return { turns, answer };
+      },
+      /** The answer arrives. */
+      arrive() {
+        const [{ limits, reader } = {}] = made;
+        const body = Buffer.alloc(10_000_000);
+        limits?.run(body.length, () => {
+          parsed++;
+          reader?.onAnswer(resultOf(`${body.length} bytes`));
+        });
+        return new WeakRef(body);
+      },
+      parsed: () => parsed,
+      calls: () => made.length,
+    };
   }
+
+  test.each([true, false])(
+    'is parsed in the first turn of all that wait for it, once (joined before: %s)',
+    async (joinsBefore) => {
+      const { ask, arrive, parsed, calls } = answered();
+      const first = ask('busy');
+      if (!joinsBefore) arrive();
+      const joined = [ask('busy'), ask('other')];
+      if (joinsBefore) arrive();
+      const all = [first, ...joined];
+      expect(calls()).toBe(1);
+      // Operations of one caller have the same turns: one of them is enough.
+      expect(all.map(({ turns }) => turns.length)).toEqual([1, 0, 1]);
+      joined[1]?.turns[0]?.();
+      for (const { answer } of all) expect(await answer).toBe('10000000 bytes');
+      first.turns[0]?.();
+      expect(parsed()).toBe(1);
+    },
+  );
+
+  test('is not kept by turns that come after it was parsed', async () => {
+    const { ask, arrive } = answered();
+    const [first, late] = [ask('first'), ask('late')];
+    const body = arrive();
+    first.turns[0]?.();
+    await Promise.all([first.answer, late.answer]);
+    first.turns.length = 0;
+    await keptMegabytes();
+    expect(late.turns).toHaveLength(1);
+    expect(body.deref()).toBeUndefined();
+  });
 });

@@ -4,7 +4,12 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Ledger, overheadBytes } from '../../src/ledger.ts';
-import { type ConnectionAwareResponse, listen, refusalsAtOnce } from '../../src/server/connection.ts';
+import {
+  Connection,
+  type ConnectionAwareResponse,
+  listen,
+  refusalsAtOnce,
+} from '../../src/server/connection.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
@@ -169,6 +174,30 @@ test('connections that are refused again and again are read in turn, a hundred a
   server.tick();
   await Promise.all(again);
   for (const client of clients) client[Symbol.dispose]();
+});
+
+test('a connection whose next request is refused in the same iteration as an accepted one ends rests until its turn', async () => {
+  const calls: string[] = [];
+  const note = (what: string) => () => void calls.push(what);
+  const socket = { destroyed: false, writable: true, pause: note('pause'), resume: note('resume') };
+  const resting = { refused: () => true, has: () => true, delete: () => true, first: () => undefined };
+  const connection = new Connection(socket as never, {} as never, resting, () => {});
+  const response = (isRefused: boolean) => {
+    const stub = { isRefused, req: { complete: true }, headersSent: true, belongTo() {}, wait() {} };
+    const received = stub as unknown as ConnectionAwareResponse;
+    connection.receive(received);
+    return { end: () => connection.end(received) };
+  };
+  // Of two requests the second one waits: from then on a connection goes on in the next iteration.
+  const [accepted, waiting] = [response(false), response(false)];
+  resting.has = () => false;
+  accepted.end();
+  await turns(1);
+  waiting.end();
+  resting.has = () => true;
+  response(true).end();
+  await turns(2);
+  expect(calls).toEqual(['pause']);
 });
 
 test('if too many clients are connected, the oldest idle connection of the caller with most is closed', async () => {
