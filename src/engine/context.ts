@@ -218,11 +218,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
 
   cancelReads(): void {
     this.#session?.cancel();
-    this.dropListWork();
-  }
-
-  /** Drops work on lists that waits: its operation is over. */
-  dropListWork(): void {
     this.#lists?.end(this.budget.exceeded ?? clientHasLeft);
   }
 

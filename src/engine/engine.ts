@@ -214,8 +214,6 @@ export function createEngine({
     const { budget } = context;
     const { errors } = result;
     if (errors?.[0] instanceof AnswerLimitError) return end(errors[0], context);
-    // One that failed may have ended before its lists were worked through.
-    if (errors !== undefined) context.dropListWork();
     const { recorder } = context;
     const extensions = recorder === null && context.stale.length === 0 ? undefined : extensionsOf(context);
     const answer =
