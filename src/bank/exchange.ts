@@ -67,7 +67,7 @@ export interface CallLimits {
   readonly operationDeadline: OperationDeadline | null;
   /** Null if nothing is bounded. */
   readonly readBudget: Pick<ReadBudget, 'keep'> | null;
-  /** When a long answer is parsed. */
+  /** Parses a long answer when there is time for it. */
   run: RunInTurn;
 }
 

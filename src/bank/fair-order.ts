@@ -1,6 +1,9 @@
 import { LinkedList, type ListNode } from './linked-list.ts';
 
-/** How many turns one that is served may be ahead of virtual time: while another one cannot be served, it stands still. */
+/**
+ * One that was served counts as at most so many turns ahead of virtual time. Virtual time stands still while one that has waited
+ * long cannot be served, and those that begin to wait meanwhile would otherwise be served until they have caught up.
+ */
 const mostAhead = 32;
 
 /** One that waits and takes turns with others. */
@@ -21,11 +24,13 @@ export class FairMember {
 
 /**
  * Whose turn it is among those that wait (fair queueing by virtual time): virtual time advances by one while each of them is
- * served once, and the one that is the furthest behind is next. If one that is ahead of the others is served, since only it can
- * use what is free, virtual time stands still: otherwise all that come later would have to wait for that too. One that begins to wait counts as if it had always waited and
+ * served once, and the one that is the furthest behind is next. One that begins to wait counts as if it had always waited and
  * used its share up to now, plus what it holds. Its turns are remembered until virtual time has passed them. A newcomer,
  * which was served nothing lately and holds nothing, goes first, however many wait; but between two newcomers another one is
  * served, so that many newcomers do not starve those that wait.
+ *
+ * One that is ahead of the others is served if nobody else can use what is free. Virtual time does not advance then: those that
+ * begin to wait later would have to wait until the others have been served as often.
  */
 export class FairOrder<Member extends FairMember> {
   size = 0;
@@ -66,7 +71,7 @@ export class FairOrder<Member extends FairMember> {
     member.rank = member.served;
     this.#remove(member);
     this.#insert(member);
-    // It is not behind all of them either, however many are ahead.
+    // Nor is it behind all that wait: it would not advance any more.
     const least = this.#members.first?.value.rank ?? 0;
     if (least > this.#virtualTime) this.#virtualTime = least;
     if (wasFirst) return;

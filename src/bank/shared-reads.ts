@@ -270,7 +270,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     other.#runFor(this);
   }
 
-  /** In the first turn of all operations that wait for the answer: a caller whose turn comes late delays nobody else's. */
+  /** Does work over its answer in the first turn of any operation that waits for it: one whose turn comes late delays no other. */
   run(bytes: number, work: () => void): void {
     this.work = new SharedWork(bytes, work);
     this.#runFor(this);
@@ -282,7 +282,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.work = null;
   }
 
-  /** Does the work of the read that it joined, or its own, when its operation has a turn. */
+  /** Does the work of a read, its own or the one that it joined, in a turn of its operation. */
   #runFor({ call, work }: Read): void {
     if (work === null) return;
     // The operations of one caller have the same turns.

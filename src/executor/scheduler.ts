@@ -162,7 +162,7 @@ const turnsPerRequest = 32;
 const turnsOfLargeGroup = 256;
 /** How long an execution waits while connections to the bank are too few, in milliseconds. */
 const mostWaitMs = 1000;
-/** How many executions that have waited for too long are refused in one iteration of the event loop: each takes some tenths of a millisecond. */
+/** How many executions that have waited for too long are refused in one iteration: each takes some tenths of a millisecond. */
 const refusedAtOnce = 16;
 
 /**
@@ -335,7 +335,7 @@ export class Scheduler {
   #beginsUntil: number | null = null;
   /** Those whose REST calls wait for too few connections: meanwhile their executions do not begin. */
   #crowd: Crowd | null = null;
-  /** Refuses the executions that have waited for too long. */
+  /** What refuses each execution that has waited for too long. */
   readonly #late: ((isLate: true) => void)[] = [];
 
   constructor(now: () => number = performance.now.bind(performance)) {
