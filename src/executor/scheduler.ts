@@ -335,7 +335,7 @@ export class Scheduler {
   #beginsUntil: number | null = null;
   /** Those whose REST calls wait for too few connections: meanwhile their executions do not begin. */
   #crowd: Crowd | null = null;
-  /** What refuses each execution that has waited for too long. */
+  /** The refusals of executions that have waited for too long. */
   readonly #late: ((isLate: true) => void)[] = [];
 
   constructor(now: () => number = performance.now.bind(performance)) {
