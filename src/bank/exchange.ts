@@ -67,7 +67,7 @@ export interface CallLimits {
   readonly operationDeadline: OperationDeadline | null;
   /** Null if nothing is bounded. */
   readonly readBudget: Pick<ReadBudget, 'keep'> | null;
-  /** Parses a long answer when there is time for it. */
+  /** Parses a long answer when there is time for it; never if nobody needs it any more. */
   run: RunInTurn;
 }
 

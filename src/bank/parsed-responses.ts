@@ -75,24 +75,6 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
     settle(call, response, parsed, reader);
   }
 
-  function parseInTurn(call: PreparedCall, response: HttpResponse, reader: Reader, limits: CallLimits): void {
-    const { cancellation } = limits;
-    // A body that nobody needs any more must not wait: callers that give up at once would fill the memory with them.
-    let waiting: HttpResponse | null = response;
-    if (cancellation !== null)
-      cancellation.pending = {
-        onCancel() {
-          waiting = null;
-          const failure = new TransportFailure('cancelled', true, 'the caller left');
-          reader.onError(mapTransportFailure(call, failure));
-        },
-      };
-    limits.run(response.body.length, () => {
-      if (cancellation !== null) cancellation.pending = null;
-      if (waiting !== null) parse(call, waiting, reader);
-    });
-  }
-
   return (call, limits, reader) => {
     next(call, limits, (result, sent) => {
       let response: HttpResponse;
@@ -109,7 +91,7 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
         limits.readBudget?.keep(-length);
         settle(sent, response, known, reader);
       } else if (length <= shortBody) parse(sent, response, reader);
-      else parseInTurn(sent, response, reader, limits);
+      else limits.run(length, () => parse(sent, response, reader));
     });
   };
 }

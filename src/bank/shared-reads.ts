@@ -340,6 +340,8 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.shared.detach(first);
     first.isCancelled = true;
     first.pending?.onCancel();
+    // A body that nobody needs any more must not wait: callers that give up at once would fill the memory with them.
+    first.#dropWork();
   }
 
   #stopWaiting(): void {
