@@ -93,14 +93,13 @@ class Beginning<T> {
     return this.#waiting === null;
   }
 
-  /** While it waits: calls `drop` with true after each `mostWaitMs`, and with false when its client leaves. */
-  awaitEnd(drop: (isLate: boolean) => void, signal: AbortSignal | undefined): void {
-    const timer = setInterval(drop, mostWaitMs, true).unref();
-    const onAbort = () => drop(false);
-    signal?.addEventListener('abort', onAbort);
+  /** While it waits: calls `onLate` after each `mostWaitMs`, and `onLeave` when its client leaves. */
+  awaitEnd(onLate: () => void, onLeave: () => void, signal: AbortSignal | undefined): void {
+    const timer = setInterval(onLate, mostWaitMs).unref();
+    signal?.addEventListener('abort', onLeave);
     this.#stopWaiting = () => {
       clearInterval(timer);
-      signal?.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', onLeave);
     };
   }
 
@@ -336,7 +335,7 @@ export class Scheduler {
   /** Those whose REST calls wait for too few connections: meanwhile their executions do not begin. */
   #crowd: Crowd | null = null;
   /** The refusals of executions that have waited for too long. */
-  readonly #late: ((isLate: true) => void)[] = [];
+  readonly #refusals: (() => void)[] = [];
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -366,11 +365,17 @@ export class Scheduler {
       const piece = () => beginning.end((run) => this.#execute(taker, run, this.#now()));
       const drop = (isLate: boolean) => {
         if (beginning.isOver) return;
-        if (isLate && !this.#mustWait(taker)) return;
         if (waiting.drop(piece)) this.#remove(waiting);
         beginning.end((run) => run(isLate));
       };
-      beginning.awaitEnd((isLate) => (isLate ? this.#dropLater(drop) : drop(false)), signal?.());
+      const refuse = () => {
+        if (this.#mustWait(taker)) drop(true);
+      };
+      beginning.awaitEnd(
+        () => this.#refuseLater(refuse),
+        () => drop(false),
+        signal?.(),
+      );
       waiting.push(piece);
     });
   }
@@ -380,15 +385,15 @@ export class Scheduler {
     return this.#crowd?.isWaiting(name) === true;
   }
 
-  /** Those that come together are late together. */
-  #dropLater(drop: (isLate: true) => void): void {
-    this.#late.push(drop);
-    if (this.#late.length === 1) outside(() => setImmediate(this.#dropSome));
+  /** Executions that came together have waited for too long at the same time: a few of them are refused at once. */
+  #refuseLater(refuse: () => void): void {
+    this.#refusals.push(refuse);
+    if (this.#refusals.length === 1) outside(() => setImmediate(this.#refuseSome));
   }
 
-  readonly #dropSome = () => {
-    for (const drop of this.#late.splice(0, refusedAtOnce)) drop(true);
-    if (this.#late.length > 0) setImmediate(this.#dropSome);
+  readonly #refuseSome = () => {
+    for (const refuse of this.#refusals.splice(0, refusedAtOnce)) refuse();
+    if (this.#refusals.length > 0) setImmediate(this.#refuseSome);
   };
 
   readonly #endIteration = () => {
