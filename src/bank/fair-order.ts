@@ -1,8 +1,8 @@
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 /**
- * One that was served counts as at most so many turns ahead of virtual time. Virtual time stands still while one that has waited
- * long cannot be served, and those that begin to wait meanwhile would otherwise be served until they have caught up.
+ * One that was served counts as at most so many turns ahead of virtual time. While one that is behind all others cannot be served,
+ * virtual time stands still, and those that begin to wait then would otherwise go before all others until they have caught up.
  */
 const mostAhead = 32;
 
@@ -63,7 +63,7 @@ export class FairOrder<Member extends FairMember> {
     this.#insert(member);
   }
 
-  /** It is served once: virtual time advances, and it moves back. */
+  /** It is served once: virtual time advances, unless it is ahead, and it moves back. */
   charge(member: Member): void {
     if (member.served <= this.#virtualTime + 1) this.#virtualTime += 1 / this.size;
     const wasFirst = member.rank !== member.served;
@@ -71,7 +71,7 @@ export class FairOrder<Member extends FairMember> {
     member.rank = member.served;
     this.#remove(member);
     this.#insert(member);
-    // Nor is it behind all that wait: it would not advance any more.
+    // Once all are ahead of virtual time, it would not advance any more.
     const least = this.#members.first?.value.rank ?? 0;
     if (least > this.#virtualTime) this.#virtualTime = least;
     if (wasFirst) return;

@@ -413,7 +413,7 @@ describe('a caller that begins to wait', () => {
     expect(own.length).toBeGreaterThanOrEqual(10);
   });
 
-  test('has turns with the other names of its group also after one without a name, whose name is that of the group, has left', () => {
+  test('has turns with the other names of its group only, also after a caller whose name is that of the group has left', () => {
     const { pool, served, ask } = timedPool(1, 1e9);
     ask('holder');
     for (let round = 0; round < 10; round++) {
