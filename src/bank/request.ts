@@ -19,6 +19,8 @@ interface PathTemplate {
 
 const templates = new Map<string, PathTemplate>();
 
+const templateOf = (template: string): PathTemplate => templates.get(template) ?? parseTemplate(template);
+
 function parseTemplate(template: string): PathTemplate {
   const pieces = template.split(/[{}]/);
   const names = pieces.filter((_, at) => at % 2 === 1);
@@ -48,15 +50,22 @@ function fillTemplate({ names, before, rest }: PathTemplate, given: readonly str
  * Errors: BAD_USER_INPUT, as validateId.
  */
 export function expandPath(template: string, ids: Ids): string {
-  const parsed = templates.get(template) ?? parseTemplate(template);
+  const parsed = templateOf(template);
   return fillTemplate(parsed, parsed.names, ids);
 }
 
 /** An operation's path with its ids, by bankql's names for them. Errors: as expandPath. */
 export function pathOf<T extends Operation>(operation: T, ids: OwnIds<T>): string;
 export function pathOf({ path }: Operation, ids: Ids): string {
-  const template = templates.get(path) ?? parseTemplate(path);
+  const template = templateOf(path);
   return fillTemplate(template, template.ownNames, ids);
+}
+
+/** The ids that fill an operation's path template, from bankql's names for them. */
+export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): PathIds<T>;
+export function pathIds({ path }: Operation, ids: object): object {
+  const { names, ownNames } = templateOf(path);
+  return Object.fromEntries(names.map((name, at) => [name, Reflect.get(ids, ownNames[at] ?? '')]));
 }
 
 /** The ids in an expanded path, by their names in the template. */

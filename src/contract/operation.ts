@@ -70,13 +70,6 @@ export type OwnIds<T extends Operation> = {
 export const ownName = (name: string): string =>
   name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
 
-/** The ids that fill an operation's path template, from bankql's names for them. */
-export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): PathIds<T>;
-export function pathIds({ path }: Operation, ids: object): object {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(names.map((name) => [name, Reflect.get(ids, ownName(name))]));
-}
-
 /** An operation's request body as TypeScript sees it; undefined if it has no body. */
 export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T['body']> : undefined;
 

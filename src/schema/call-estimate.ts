@@ -9,7 +9,8 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Caller } from '../bank/credentials.ts';
-import { type Operation, pathIds } from '../contract/operation.ts';
+import { pathIds } from '../bank/request.ts';
+import type { Operation } from '../contract/operation.ts';
 import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { Loaders, type StartRead } from '../loaders/loaders.ts';
@@ -112,7 +113,7 @@ export function estimateCalls({
   const note: StartRead = ({ operation: called, ids: ownIds, body }) => {
     const ids = pathIds(called, ownIds as never);
     // A read whose ids are known is made once, however many entries of a list lead to it.
-    const isOne = !hasPlaceholderId(JSON.stringify([ids, body]));
+    const isOne = place.lists > 0 && !hasPlaceholderId(JSON.stringify([ids, body]));
     calls.push({ operation: called, key: { ids, body }, place: isOne ? { ...place, lists: 0 } : place });
   };
   let unknownIds = 0;

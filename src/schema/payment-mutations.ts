@@ -1,6 +1,5 @@
-import type { CallInput } from '../bank/request.ts';
+import { type CallInput, pathIds } from '../bank/request.ts';
 import { unwrap } from '../bank/response.ts';
-import { pathIds } from '../contract/operation.ts';
 import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';

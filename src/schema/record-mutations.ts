@@ -2,8 +2,8 @@ import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@potho
 import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
-import type { CallInput } from '../bank/request.ts';
-import { type Answer, type Body, type Operation, type OwnIds, pathIds } from '../contract/operation.ts';
+import { type CallInput, pathIds } from '../bank/request.ts';
+import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
 import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';

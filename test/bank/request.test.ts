@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expandPath, idsIn, pathOf, requestKey } from '../../src/bank/request.ts';
-import { type Operation, pathIds } from '../../src/contract/operation.ts';
+import { expandPath, idsIn, pathIds, pathOf, requestKey } from '../../src/bank/request.ts';
+import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 
 /** Ids that look like parts of paths, and whose encodings could be mistaken for each other. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandPath } from '../../src/bank/request.ts';
-import { pathIds } from '../../src/contract/operation.ts';
+import { expandPath, pathIds } from '../../src/bank/request.ts';
 import { operations } from '../../src/contract/operations.ts';
 
 const ids = {
