@@ -78,7 +78,7 @@ const paymentOutcomes: ReadonlySet<string> = new Set(['transaction', 'transactio
  */
 export class SharedReads {
   /** The reads that can be joined, by group and key. */
-  readonly #groups = new Map<string, Map<string, Read>>();
+  readonly #groups = new Map<string, Map<string, Opening>>();
   /** The deadline of a call, in milliseconds. */
   readonly timeoutMs: number;
   readonly #options: ShareOptions;
@@ -130,29 +130,27 @@ export class SharedReads {
         return;
       }
       if (isPublic) stale = cached ?? null;
-      const first = this.#groups.get(group)?.get(key);
-      if (first !== undefined) {
-        first.join(new Read(this, { call, limits, reader, group, key: null, stale }, now));
+      const first = this.#groups.get(group)?.get(key)?.read ?? null;
+      if (first !== null) {
+        first.join(new Read(this, { call, limits, reader, group, key, stale }, now));
         return;
       }
     }
-    const read = new Read(
-      this,
-      { call, limits, reader, group, key: limits.unshared ? null : key, stale },
-      now,
-    );
-    if (!limits.unshared) this.#open(group, key, read);
+    const read = new Read(this, { call, limits, reader, group, key, stale }, now);
+    if (!limits.unshared) this.#open(read);
     this.#fetch(call, read, read);
   }
 
   /** Other reads can join it from now on. */
-  #open(group: string, key: string, read: Read): void {
+  #open(read: Read): void {
+    const { group, key } = read;
     let open = this.#groups.get(group);
     if (open === undefined) {
       open = new Map();
       this.#groups.set(group, open);
     }
-    open.set(key, read);
+    read.opening = { read };
+    open.set(key, read.opening);
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
@@ -170,9 +168,12 @@ export class SharedReads {
 
   /** No other read joins it any more. Returns whether others could until now. */
   detach(read: Read): boolean {
-    const { group, key } = read;
-    const open = key === null ? undefined : this.#groups.get(group);
-    if (key === null || open?.get(key) !== read) return false;
+    const { group, key, opening } = read;
+    if (opening === null) return false;
+    opening.read = null;
+    read.opening = null;
+    const open = this.#groups.get(group);
+    if (open?.get(key) !== opening) return false;
     open.delete(key);
     if (open.size === 0) this.#groups.delete(group);
     return true;
@@ -181,7 +182,7 @@ export class SharedReads {
   /** A call was answered. */
   settle(read: Read, result: ReadResult): void {
     const { call, group, key } = read;
-    if (!this.detach(read) || key === null || !result.isValid) return;
+    if (!this.detach(read) || !result.isValid) return;
     if (group === publicGroup) this.#public?.set(key, result, result.bytes);
     else if (!paymentOutcomes.has(call.operation.resource))
       this.#private?.set(this.#privateKey(call), result, result.bytes);
@@ -197,18 +198,25 @@ export class SharedReads {
   }
 }
 
-const nobody: Reader = { onAnswer() {}, onError() {} };
-
 /** A call that is asked for, and its reader. */
 interface Asked {
   readonly call: PreparedCall;
   readonly limits: ReadLimits;
   readonly reader: Reader;
   readonly group: string;
-  /** Identifies the request that others may join, within the group; null if none may. */
-  readonly key: string | null;
+  /** Identifies the request, within the group. */
+  readonly key: string;
   /** The value to serve if the bank is unavailable. */
   readonly stale: CachedValue<ReadResult> | null;
+}
+
+/**
+ * A read that others can join; null once they cannot. When V8 rehashes a Map, it leaves the old table behind with references to
+ * its entries and to the next table. A table that reached the old generation would keep all later ones, and all that their reads
+ * hold, until the next full garbage collection, which lets more of them get there.
+ */
+interface Opening {
+  read: Read | null;
 }
 
 /**
@@ -219,7 +227,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare readonly call: PreparedCall;
   declare readonly limits: ReadLimits;
   declare readonly group: string;
-  declare readonly key: string | null;
+  declare readonly key: string;
   declare readonly deadline: number;
   declare readonly operationDeadline: OperationDeadline | null;
   declare readonly readBudget: ReadBudget | null;
@@ -228,8 +236,10 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare pending: Cancellation['pending'];
   declare isCancelled: boolean;
   declare isWaiting: boolean;
+  /** While others can join it. */
+  declare opening: Opening | null;
   declare private readonly shared: SharedReads;
-  declare private reader: Reader;
+  declare private readonly reader: Reader;
   declare private readonly stale: CachedValue<ReadResult> | null;
   /** The reads that joined, if any did. */
   declare private others: Set<Read> | null;
@@ -252,6 +262,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.pending = null;
     this.isCancelled = false;
     this.isWaiting = true;
+    this.opening = null;
     this.shared = shared;
     this.reader = reader;
     this.stale = stale;
@@ -318,15 +329,9 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     });
   }
 
-  /**
-   * Settles the reads that joined, and drops what holds answers: when a Map is rehashed (it grows, or many entries were
-   * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a read in
-   * such a table, whole answers would stay in memory until the next full garbage collection.
-   */
   #settleOthers(settle: (other: Read) => void): void {
     const { others } = this;
     this.others = null;
-    this.reader = nobody;
     if (others !== null) settleInTurns(others.values(), settle);
   }
 
