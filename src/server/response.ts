@@ -239,9 +239,11 @@ export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds
       activity?.answered(limited);
       const { status, headers, body } = limited;
       const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
-      const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+      const bytes = Buffer.byteLength(body);
+      const length = status === 304 ? [] : ['Content-Length', String(bytes)];
       response.writeHead(status, [...bearing, ...headers, ...length]);
-      response.end(body);
+      // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+      response.end(body, bytes === body.length ? 'latin1' : 'utf8');
     };
     // A character is a byte at least.
     if (answer.body.length >= shortest && isCompressible(answer, compression)) {

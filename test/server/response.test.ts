@@ -1,6 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/result.ts';
+import { listen } from '../../src/server/connection.ts';
 import { streamOf } from '../../src/server/incremental-response.ts';
 import {
   createAnswerSender,
@@ -84,6 +87,33 @@ test('a POST’s answer is sent at once, and nobody may keep it', async () => {
       body: 'x'.repeat(2000),
     },
   ]);
+});
+
+test.each([
+  ['ASCII', 'plain'],
+  ['Latin-1', 'Müller'],
+  ['other characters', 'Αθήνα €'],
+])('an answer with %s arrives in UTF-8, on a connection that stays', async (_characters, letters) => {
+  const { status, headers } = publicAnswer(0);
+  const result = { data: { letters: letters.repeat(2000) } };
+  const body = JSON.stringify(result);
+  const engine = { toErrorResult: () => ({ data: null }) };
+  const sender = createAnswerSender({ engine });
+  const { url, close } = await listen('127.0.0.1', 0, (request, response) => {
+    void sender(request, response, { status, headers, body, result }, common);
+  });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    for (let time = 0; time < 2; time++) {
+      const asked = get(url, { agent });
+      const [response]: IncomingMessage[] = await once(asked, 'response');
+      expect(asked.reusedSocket).toBe(time > 0);
+      expect(response && (await text(response))).toBe(body);
+    }
+  } finally {
+    agent.destroy();
+    await close();
+  }
 });
 
 test('what takes the place of a GET’s answer of public data is not kept', async () => {
