@@ -34,7 +34,7 @@ export interface Interleaved {
  * How long the warm-up before the first round of a shape takes, in seconds: V8 optimizes a server's functions during its first
  * thousands of requests. Before later rounds it takes this part of a round.
  */
-const firstWarmUpSeconds = 3;
+export const firstWarmUpSeconds = 3;
 const laterWarmUp = 0.25;
 
 /**

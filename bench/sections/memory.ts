@@ -11,6 +11,7 @@ import { checkedAnswer, type Running } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
 import { neverLate } from './bursts.ts';
 import { type Inspector, inspect, inspectable } from './inspector.ts';
+import { firstWarmUpSeconds } from './interleave.ts';
 
 /** bankql's memory under load, in megabytes, and how evenly it answers. */
 export interface MemoryResult {
@@ -83,6 +84,7 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.
   await fire({ ...load, connections: 8, seconds: bench.options.seconds });
+  await fire({ ...load, seconds: firstWarmUpSeconds });
   const samples: number[] = [];
   const sampling = setInterval(() => {
     samples.push(memoryOf(process.pid).now);
