@@ -12,6 +12,16 @@ export interface ListNode<T> {
 export class LinkedList<T> {
   first: ListNode<T> | null = null;
   last: ListNode<T> | null = null;
+  size = 0;
+
+  /** In order. The member that is visited may leave meanwhile. */
+  *[Symbol.iterator](): Generator<T> {
+    for (let node = this.first; node !== null; ) {
+      const { value, next } = node;
+      yield value;
+      node = next;
+    }
+  }
 
   /** Behind another member; at the front if that is null. */
   addAfter(previous: ListNode<T> | null, value: T): ListNode<T> {
@@ -21,6 +31,7 @@ export class LinkedList<T> {
     else previous.next = node;
     if (next === null) this.last = node;
     else next.previous = node;
+    this.size++;
     return node;
   }
 
@@ -37,6 +48,7 @@ export class LinkedList<T> {
     if (last === null) this.first = node;
     else last.next = node;
     this.last = node;
+    this.size++;
   }
 
   /** Removes a member, once; it keeps no link to the others. */
@@ -49,5 +61,6 @@ export class LinkedList<T> {
     else next.previous = previous;
     node.previous = null;
     node.next = null;
+    this.size--;
   }
 }

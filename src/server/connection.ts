@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Identity } from '../bank/credentials.ts';
+import { LinkedList, type ListNode } from '../bank/linked-list.ts';
 import { type Clock, realClock } from '../bank/pool.ts';
 import { overloadedError, type RequestError } from '../engine/errors.ts';
 import {
@@ -67,12 +68,16 @@ function createResting(clock: Clock) {
       return true;
     },
     /** The connection that has rested longest; undefined if none rests. */
-    first: (): Socket | undefined => connections.keys().next().value?.socket,
+    first: (): Connection | undefined => connections.keys().next().value,
     has: (connection: Connection) => connections.has(connection),
     delete: (connection: Connection) => connections.delete(connection),
   };
 }
 type Resting = ReturnType<typeof createResting>;
+
+/** Where a socket keeps its connection. */
+const ownConnection = Symbol('connection');
+type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
@@ -89,6 +94,8 @@ export class Connection {
    */
   readonly peer: string;
   readonly socket: Socket;
+  /** Its position among all connections. */
+  readonly position: ListNode<Connection> = { value: this, previous: null, next: null };
   /** The request that is under way; null if it is idle. */
   #response: ConnectionAwareResponse | null = null;
   /** The requests that arrived while it was handled; null before the first such request. */
@@ -428,15 +435,15 @@ const closedAtOnce = 1 / 64;
  * The oldest connections of the group that has most, and in it of the caller that has most: those that are idle, or else those
  * whose client has to send or read more. None that bankql works for, and no group's only connection unless it is idle.
  */
-function closableOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
-  const open = connections.values().filter(({ socket }) => !socket.destroyed);
+function closableOfMost(connections: LinkedList<Connection>): readonly Connection[] {
+  const open = [...connections].filter(({ socket }) => !socket.destroyed);
   const most = Math.ceil(connections.size * closedAtOnce);
   for (const group of largestFirst(open, (connection) => connection.group)) {
     for (const theirs of largestFirst(group, ({ account }) => account.name)) {
       const idle = theirs.filter(({ isIdle }) => isIdle);
       const closable =
         idle.length > 0 || group.length === 1 ? idle : theirs.filter(({ awaitsClient }) => awaitsClient);
-      if (closable.length > 0) return closable.slice(0, most).map(({ socket }) => socket);
+      if (closable.length > 0) return closable.slice(0, most);
     }
   }
   return [];
@@ -509,17 +516,19 @@ export async function listen(
 ) {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const { slowestRequestMs = usualSlowestRequestMs } = options;
-  const connections = new Map<Socket, Connection>();
+  // No Map: the tables that it has outgrown would keep closed sockets (shared-reads.ts describes how).
+  const connections = new LinkedList<Connection>();
   const resting = createResting(clock);
   let isDraining = false;
   let endsIdle = false;
-  const connectionOf = (socket: Socket): Connection => {
-    let connection = connections.get(socket);
+  const connectionOf = (socket: ConnectedSocket): Connection => {
+    let connection = socket[ownConnection];
     if (connection === undefined) {
       connection = new Connection(socket, ledger, resting, listener);
       connection.isDraining = isDraining;
       connection.endsIdle = endsIdle;
-      connections.set(socket, connection);
+      socket[ownConnection] = connection;
+      connections.appendNode(connection.position);
     }
     return connection;
   };
@@ -532,24 +541,23 @@ export async function listen(
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
     },
-    ({ socket }, response) => (connections.get(socket) ?? connectionOf(socket)).receive(response),
+    ({ socket }, response) => connectionOf(socket).receive(response),
   );
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
-    if (connections.size >= ledger.maxSockets) {
-      const rested = resting.first();
-      const closed = rested === undefined ? closableOfMost(connections) : [rested];
-      for (const each of closed.length === 0 ? [socket] : closed) {
-        ledger.refuseSocket();
-        each.destroy();
-        // It is closed only later: it must not be found here again.
-        const closing = connections.get(each);
-        if (closing !== undefined) resting.delete(closing);
-        connections.delete(each);
-      }
-    }
+    const isFull = connections.size >= ledger.maxSockets;
+    const rested = resting.first();
+    const closable = isFull && rested === undefined ? closableOfMost(connections) : [];
     const connection = connectionOf(socket);
+    if (isFull)
+      for (const each of closable.length > 0 ? closable : [rested ?? connection]) {
+        ledger.refuseSocket();
+        each.socket.destroy();
+        // It is closed only later: it must not be found here again.
+        resting.delete(each);
+        connections.remove(each.position);
+      }
     ledger.sockets = connections.size;
     // Node makes an error for each request that the client had sent: their stacks take milliseconds if these are many.
     let { stackTraceLimit } = Error;
@@ -559,14 +567,14 @@ export async function listen(
     });
     socket.once('close', () => {
       Error.stackTraceLimit = stackTraceLimit;
-      connections.delete(socket);
+      connections.remove(connection.position);
       ledger.sockets = connections.size;
       connection.close();
     });
   });
   const cutOff = setInterval(
     () => {
-      for (const connection of connections.values()) connection.enforceDeadline(deadlineMs);
+      for (const connection of connections) connection.enforceDeadline(deadlineMs);
     },
     Math.min(1000, deadlineMs),
   ).unref();
@@ -577,13 +585,13 @@ export async function listen(
   const address = server.address() as AddressInfo;
   const drain = () => {
     isDraining = true;
-    for (const connection of connections.values()) connection.drain();
+    for (const connection of connections) connection.drain();
   };
   const endIdle = () => {
     endsIdle = true;
-    for (const [socket, connection] of connections) {
+    for (const connection of connections) {
       connection.endsIdle = true;
-      if (connection.isIdle) socket.destroy();
+      if (connection.isIdle) connection.socket.destroy();
     }
   };
   return {

@@ -25,7 +25,10 @@ test('it is what an array would be, whoever comes and leaves', () => {
           nodes.splice(place + 1, 0, list.addAfter(nodes[place], value));
         else if (kind === 'addAfter') nodes.unshift(list.addAfter(null, value));
         else for (const node of nodes.splice(place, 1)) list.remove(node);
-        expect(valuesOf(list)).toEqual(nodes.map((node) => node.value));
+        const values = nodes.map((node) => node.value);
+        expect(valuesOf(list)).toEqual(values);
+        expect([...list]).toEqual(values);
+        expect(list.size).toBe(values.length);
       }
     }),
     { numRuns: 50 },
@@ -38,6 +41,19 @@ test('who has left already leaves nothing behind by leaving again', () => {
   list.remove(a);
   list.remove(a);
   expect(valuesOf(list)).toEqual(['b']);
+  expect(list.size).toBe(1);
   list.remove(b);
   expect([list.first, list.last]).toEqual([null, null]);
+});
+
+test('the member that is visited may leave', () => {
+  const list = new LinkedList<string>();
+  const nodes = ['a', 'b', 'c'].map((value) => list.append(value));
+  const visited: string[] = [];
+  for (const value of list) {
+    visited.push(value);
+    for (const node of nodes) if (node.value === value) list.remove(node);
+  }
+  expect(visited).toEqual(['a', 'b', 'c']);
+  expect(list.size).toBe(0);
 });
