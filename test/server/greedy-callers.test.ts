@@ -12,6 +12,7 @@ import {
   sign,
   startIssuer,
 } from '../support/issuer.ts';
+import { turns } from '../support/waits.ts';
 
 /** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
 
@@ -205,11 +206,20 @@ test('while calls of many callers wait for connections, requests of a caller wit
   await using bankql = await start({ BANK_CONNECTIONS: '2' });
   const patient = ['a', 'b'].map((name) => bankql.ask(readsOf(name, 3), byHeader(name)));
   await expect.poll(() => waitingCalls(bankql)).toBeGreaterThanOrEqual(4);
+  const greedyAsks = (body: (n: number) => string) =>
+    Array.from({ length: 40 }, (_, n) => bankql.ask(body(n), byHeader('greedy')));
+  await Promise.all(greedyAsks(() => '{"query":"{__typename}"}'));
+  // They arrive on open connections, in one iteration of its event loop: one at a time, all would begin without waiting.
+  const { child } = bankql.process;
+  child.kill('SIGSTOP');
+  const greedy = greedyAsks((n) => readsOf(`greedy-${n}`, 1));
+  await turns(10);
+  child.kill('SIGCONT');
   const refused: string[] = [];
-  const greedy = Array.from({ length: 100 }, async (_, n) => {
-    const { status } = await bankql.ask(readsOf(`greedy-${n}`, 1), byHeader('greedy'));
-    if (status === 503) refused.push(`greedy-${n}`);
-  });
+  for (const [n, asked] of greedy.entries())
+    void asked.then(({ status }) => {
+      if (status === 503) refused.push(`greedy-${n}`);
+    });
   await expect.poll(() => refused.length).toBeGreaterThan(0);
   await answeringAll(Promise.all([...patient, ...greedy]));
   expect(refused.filter((name) => arrived.some((path) => path.endsWith(`/${name}-0`)))).toEqual([]);
