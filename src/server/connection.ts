@@ -225,8 +225,9 @@ function peerOf(address = ''): string {
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
 
-const sizeOf = (chunk: unknown, encoding?: BufferEncoding): number => {
-  if (typeof chunk === 'string') return Buffer.byteLength(chunk, encoding);
+const sizeOf = (chunk: unknown, encoding?: BufferEncoding | (() => void)): number => {
+  if (typeof chunk === 'string')
+    return Buffer.byteLength(chunk, typeof encoding === 'string' ? encoding : 'utf8');
   return chunk instanceof Uint8Array ? chunk.byteLength : 0;
 };
 
@@ -389,7 +390,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override write(chunk: unknown, sent?: Sent): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
-    const bytes = sizeOf(chunk, typeof encoding === 'string' ? encoding : undefined);
+    const bytes = sizeOf(chunk, encoding);
     if (this.#connection !== null) {
       if (this.#written === 0) this.since = performance.now();
       // The bytes written now replace those that were reserved.
@@ -417,8 +418,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
       if (this.account === nobody) this.identify(null);
       if (this.#written === 0) this.since = performance.now();
       // Given back when all is out: Node then says that the answer is closed.
-      const bytes = sizeOf(chunk, typeof encoding === 'string' ? encoding : undefined);
-      this.#connection.ledger.release(this, this.#written + bytes);
+      this.#connection.ledger.release(this, this.#written + sizeOf(chunk, encoding));
     }
     // Node sets the timer of an idle connection where the answer ends: in the request's context it would retain the request.
     return outside(() => {
