@@ -33,7 +33,6 @@ export class FairMember {
  * begin to wait later would have to wait until the others have been served as often.
  */
 export class FairOrder<Member extends FairMember> {
-  size = 0;
   readonly #members = new LinkedList<Member>();
   /** Those that do not wait any more, whose `served` still counts; null before there is one. */
   #gone: Map<string, number> | null = null;
@@ -42,6 +41,10 @@ export class FairOrder<Member extends FairMember> {
   #mayGoFirst = true;
   /** The newcomers that go first later, since another newcomer goes first now: in the order of arrival. */
   readonly #deferred = new LinkedList<Member>();
+
+  get size(): number {
+    return this.#members.size;
+  }
 
   /** The one whose turn is next, and behind it the others. */
   get first(): ListNode<Member> | null {
@@ -59,13 +62,12 @@ export class FairOrder<Member extends FairMember> {
     this.#gone?.delete(member.id);
     member.served = Math.max(this.#virtualTime + held, before);
     member.rank = goesFirst ? Number.NEGATIVE_INFINITY : member.served;
-    this.size++;
     this.#insert(member);
   }
 
   /** It is served once: virtual time advances, unless it is ahead, and it moves back. */
   charge(member: Member): void {
-    if (member.served <= this.#virtualTime + 1) this.#virtualTime += 1 / this.size;
+    if (member.served <= this.#virtualTime + 1) this.#virtualTime += 1 / this.#members.size;
     const wasFirst = member.rank !== member.served;
     member.served = Math.max(member.served, Math.min(member.served + 1, this.#virtualTime + mostAhead));
     member.rank = member.served;
@@ -86,7 +88,7 @@ export class FairOrder<Member extends FairMember> {
   /** Waits no longer. */
   leave(member: Member): void {
     this.#remove(member);
-    if (--this.size === 0) {
+    if (this.#members.size === 0) {
       this.#gone = null;
       return;
     }

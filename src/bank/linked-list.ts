@@ -6,8 +6,11 @@ export interface ListNode<T> {
 }
 
 /**
- * A list whose members leave from anywhere, at the same small cost however long it is. (Removing from an array moves
- * the rest, and a Set that grows and shrinks rebuilds its table.)
+ * A list whose members leave from anywhere, at the same small cost however long it is. Removing from an array moves the rest.
+ *
+ * A Set or a Map that grows and shrinks rebuilds its table, and V8 leaves the old one behind with references to its entries and
+ * to the next table. An old table that has reached the old generation keeps all later ones, with all that their entries hold,
+ * until the next full garbage collection, which moves the next table there.
  */
 export class LinkedList<T> {
   first: ListNode<T> | null = null;

@@ -314,9 +314,9 @@ export class FairPool<Resource> implements Crowd {
 
   /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
   get usage(): OperationUsage[] {
-    return [...this.#operations].map(([operation, { held, waiting, waits }]) => ({
+    return [...this.#operations].map(([operation, { holds, waiting, waits }]) => ({
       operation,
-      taken: held,
+      taken: holds.size,
       waiting,
       waits,
     }));
@@ -335,7 +335,6 @@ export class FairPool<Resource> implements Crowd {
     slot.caller = caller;
     slot.operation = operation;
     slot.since = now;
-    operation.held++;
     operation.holds.appendNode(slot.position);
     if (request.session) request.session.isServed = true;
     return slot.resource;
@@ -520,9 +519,8 @@ class OperationState {
   /** How many requests wait, and how many have had to. */
   waiting = 0;
   waits = 0;
-  /** The resources that its requests hold, oldest first, and their number. */
+  /** The resources that its requests hold, oldest first. */
   readonly holds = new LinkedList<Hold>();
-  held = 0;
   /** Operations with a lower number are served first: its pressure when that was looked at last, or `heldBack`. */
   precedence = heldBack;
   lastUse = Number.NEGATIVE_INFINITY;
@@ -539,7 +537,6 @@ class OperationState {
   }
 
   release(hold: ListNode<Hold>, now: number): void {
-    this.held--;
     this.holds.remove(hold);
     this.#lastMs = now - hold.value.since;
     this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
@@ -547,7 +544,7 @@ class OperationState {
 
   /** 0 if it is quick and below its share, 1 if one of these is false, 2 if both are. */
   pressure(now: number): 0 | 1 | 2 {
-    const isAtShare = this.held >= this.#limits.share;
+    const isAtShare = this.holds.size >= this.#limits.share;
     const isSlow = this.#isSlow(now);
     if (isAtShare && isSlow) return 2;
     return isAtShare || isSlow ? 1 : 0;

@@ -78,7 +78,7 @@ const paymentOutcomes: ReadonlySet<string> = new Set(['transaction', 'transactio
  */
 export class SharedReads {
   /** The reads that can be joined, by group and key. */
-  readonly #groups = new Map<string, Map<string, Opening>>();
+  readonly #groups = new Map<string, Map<string, Joinable>>();
   /** The deadline of a call, in milliseconds. */
   readonly timeoutMs: number;
   readonly #options: ShareOptions;
@@ -149,8 +149,8 @@ export class SharedReads {
       open = new Map();
       this.#groups.set(group, open);
     }
-    read.opening = { read };
-    open.set(key, read.opening);
+    read.joinable = { read };
+    open.set(key, read.joinable);
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
@@ -168,12 +168,12 @@ export class SharedReads {
 
   /** No other read joins it any more. Returns whether others could until now. */
   detach(read: Read): boolean {
-    const { group, key, opening } = read;
-    if (opening === null) return false;
-    opening.read = null;
-    read.opening = null;
+    const { group, key, joinable } = read;
+    if (joinable === null) return false;
+    joinable.read = null;
+    read.joinable = null;
     const open = this.#groups.get(group);
-    if (open?.get(key) !== opening) return false;
+    if (open?.get(key) !== joinable) return false;
     open.delete(key);
     if (open.size === 0) this.#groups.delete(group);
     return true;
@@ -210,12 +210,8 @@ interface Asked {
   readonly stale: CachedValue<ReadResult> | null;
 }
 
-/**
- * A read that others can join; null once they cannot. When V8 rehashes a Map, it leaves the old table behind with references to
- * its entries and to the next table. A table that reached the old generation would keep all later ones, and all that their reads
- * hold, until the next full garbage collection, which lets more of them get there.
- */
-interface Opening {
+/** A read that others can join; null once they cannot, so that no table of a Map keeps it (linked-list.ts describes these). */
+interface Joinable {
   read: Read | null;
 }
 
@@ -237,7 +233,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
   declare isCancelled: boolean;
   declare isWaiting: boolean;
   /** While others can join it. */
-  declare opening: Opening | null;
+  declare joinable: Joinable | null;
   declare private readonly shared: SharedReads;
   declare private readonly reader: Reader;
   declare private readonly stale: CachedValue<ReadResult> | null;
@@ -262,7 +258,7 @@ class Read implements Cancellation, CallLimits, Reader, Waiter {
     this.pending = null;
     this.isCancelled = false;
     this.isWaiting = true;
-    this.opening = null;
+    this.joinable = null;
     this.shared = shared;
     this.reader = reader;
     this.stale = stale;

@@ -317,8 +317,8 @@ const isLong = ({ stage }: WorkQueue): boolean => stage !== stages.beginning;
 export class Scheduler {
   readonly #now: () => number;
   /**
-   * The queues that have work, in the order in which they are served. No Set: V8 links the tables that a Set has outgrown, and
-   * one of them in the old generation keeps all later ones, with their requests, from being collected as young objects.
+   * The queues that have work, in the order in which they are served. No Set: its old tables would keep requests
+   * (bank/linked-list.ts describes how).
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;

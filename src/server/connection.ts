@@ -516,21 +516,23 @@ export async function listen(
 ) {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const { slowestRequestMs = usualSlowestRequestMs } = options;
-  // No Map: the tables that it has outgrown would keep closed sockets (shared-reads.ts describes how).
   const connections = new LinkedList<Connection>();
   const resting = createResting(clock);
   let isDraining = false;
   let endsIdle = false;
-  const connectionOf = (socket: ConnectedSocket): Connection => {
-    let connection = socket[ownConnection];
-    if (connection === undefined) {
-      connection = new Connection(socket, ledger, resting, listener);
-      connection.isDraining = isDraining;
-      connection.endsIdle = endsIdle;
-      socket[ownConnection] = connection;
-      connections.appendNode(connection.position);
-    }
+  const connectionOf = (socket: ConnectedSocket) => socket[ownConnection];
+  const open = (socket: ConnectedSocket): Connection => {
+    const connection = new Connection(socket, ledger, resting, listener);
+    connection.isDraining = isDraining;
+    connection.endsIdle = endsIdle;
+    socket[ownConnection] = connection;
+    connections.appendNode(connection.position);
     return connection;
+  };
+  /** What can be closed for a new connection. */
+  const closable = (): readonly Connection[] => {
+    const rested = resting.first();
+    return rested === undefined ? closableOfMost(connections) : [rested];
   };
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
@@ -541,23 +543,21 @@ export async function listen(
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
     },
-    ({ socket }, response) => connectionOf(socket).receive(response),
+    ({ socket }, response) => connectionOf(socket)?.receive(response),
   );
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
     const isFull = connections.size >= ledger.maxSockets;
-    const rested = resting.first();
-    const closable = isFull && rested === undefined ? closableOfMost(connections) : [];
-    const connection = connectionOf(socket);
-    if (isFull)
-      for (const each of closable.length > 0 ? closable : [rested ?? connection]) {
-        ledger.refuseSocket();
-        each.socket.destroy();
-        // It is closed only later: it must not be found here again.
-        resting.delete(each);
-        connections.remove(each.position);
-      }
+    const others = isFull ? closable() : [];
+    const connection = open(socket);
+    for (const each of isFull && others.length === 0 ? [connection] : others) {
+      ledger.refuseSocket();
+      each.socket.destroy();
+      // It is closed only later: it must not be found here again.
+      resting.delete(each);
+      connections.remove(each.position);
+    }
     ledger.sockets = connections.size;
     // Node makes an error for each request that the client had sent: their stacks take milliseconds if these are many.
     let { stackTraceLimit } = Error;

@@ -171,7 +171,7 @@ test('what a settled read held is collected as young garbage, though others are 
   }
   while (made.length > 0) settle();
   for (let round = 0; round < 3; round++) collectYoung();
-  // Of all 31 MB; those in flight at a collection take half a megabyte.
+  // The reads held 31 MB in all, and those in flight at a collection half a megabyte.
   expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(8);
 });
 

@@ -209,7 +209,7 @@ test('while calls of many callers wait for connections, requests of a caller wit
   const greedyAsks = (body: (n: number) => string) =>
     Array.from({ length: 40 }, (_, n) => bankql.ask(body(n), byHeader('greedy')));
   await Promise.all(greedyAsks(() => '{"query":"{__typename}"}'));
-  // They arrive on open connections, in one iteration of its event loop: one at a time, all would begin without waiting.
+  // They arrive on open connections, in one iteration of the server's event loop: one at a time, all would begin without waiting.
   const { child } = bankql.process;
   child.kill('SIGSTOP');
   const greedy = greedyAsks((n) => readsOf(`greedy-${n}`, 1));

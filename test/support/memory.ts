@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect: (options?: { readonly type: 'minor' }) => void = runInNewContext('gc');
 
-/** Collects the garbage that has not yet survived a collection or two, as V8 does many times a second. */
+/** Collects garbage of the young generation only, as V8 does several times a second under load. */
 export const collectYoung = (): void => collect({ type: 'minor' });
 
 /** What this process keeps after its garbage is collected, in megabytes; buffers outside the heap are counted too. */
