@@ -150,8 +150,13 @@ const spread = (sorted: readonly number[]) => [number(medianOf(sorted)), number(
 
 const workers = (results: readonly WorkersResult[]): string =>
   table(
-    ['CPU µs per request', 'one worker', 'two workers', 'throughput of two / one'],
-    results.map(({ title, one, two }) => [title, number(one), number(two), ratio((2 * one) / two)]),
+    ['CPU µs per request', 'two processes', 'two workers', 'throughput of two workers / one'],
+    results.map(({ title, processes, workers }) => [
+      title,
+      number(processes),
+      number(workers),
+      ratio((2 * processes) / workers),
+    ]),
   );
 
 const session = ({ rows, screens, reads, distinctReads }: SessionResult): string =>

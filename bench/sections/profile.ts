@@ -42,6 +42,8 @@ function expensiveFunctions({ nodes, samples, timeDeltas }: Profile) {
   const times = new Map<string, number>();
   let total = 0;
   for (const [index, id] of samples.entries()) {
+    // Before the first sample, the profiler was starting.
+    if (index === 0) continue;
     const title = titles.get(id) ?? '';
     if (title === '(idle)' || title === '(program)') continue;
     const took = timeDeltas[index] ?? 0;

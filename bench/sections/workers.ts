@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,16 +9,18 @@ import { callers, requestsOf, requestsWith } from '../load/requests.ts';
 import { shapes, titleOf } from '../shapes.ts';
 import { median, neverLate, openBurstsOf } from './bursts.ts';
 
-/** Processor time per request in microseconds, of one worker and of two. */
+/** Processor time per request in microseconds, of two processes that share nothing and of two workers. */
 export interface WorkersResult {
   readonly title: string;
-  readonly one: number;
-  readonly two: number;
+  readonly processes: number;
+  readonly workers: number;
 }
 
 const turns = 12;
-/** How long each worker is asked before it is measured. Two of them share a core, and need twice the time. */
-const warmUpSeconds = 3;
+/** Two on one core need twice the time to be warm. */
+const warmUpSeconds = 6;
+/** So long that the new connections of a burst, which the primary hands to its workers, do not count. */
+const seconds = 1;
 
 const payment = `mutation Pay($key: String!) { makeTransaction(input: {
   accountId: "alice-current", idempotencyKey: $key, value: { amount: "1.25", currency: "EUR" },
@@ -28,58 +31,56 @@ const payment = `mutation Pay($key: String!) { makeTransaction(input: {
 const paymentsPerSecond = 10_000;
 
 /** No two requests have the same key, and there are enough for so many seconds. */
-function paymentsAt(port: number): (seconds: number) => readonly Buffer[] {
-  let batch = 0;
-  return (seconds) => {
-    batch++;
-    return requestsWith(
-      (caller) => JSON.stringify({ query: payment, variables: { key: `bench-${port}-${batch}-${caller}` } }),
-      port,
-      Math.max(callers, Math.ceil(paymentsPerSecond * seconds)),
-    );
-  };
+function paymentsFor(port: number, seconds: number): readonly Buffer[] {
+  const batch = randomUUID();
+  return requestsWith(
+    (caller) => JSON.stringify({ query: payment, variables: { key: `${batch}-${caller}` } }),
+    port,
+    Math.max(callers, Math.ceil(paymentsPerSecond * seconds)),
+  );
 }
 
 /**
- * H: what a second worker costs. The load needs one of the two cores, so that two workers cannot be kept busy beside it:
- * their throughput is derived from the processor time of a request.
+ * H: what two workers cost each other. The load needs one of the two cores, so that two workers cannot have one each:
+ * they share the other one, as do two processes that share nothing, which would serve twice as much with two cores.
  */
 export async function measureWorkers(bench: Bench): Promise<WorkersResult[]> {
   const { bank, options } = bench;
   const folder = await mkdtemp(join(tmpdir(), 'bankql-workers-'));
-  const open = (workers: number) =>
+  const open = (name: string, workers: number) =>
     bench.open(bankql, {
       ...neverLate,
       WORKERS: String(workers),
-      STATE_URL: `sqlite:${join(folder, `${workers}.db`)}`,
+      STATE_URL: `sqlite:${join(folder, `${name}.db`)}`,
     });
   bank.set({});
   try {
-    await using one = await open(1);
-    await using two = await open(2);
+    await using first = await open('first', 1);
+    await using second = await open('second', 1);
+    await using both = await open('both', 2);
     const kinds = [
-      ...shapes.map((shape) => ({
-        title: titleOf(shape),
-        at: (port: number) => {
-          const requests = requestsOf(shape.query, port);
-          return () => requests;
-        },
-      })),
-      { title: 'a payment', at: paymentsAt },
+      ...shapes.map((shape) => {
+        const requests = new Map(
+          [first, second, both].map(({ port }) => [port, requestsOf(shape.query, port)]),
+        );
+        return { title: titleOf(shape), requestsFor: (port: number) => requests.get(port) ?? [] };
+      }),
+      { title: 'a payment', requestsFor: paymentsFor },
     ];
     const results: WorkersResult[] = [];
-    for (const { title, at } of kinds) {
-      const bursts = [
-        await openBurstsOf(one, at(one.port), warmUpSeconds),
-        await openBurstsOf(two, at(two.port), 2 * warmUpSeconds),
-      ] as const;
-      const times: [number[], number[]] = [[], []];
+    for (const { title, requestsFor } of kinds) {
+      const group = { requestsFor, warmUpSeconds, seconds };
+      const processes = await openBurstsOf({ ...group, servers: [first, second] });
+      const workers = await openBurstsOf({ ...group, servers: [both] });
+      const times = { processes: [] as number[], workers: [] as number[] };
       for (let turn = 0; turn < Math.min(turns, 2 * options.rounds); turn++) {
         progress(`${title}, workers, turn ${turn + 1}`);
-        for (const which of turn % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-          times[which].push(await bursts[which]());
+        // Each is first as often as the other.
+        if (turn % 2 === 0) times.processes.push(await processes());
+        times.workers.push(await workers());
+        if (turn % 2 === 1) times.processes.push(await processes());
       }
-      results.push({ title, one: median(times[0]), two: median(times[1]) });
+      results.push({ title, processes: median(times.processes), workers: median(times.workers) });
     }
     return results;
   } finally {
