@@ -71,6 +71,10 @@ export function orStop<T>(work: () => T, words?: string): T {
   }
 }
 
+/** The first `length` UTF-16 units of a text, without half of a surrogate pair at its end. */
+export const shorten = (text: string, length: number): string =>
+  text.slice(0, length).replace(/\p{Cs}$/u, '');
+
 export type ErrorCode = keyof typeof errorCodes;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/operation.ts';
 import type { Send } from './exchange.ts';
-import { gatewayErrorStatuses, type HttpResult, TransportFailure } from './http-message.ts';
+import { type HttpResult, isGatewayError, TransportFailure } from './http-message.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
 export type BreakerReason = 'failed' | 'slow';
@@ -74,7 +74,7 @@ export class CircuitBreaker {
   #faultOf(result: HttpResult): BreakerReason | null {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
-    if (gatewayErrorStatuses.has(result.status)) return 'failed';
+    if (isGatewayError(result)) return 'failed';
     return result.milliseconds >= this.#slowMs ? 'slow' : null;
   }
 

@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
-import { mapTransportFailure, mayBeDone } from './errors.ts';
+import { mapTransportFailure, withMayBeDone } from './errors.ts';
 import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseResponses, parseSuccess, type Reader, type ReadResult, successOf } from './parsed-responses.ts';
@@ -42,7 +42,7 @@ export interface BankRead<T> extends ReadResult {
 }
 
 /** Gets what was read, or why it was not, once. */
-export interface BankReader<T> {
+interface BankReader<T> {
   onAnswer(read: BankRead<T>): void;
   onError(error: unknown): void;
 }
@@ -160,7 +160,7 @@ export function createBankClient(options: BankOptions): BankClient {
         return { answer, trackId };
       } catch (error) {
         const failure = error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
-        throw failure instanceof BankqlError ? mayBeDone(failure) : failure;
+        throw failure instanceof BankqlError ? withMayBeDone(failure) : failure;
       }
     },
 

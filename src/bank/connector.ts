@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import { messageOf } from '../errors.ts';
+import { portOf } from './http-message.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
 export interface NetworkOptions {
@@ -74,13 +75,11 @@ interface Target {
   readonly port: string;
 }
 
-const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
-
 /** A socket to the target through the proxy (CONNECT). Errors: ProxyError. */
 async function openTunnel(proxyUrl: string, target: Target, timeoutMs: number): Promise<Socket> {
   const proxy = new URL(proxyUrl);
   const hostname = target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname;
-  const authority = `${hostname}:${target.port || defaultPorts[target.protocol]}`;
+  const authority = `${hostname}:${portOf(target)}`;
   // One for each tunnel, which takes its connection along.
   const client = new Client(proxy.origin, {
     connect: buildConnector({ allowH2: false, timeout: timeoutMs, autoSelectFamily: true }),

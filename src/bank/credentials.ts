@@ -32,9 +32,13 @@ export interface Caller extends Credentials {
   readonly claims?: Readonly<Record<string, string>>;
 }
 
-/** What a caller may use of a budget: a tenth of it if the caller is anonymous, since nobody can be held to account for that. */
-export const allowed = ({ isAnonymous }: Caller, budget: number): number =>
-  isAnonymous === true ? Math.ceil(budget / 10) : budget;
+/** An anonymous caller may use a tenth of each budget, since nobody can be held to account for that. */
+const anonymousDivisor = 10;
+export const anonymousPart = 1 / anonymousDivisor;
+
+/** What a caller may use of a budget. */
+export const allowed = ({ isAnonymous }: Pick<Caller, 'isAnonymous'>, budget: number): number =>
+  isAnonymous === true ? Math.ceil(budget / anonymousDivisor) : budget;
 
 /** The header that carries each of them, in the specification's spelling. */
 export const credentialHeaders = {

@@ -3,7 +3,7 @@ import { LinkedList, type ListNode } from './linked-list.ts';
 import type { PoolSession } from './pool.ts';
 
 /** Notified when its time has passed. */
-export interface TimeoutListener {
+interface TimeoutListener {
   onTimeout(): void;
 }
 

@@ -1,9 +1,9 @@
-import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
+import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
 import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http-message.ts';
 import { whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
-import { errorWords } from './response.ts';
+import { errorName, errorWords } from './response.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;
@@ -90,7 +90,7 @@ const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
 /** The error of a write; if the answer that it is about proves nothing, it also says that the write may have been executed. */
-export function mayBeDone(error: BankqlError): BankqlError {
+export function withMayBeDone(error: BankqlError): BankqlError {
   const { code, retryable: _, ...details } = error.extensions;
   if (code !== 'BANK_BAD_RESPONSE' && code !== 'BANK_ERROR') return error;
   const message = `${error.message} It may have been executed all the same: read the record before you write it again.`;
@@ -150,11 +150,8 @@ export function bankText(
   known: readonly string[] = [],
 ): string {
   // Much more than could be shown is not looked at.
-  return redact(bodyOf(response).words, secrets, 20 * maxTextLength, known)
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-    .slice(0, maxTextLength)
-    .replace(/\p{Cs}$/u, '');
+  const words = redact(bodyOf(response).words, secrets, 20 * maxTextLength, known);
+  return shorten(words.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(), maxTextLength);
 }
 
 /**
@@ -169,7 +166,6 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 
 /** Common names of the member with the code; an `error` may be the code itself, if it is one word that looks like one. */
 const codeName = /^(error_?)?code$/i;
-const errorName = /^(error|errors|fault)$/i;
 const plainCode = /^[\w.:-]{1,64}$/;
 const looksLikeCode = /[A-Z_.:]/;
 /** As in `{"errors":[{"error":{"code":…}}]}`. */

@@ -45,7 +45,7 @@ export interface PoolUsage extends OperationUsage {
 }
 
 /** Does work over so many bytes: at once, or in one of a GraphQL operation's turns if there is much to do. */
-export type RunInTurn = (bytes: number, work: () => void) => void;
+type RunInTurn = (bytes: number, work: () => void) => void;
 
 /** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
 export interface ReadBudget {
@@ -81,7 +81,7 @@ export const limitedBy = (deadline: number): CallLimits => ({
 });
 
 /** Gets the outcome of a call, once; at once if it cannot be sent. */
-export type OnResult = (result: HttpResult, sent: PreparedCall) => void;
+type OnResult = (result: HttpResult, sent: PreparedCall) => void;
 
 /** Sends a call, once. */
 export type Send = (call: PreparedCall, limits: CallLimits, onResult: OnResult) => void;

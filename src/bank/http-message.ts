@@ -29,7 +29,7 @@ export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWit
   response.body.toString('utf8', hasMark ? markLength : 0);
 
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-export const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErrorStatuses.has(status);
 
@@ -60,3 +60,7 @@ export class TransportFailure extends ExpectedError {
 
 /** The outcome of a request: a failure is returned, not thrown. */
 export type HttpResult = HttpResponse | TransportFailure;
+
+/** The port of an address over http or https: its own, or the protocol's default. */
+export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): string =>
+  port || (protocol === 'https:' ? '443' : '80');

@@ -8,7 +8,7 @@ import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { type Drift, ErrorInSuccess, parseResponse, validateResponse } from './response.ts';
 
 /** The parsed body of an answer. It may be shared, and must not be modified. */
-export interface ParsedResponse {
+interface ParsedResponse {
   readonly answer: unknown;
   /** False if a value in it is an error. */
   readonly isValid: boolean;

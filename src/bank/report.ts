@@ -22,7 +22,7 @@ export interface CallReport {
 }
 
 /** One attempt of a call, as a trace follows it. */
-export interface CallTrace {
+interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
   /** The header `traceparent` that goes with it; null for none. */

@@ -32,7 +32,7 @@ export const responseDrifts = {
 
 /** Receives each drift; for a value, also its position in the content, and what the contract expects there. */
 export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
-export type OnViolation = (path: Path, expected: string) => void;
+type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
@@ -149,7 +149,7 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
   });
 
 /** The content of an answer: its record, or its list. */
-export interface ResponseContent {
+interface ResponseContent {
   readonly value: unknown;
   /** How it drifts: it stood elsewhere than the specification has it, or says nothing; null for neither. */
   readonly drift: 'envelope' | 'empty-record' | null;
@@ -161,7 +161,7 @@ export class ErrorInSuccess extends Error {
 }
 
 /** The members that hold an error, and those that hold words about one. */
-const errorName = /^(error|errors|fault)$/i;
+export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
 /** Members that describe an error if the answer is known to be one: a record may have them too. */
 const reasonName = /^(reason|description)$/i;

@@ -3,7 +3,7 @@ import { type ShedReason, uses } from '../ledger.ts';
 import type { OperationDeadline } from './deadline.ts';
 
 /** An update of a record: a read, and a write of what the read led to. */
-export interface Update<Body, Result> {
+interface Update<Body, Result> {
   /** Whose update it is; callers with waiting updates take turns. */
   readonly caller: string;
   readonly deadline: OperationDeadline;

@@ -149,9 +149,9 @@ export type Print = (document: never) => string;
 function textOf(document: Document<unknown, never>, print: Print | undefined): string {
   const text = String(document);
   if (text !== '[object Object]') return text;
+  if (print !== undefined) return print(document as never);
   // A template tag such as gql keeps the source of what it parsed.
   const source: unknown = member(member(member(document, 'loc'), 'source'), 'body');
-  if (print !== undefined) return print(document as never);
   if (typeof source === 'string') return source;
   throw new TypeError(
     "This document is a syntax tree: give createClient graphql's `print`, or generate documents with documentMode: 'string'.",

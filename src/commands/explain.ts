@@ -27,10 +27,13 @@ import { documentCheckOf } from './schema.ts';
  * cannot be explained. */
 export async function explainFiles({ environment, args, write, writeError }: CliContext): Promise<number> {
   const options = readOptions(args);
+  // Builds of apps have no bank: only the way in which callers are identified matters here.
+  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const explain = explainerOf(config, options);
   const failures: string[] = [];
   const explained = options.files.flatMap((file) => {
     try {
-      return explainFile(file, options, environment);
+      return explain(file);
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       failures.push(error.message);
@@ -89,39 +92,37 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function explainFile(
-  file: string,
-  { operation: name, variables }: ReturnType<typeof readOptions>,
-  environment: CliContext['environment'],
-) {
-  // Builds of apps have no bank: only the way in which callers are identified matters here.
-  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+/** Returns a function that explains the operations of a file. All files have the same schema. Errors: StartError, of that function. */
+function explainerOf(config: Config, { operation: name, variables }: ReturnType<typeof readOptions>) {
   const { served, check } = documentCheckOf(config);
   const defaults = {
     ...config.server.defaults,
     bankId: config.server.defaults.bankId ?? 'the-bank',
     allProductsId: config.server.defaults.allProductsId ?? 'all-products',
   };
-  const document = orStop(() => check(readText(file)), `${file}: `);
-  const operations = document.definitions.filter(
-    (node): node is OperationDefinitionNode =>
-      node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
-  );
-  return operations.map((operation) => {
-    const definitions = operation.variableDefinitions ?? [];
-    const given = withPlaceholders(served, definitions, variables);
-    const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
-    if (coerced.variableValues === undefined) throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
-    const plan = planCalls({
-      schema: served,
-      operation,
-      fragments: fragmentsOf(document),
-      defaults,
-      credentials: anybody(config),
-      variableValues: coerced.variableValues,
+  return (file: string) => {
+    const document = orStop(() => check(readText(file)), `${file}: `);
+    const operations = document.definitions.filter(
+      (node): node is OperationDefinitionNode =>
+        node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
+    );
+    return operations.map((operation) => {
+      const definitions = operation.variableDefinitions ?? [];
+      const given = withPlaceholders(served, definitions, variables);
+      const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
+      if (coerced.variableValues === undefined)
+        throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
+      const plan = planCalls({
+        schema: served,
+        operation,
+        fragments: fragmentsOf(document),
+        defaults,
+        credentials: anybody(config),
+        variableValues: coerced.variableValues,
+      });
+      return { file, operation: operation.name?.value ?? operation.operation, plan };
     });
-    return { file, operation: operation.name?.value ?? operation.operation, plan };
-  });
+  };
 }
 
 /** The variables with a placeholder for each that the operation requires and that is not given. */
@@ -157,7 +158,7 @@ const anybody = ({ identity }: Config) => ({
   claims: Object.fromEntries((identity?.claims ?? []).map((name) => [name, 'claim'])),
 });
 
-function describe({ file, operation, plan }: ReturnType<typeof explainFile>[number]): string {
+function describe({ file, operation, plan }: ReturnType<ReturnType<typeof explainerOf>>[number]): string {
   const { least, most, rounds, calls } = plan;
   const cost = String(least) === most ? most : `${least} to ${most}`;
   const width = Math.max(0, ...calls.map(({ path }) => path.length));

@@ -1,3 +1,4 @@
+import { portOf } from '../bank/http-message.ts';
 import type { Values } from './variables.ts';
 
 /** The proxy, if NO_PROXY lets it be used for an address, and this is https. */
@@ -17,8 +18,6 @@ export function bankProxyOf(values: Values): string | null {
 export const jwksProxyOf = (values: Values, jwksUrl: string): string | null =>
   usualProxy(values.BANK_PROXY ?? values.HTTPS_PROXY, values, jwksUrl);
 
-const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
-
 const plainHost = (host: string) =>
   host
     .replace(/^\[(.+)\]$/, '$1')
@@ -32,7 +31,7 @@ const plainHost = (host: string) =>
 export function bypassesProxy(noProxy: string, url: string): boolean {
   const { protocol, hostname, port } = new URL(url);
   const host = plainHost(hostname);
-  const ownPort = port || defaultPorts[protocol];
+  const ownPort = portOf({ protocol, port });
   return noProxy
     .split(/[,\s]+/)
     .filter((entry) => entry !== '')

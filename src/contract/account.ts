@@ -49,7 +49,7 @@ export type Account = Answer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
 /** An entry of the account list, which has to hold a balance. */
-export const accountItem = account.answer.extend({ balance: money.answer });
+const accountItem = account.answer.extend({ balance: money.answer });
 
 const accounts = { audience: 'caller', resource: 'account' } as const;
 

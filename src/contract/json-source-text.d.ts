@@ -1,4 +1,4 @@
-/** JSON.parse source text access (ES2026), which Node 24 has and TypeScript's libraries do not yet declare. */
+/** JSON.parse source text access (ES2026), which Node has and TypeScript's libraries do not yet declare. */
 interface JSON {
   parse(
     text: string,

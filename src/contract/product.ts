@@ -50,7 +50,7 @@ export const product = resource('Product', 'A product of a bank. REST: getProduc
 });
 
 /** An entry of postProducts' list: `bank_id` is one string there. */
-export const productItem = product.answer.extend({ bank_id: textOrArray.nullish() });
+const productItem = product.answer.extend({ bank_id: textOrArray.nullish() });
 
 /** A product as either of the two shapes. */
 export type Product = Answer<typeof product> | z.infer<typeof productItem>;

@@ -65,7 +65,7 @@ declare const inputType: unique symbol;
 declare const changeType: unique symbol;
 
 /** The type of a field in GraphQL. */
-export interface FieldType {
+interface FieldType {
   readonly of: 'Boolean' | 'Decimal' | 'Float' | 'ID' | 'String' | AnyResource;
   readonly isList?: true;
   /** Bodies have the only entry of the list; answers have the entry or the list. */

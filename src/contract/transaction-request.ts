@@ -54,7 +54,7 @@ export const transactionRequest = resource(
 );
 export type TransactionRequest = Answer<typeof transactionRequest>;
 
-export const transactionRequestBody = z.strictObject({
+const transactionRequestBody = z.strictObject({
   description: z.string().optional(),
   challenge_type: z.string().optional(),
   to: accountRef.body,

@@ -119,7 +119,7 @@ export const transaction = resource(
 export type Transaction = Answer<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */
-export const makeTransactionBody = z.strictObject({
+const makeTransactionBody = z.strictObject({
   description: z.string().optional(),
   challenge_type: z.string().optional(),
   from: accountRef.body,

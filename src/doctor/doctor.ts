@@ -7,6 +7,7 @@ import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.
 import { ErrorInSuccess } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
+import { shorten } from '../errors.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
 import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
@@ -167,9 +168,7 @@ function listDifferences(sort: string, found: readonly string[]): string[] {
 
 /** A line for a terminal: unknown field names are whatever the bank sends. */
 const plain = (line: string, call: PreparedCall): string =>
-  withoutCredentials(line, call)
-    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .slice(0, 200);
+  shorten(withoutCredentials(line, call).replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '), 200);
 
 const isOfWord = (character = '') => /[\p{L}\p{N}_]/u.test(character);
 

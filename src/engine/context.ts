@@ -1,5 +1,5 @@
 import type { BankClient } from '../bank/client.ts';
-import { allowed, type Caller } from '../bank/credentials.ts';
+import { allowed, anonymousPart, type Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import {
@@ -97,9 +97,9 @@ const receivedInTurn = 200_000 * turnMs;
 /** The limits of the answer to a request without credentials. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
   ...limits,
-  values: Math.ceil(values / 10),
-  bytes: Math.ceil(bytes / 10),
-  part: 1 / 10,
+  values: allowed({ isAnonymous: true }, values),
+  bytes: allowed({ isAnonymous: true }, bytes),
+  part: anonymousPart,
 });
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */

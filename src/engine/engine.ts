@@ -24,10 +24,7 @@ import {
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
 import { internalError, maskError, overloadedError, RequestError } from './errors.ts';
 import { jsonInTurns } from './json.ts';
-import { BoundedResult, type BoundedResultOptions, tooMuchBuilt, unlessItDid } from './result.ts';
-
-export type { AnswerLimits } from '../executor/answer-budget.ts';
-export type { EngineRequest } from './context.ts';
+import { BoundedResult, type BoundedResultOptions, finalIfItWrote, tooMuchBuilt } from './result.ts';
 
 /** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
 export interface DocumentSource {
@@ -264,7 +261,7 @@ export function createEngine({
     context.cancelReads();
     const ended = () => {
       if (!limit.isTemporary) return withoutData(limit, effects);
-      return unlessItDid(withoutData(tooMuchBuilt(), effects));
+      return finalIfItWrote(withoutData(tooMuchBuilt(), effects));
     };
     return effects === null ? ended() : effects.settled().then(ended);
   };

@@ -1,5 +1,12 @@
 import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
-import { BankqlError, type ErrorCode, type ErrorDetails, isErrorCode, retryAdvice } from '../errors.ts';
+import {
+  BankqlError,
+  type ErrorCode,
+  type ErrorDetails,
+  isErrorCode,
+  retryAdvice,
+  shorten,
+} from '../errors.ts';
 import { withoutStack, withPlaceOf } from '../executor/errors.ts';
 
 /** The HTTP side of a refusal. */
@@ -95,9 +102,7 @@ export function internalError(path?: GraphQLError['path']): GraphQLError {
 const maxMessageLength = 300;
 
 export const truncate = (message: string): string =>
-  message.length <= maxMessageLength
-    ? message
-    : `${message.slice(0, maxMessageLength).replace(/\p{Cs}$/u, '')}…`;
+  message.length <= maxMessageLength ? message : `${shorten(message, maxMessageLength)}…`;
 
 /** The original error, below the wrappers that locate it. */
 function originOf(error: unknown): unknown {

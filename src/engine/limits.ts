@@ -164,7 +164,7 @@ export function createCallLimit(
   options: CallLimitOptions,
 ): ((variables: Selection['variableValues'], credentials: Caller) => void) | null {
   const atMost = maxCalls(options);
-  if (atMost <= Math.ceil(options.limits.restCalls / 10)) return null;
+  if (atMost <= allowed({ isAnonymous: true }, options.limits.restCalls)) return null;
   return (variableValues, credentials) => {
     const restCalls = allowed(credentials, options.limits.restCalls);
     if (atMost <= restCalls) return;

@@ -65,7 +65,7 @@ export class BoundedResult implements ExecutionResult {
 
   /** The answer that replaces it if there is no room for it to wait for its client; it says what the operation did. */
   withoutRoom(): ExecutionResult {
-    return unlessItDid(this.failed(noRoom()));
+    return finalIfItWrote(this.failed(noRoom()));
   }
 }
 
@@ -76,7 +76,7 @@ export const noRoom = () => overloadedError(uses.unread.refusal);
 export const tooMuchBuilt = () => overloadedError(uses.values.refusal);
 
 /** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
-export function unlessItDid(result: ExecutionResult): ExecutionResult {
+export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];
   if (error === undefined) return result;
   const { retryAfter: _, ...extensions } = error.extensions;

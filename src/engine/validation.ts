@@ -53,8 +53,8 @@ export function createDocumentCheck({
       ({ message }, index) => violations.findIndex((each) => each.message === message) === index,
     );
     if (first === undefined) return document;
-    const refusal = located('GRAPHQL_VALIDATION_FAILED', first);
-    refusal.others = others.map((each) => located('GRAPHQL_VALIDATION_FAILED', each));
+    const refusal = documentError('GRAPHQL_VALIDATION_FAILED', first);
+    refusal.others = others.map((each) => documentError('GRAPHQL_VALIDATION_FAILED', each));
     throw refusal;
   };
 }
@@ -64,12 +64,12 @@ function parseDocument(text: string, limits: DocumentLimits): DocumentNode {
   try {
     return parseWithin(text, limits);
   } catch (error) {
-    throw error instanceof GraphQLError ? located('GRAPHQL_PARSE_FAILED', error) : error;
+    throw error instanceof GraphQLError ? documentError('GRAPHQL_PARSE_FAILED', error) : error;
   }
 }
 
 /** The error with a code: its own, or that of the step that found it, marked as an error of the document. */
-function located(code: ErrorCode, error: GraphQLError): RequestError {
+function documentError(code: ErrorCode, error: GraphQLError): RequestError {
   const { message, nodes, source, positions, extensions } = error;
   const place = { nodes, source, positions };
   return isErrorCode(extensions.code)

@@ -194,7 +194,7 @@ export class WorkQueue {
   readonly stage: (typeof stages)[keyof typeof stages];
   /** Its place among the queues of its stage: a turn. */
   place = 0;
-  /** Whether some of its work was done. */
+  /** Whether a piece of its work was done and the others go on from it: not those of a beginning, nor with `goesOn: false`. */
   hasBegun = false;
   /** How many turns its work has taken. */
   #turns = 0;

@@ -1,6 +1,6 @@
 import { type LoggerOptions, stdTimeFunctions } from 'pino';
 import { redact } from '../bank/errors.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, shorten } from '../errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */
@@ -84,6 +84,4 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
 
 /** Much more than is shown is looked at: what is taken out makes it shorter. */
 const withoutSecrets = (text: string, secrets: readonly string[]): string =>
-  redact(text, secrets, 20 * maxMessageLength)
-    .slice(0, maxMessageLength)
-    .replace(/\p{Cs}$/u, '');
+  shorten(redact(text, secrets, 20 * maxMessageLength), maxMessageLength);

@@ -22,6 +22,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { portOf } from '../bank/http-message.ts';
 import type { TraceCall } from '../bank/report.ts';
 import { currentActivity, type OperationActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
@@ -41,7 +42,7 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
   });
   const tracer = provider.getTracer('bankql', version);
   const bank = new URL(bankUrl);
-  const bankPort = Number(bank.port || (bank.protocol === 'https:' ? 443 : 80));
+  const bankPort = Number(portOf(bank));
   const spans = new WeakMap<OperationActivity, Span>();
 
   return {

@@ -7,7 +7,8 @@ import {
   GraphQLStreamDirective,
   visit,
 } from 'graphql';
-import type { AnswerLimits, IncrementalOption } from '../../engine/engine.ts';
+import type { IncrementalOption } from '../../engine/engine.ts';
+import type { AnswerLimits } from '../../executor/answer-budget.ts';
 import { isPromise } from '../../executor/promises.ts';
 import type { Selection } from '../../executor/selection.ts';
 import type { Context } from '../../schema/context.ts';
