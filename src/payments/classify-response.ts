@@ -46,6 +46,20 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
 ]);
 
+/** A part of a body is no evidence, and bankql asks for none. */
+const partialContent = 206;
+const noContent = 204;
+
+/**
+ * Whether a body may be empty because the connection broke before it came: nothing in the answer's head says that it is empty, or
+ * how it ends.
+ */
+const isCutOff = (status: number, headers: HttpResponse['headers'], body: Buffer): boolean =>
+  body.length === 0 &&
+  status !== noContent &&
+  headers['content-length'] === undefined &&
+  headers['transfer-encoding'] === undefined;
+
 const verdict = (state: PaymentVerdict['state'], answer: string | null = null): PaymentVerdict => ({
   state,
   answer,
@@ -57,10 +71,14 @@ const verdict = (state: PaymentVerdict['state'], answer: string | null = null): 
  * because a firewall or a proxy may have answered instead of the bank; everything else is UNKNOWN.
  */
 export function classifyPaymentResponse(
-  { status, body }: Pick<HttpResponse, 'status' | 'body'>,
+  { status, headers, body }: Pick<HttpResponse, 'status' | 'headers' | 'body'>,
   options: ClassifyOptions,
 ): PaymentVerdict {
-  if (status >= 200 && status < 300) return classifySuccess(status, readBody(body), options);
+  if (status === partialContent) return verdict('UNKNOWN');
+  if (status >= 200 && status < 300)
+    return isCutOff(status, headers, body)
+      ? verdict('UNKNOWN')
+      : classifySuccess(status, readBody(body), options);
   if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
   if (status === 401) return verdict('RELEASED');
   const { kind, value } = readBody(body);

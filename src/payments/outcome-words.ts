@@ -61,17 +61,20 @@ const mentionOfFailure = /fail|reject|declin|cancel|error|denied|refus|insuffici
 /** Members that state the outcome of a payment, and others that end like them. */
 const statusName = /^((transaction|payment|transfer|request|order)[_-]?)?(status|state|result|outcome)$/i;
 const statusLikeName = /(status|state|result|outcome)$/i;
+/** Members in which a status that is an object has its word or its code: `{"status":{"code":"FAILED"}}`. */
+const statusPartName = /^(code|value|name|id|type|status|state|result|message|text|reason|description)$/i;
 const codeName = /^((error|fault|status|http|http[_-]?status|return|response|result|reason)[_-]?)?code$/i;
 const remarkName = /^(message|msg|reason|details?|title)$/i;
 const errorName =
-  /^(errors?|faults?|exception|problem|(error|fault|failure)[_-]?(code|message|text|reason|description|details?))$/i;
+  /^(errors?|faults?|exception|problem|(error|fault|failure|reject(ion)?|decline)[_-]?(code|message|text|reason|description|details?))$/i;
 const successName =
-  /^(is)?(ok|success|successful|succeeded|accepted|approved|completed?|confirmed|done|executed|processed|valid)$/i;
-const failureName = /^(is)?(failed|rejected|declined|cancell?ed|denied|refused|blocked)$/i;
+  /^(is)?(ok|success|successful|succeeded|accepted|approved|authori[sz]ed|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/i;
+const pendingName = /^(is)?(pending|processing|queued|scheduled)$/i;
+const failureName = /^(is)?(failed|rejected|declined|cancell?ed|denied|refused|blocked|expired)$/i;
 const idName = /^(id|(transaction|payment|transfer)[_-]?ids?)$/i;
 
-const isYes = (value: unknown) => /^(true|yes|1)$/i.test(String(value));
-const isNo = (value: unknown) => /^(false|no|0)$/i.test(String(value));
+const isYes = (value: unknown) => /^(true|yes|y|1)$/i.test(String(value));
+const isNo = (value: unknown) => /^(false|no|n|0)$/i.test(String(value));
 
 /** How the words of one operation's answers are read. */
 export interface Vocabulary {
@@ -94,8 +97,12 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
   if (errorName.test(name)) return saysNothing(value) ? null : 'doubtful';
   if (failureName.test(name)) return isYes(value) ? 'doubtful' : null;
   if (successName.test(name)) return isNo(value) ? 'doubtful' : isYes(value) ? 'success' : null;
-  if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
+  if (pendingName.test(name)) return isYes(value) ? 'accepted' : null;
   const isStatus = statusLikeName.test(name) || name === vocabulary.operation.envelope;
+  if (isStatus && value === false) return 'doubtful';
+  if (isOwn && statusName.test(name) && isObject(value) && !saysNothing(value))
+    return Object.keys(value).some((part) => statusPartName.test(part)) ? null : 'unclear';
+  if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
   const isCode = codeName.test(name);
   if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && idName.test(name) ? 'id' : null;
   const text = String(value).trim();
@@ -123,14 +130,15 @@ interface Member {
   readonly isOwn: boolean;
 }
 
-/** All members of a record and of the objects inside; an entry of a list has the list's name. */
+/** All members of a record and of the objects inside; an entry of a list, and a part of a status, has the outer name. */
 function* membersOf(record: object): Generator<Member> {
   // A work list instead of recursion: the bank decides how deeply the value is nested.
   const objects: { readonly object: object; readonly name: string }[] = [{ object: record, name: '' }];
   for (const { object, name: outer } of objects) {
     const isList = Array.isArray(object);
+    const isStatus = statusLikeName.test(outer);
     for (const [key, value] of Object.entries(object)) {
-      const name = isList ? outer : key;
+      const name = isList || (isStatus && statusPartName.test(key)) ? outer : key;
       yield { name, value, isOwn: object === record };
       if (typeof value === 'object' && value !== null) objects.push({ object: value, name });
     }
@@ -152,16 +160,32 @@ function signsOf(record: object, vocabulary: Vocabulary): Signs {
 
 const hasSuccess = ({ own, inside }: Signs) => own.has('done') || own.has('success') || inside.has('done');
 
+/** What may have happened to a payment, and what may be happening to it. */
+const happened =
+  'accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit';
+const happening = 'progress|processed|processing|execut|pending|submit|under[ _-]?way|settl';
 /**
  * A text that refuses a repetition: of this very request, which something on the way to the bank may have sent twice, the
- * first time with success.
+ * first time with success. Or one that speaks of a payment that was executed, or may have been.
  */
-const mentionOfRepetition =
-  /duplicat|(already|previously)[\s_-]*(been[\s_-]*)?(accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit)/i;
+const mentionsOfExecution = [
+  /duplicat/i,
+  new RegExp(`(already|previously)[\\s_-]*((has|is|was)[\\s_-]*)?(been[\\s_-]*)?(${happened})`, 'i'),
+  new RegExp(`(${happened})\\w*[\\s_-]*(already|before\\b|previously|earlier)`, 'i'),
+  new RegExp(`(already|being|currently|still)[\\s_-]*((being|in)[\\s_-]*)?(${happening})`, 'i'),
+  /(may|might)[\s_-]*(already[\s_-]*)?have[\s_-]*been/i,
+  /(gateway|upstream|backend)[\s_-]*time[ds]?[\s_-]*out/i,
+];
+/** In a text with a negation, such as `No payment was executed`, it means the opposite. */
+const statementOfExecution =
+  /^(?!.*(\bno|\bnot|n['’]t|nothing|never|without)\b).*\b(has|have|was|were)[\s_-]*(been[\s_-]*)?(book|complet|execut|paid|processed|settl|success)/is;
+
+const speaksOfExecution = (text: string): boolean =>
+  mentionsOfExecution.some((mention) => mention.test(text)) || statementOfExecution.test(text);
 
 /**
  * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending
- * payment, or calls the payment a repetition in words that the operator has not listed as a refusal.
+ * payment, or speaks of an execution or a repetition in words that the operator has not listed as a refusal.
  */
 export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
   const signs = signsOf(record, vocabulary);
@@ -171,7 +195,7 @@ export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
   return membersOf(record).some(
     ({ value }) =>
       typeof value === 'string' &&
-      mentionOfRepetition.test(value) &&
+      speaksOfExecution(value) &&
       vocabulary.bankWords.get(normalized(value)) !== 'rejected',
   );
 }

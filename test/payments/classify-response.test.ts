@@ -17,9 +17,10 @@ function classify(
   operation: typeof transfer | typeof request = transfer,
   rejectedStatuses: ReadonlySet<number> = defaultRejectedStatuses,
   bankWords = noBankWords,
+  headers: Readonly<Record<string, string>> = { 'content-length': String(Buffer.byteLength(body)) },
 ) {
   return classifyPaymentResponse(
-    { status, body: Buffer.from(body) },
+    { status, headers, body: Buffer.from(body) },
     { operation, rejectedStatuses, bankWords, secrets: [secret] },
   );
 }
@@ -66,7 +67,7 @@ const members = (...objects: readonly object[]) =>
 const plain = (minLength: number, maxLength: number) =>
   fc.stringMatching(new RegExp(`^[A-Za-zé][A-Za-z0-9é ]{${minLength},${maxLength}}$`));
 const anything = fc.oneof(json, plain(0, 200), fc.constant(''), fc.constant('<html>No</html>'));
-const success = fc.integer({ min: 200, max: 299 });
+const success = fc.integer({ min: 200, max: 299 }).filter((status) => status !== 206);
 const done = success.filter((status) => status !== 202);
 const named = fc.constantFrom(400, 402, 403, 404, 405, 413, 415, 422, 429);
 const failures = [
@@ -83,6 +84,18 @@ const failures = [
   { success: false },
   { id: 'TX', accepted: false },
   { id: 'TX', rejected: true },
+  { id: 'TX', expired: true },
+  { id: 'TX', status: { code: 'FAILED' } },
+  { id: 'TX', status: { value: 'RJCT', description: 'Refused' } },
+  { id: 'TX', state: { status: { name: 'Rejected' } } },
+  { id: 'TX', status: { code: 400 } },
+  { id: 'TX', result: false },
+  { id: 'TX', status: false },
+  { id: 'TX', success: 'N' },
+  { id: 'TX', booked: false },
+  { id: 'TX', authorised: false },
+  { id: 'TX', reject_reason: 'AML' },
+  { id: 'TX', declineCode: '51' },
 ];
 const contradictions = [
   { status: 'BOOKED', state: 'NOT REJECTED' },
@@ -98,6 +111,15 @@ const repetitions = [
   { code: 400, message: 'Duplicate request: already executed' },
   { code: 'DUPLICATE_PAYMENT' },
   { errors: [{ code: 'E9', detail: 'This payment has already been processed.' }] },
+  { message: 'Payment already in progress' },
+  { message: 'This request is already being processed' },
+  { message: 'PAYMENT_STILL_PENDING' },
+  { message: 'Processed already' },
+  { message: 'This payment was executed before' },
+  { message: 'Payment has been executed but the notification failed' },
+  { message: 'Payment was successful' },
+  { message: 'timeout, transaction may have been executed' },
+  { error: 'upstream timeout' },
   { error: { message: 'Previously booked' } },
   { status: 'PENDING', code: 422 },
   { code: 400, message: 'x', status: 'COMPLETED' },
@@ -123,10 +145,18 @@ interface Row {
   readonly body: fc.Arbitrary<string | Buffer>;
   /** The operation that the line is about; undefined for both. */
   readonly operation?: typeof request;
+  /** Of the answer, instead of the body's length. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What each line of the table in docs/payment-operations.md stands for, by its first two cells. */
 const rows: Readonly<Record<string, Row>> = {
+  '206 | anything': { status: fc.constant(206), body: anything },
+  '2xx except 204 | nothing, although the head has neither `Content-Length` nor `Transfer-Encoding`': {
+    status: success.filter((status) => status !== 204),
+    body: fc.constant(''),
+    headers: { 'content-type': 'application/json' },
+  },
   '2xx | not UTF-8, HTML, a truncated document, or a text of more than 64 bytes': {
     status: success,
     body: fc.oneof(
@@ -164,6 +194,8 @@ const rows: Readonly<Record<string, Row>> = {
     body: statusIs(
       wordFor('pending').filter((word) => !/^initiated$/i.test(word)),
       fc.constantFrom({}, { id: 'TX' }, { success: true }),
+    ).chain((body) =>
+      fc.constantFrom(body, '{"id":"TX","status":{"code":"PENDING"}}', '{"id":"TX","pending":true}'),
     ),
   },
   '2xx | a status, code, message or text in other words': {
@@ -174,6 +206,8 @@ const rows: Readonly<Record<string, Row>> = {
         .tuple(fc.constantFrom('message', 'reason', 'title', 'code'), otherWords)
         .map(([name, word]) => JSON.stringify({ id: 'TX', [name]: word })),
       otherWords.map((status) => JSON.stringify({ id: 'TX', payment: { status } })),
+      otherWords.map((code) => JSON.stringify({ id: 'TX', status: { code } })),
+      fc.constant('{"id":"TX","status":{"since":"today"}}'),
     ),
   },
   '2xx | nothing, white space or `{}`': {
@@ -191,6 +225,8 @@ const rows: Readonly<Record<string, Row>> = {
         { success: true },
         { code: '00', message: 'Success' },
         { data: { status: 'ACSC' } },
+        { status: { code: 'COMPLETED' } },
+        { id: 'TX', status: { code: 200, message: 'OK' } },
         { id: 'TX', description: 'Refused, cancelled: FAILED', success: true },
       ),
     ),
@@ -236,7 +272,7 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   },
   '401 | anything': { status: fc.constant(401), body: anything },
-  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success, of a pending payment or of a repetition':
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success, of a pending payment, of an execution or of a repetition':
     {
       status: named,
       body: fc.oneof(
@@ -248,6 +284,11 @@ const rows: Readonly<Record<string, Row>> = {
           { id: 'E1', message: 'no' },
           { code: 400, message: 'The account is already closed' },
           { code: 400, message: 'The daily limit is already used up' },
+          { code: 400, message: 'No payment was executed' },
+          { code: 400, message: 'The payment has not been processed' },
+          { code: 422, message: 'Complete your profile before you pay' },
+          { code: 422, message: 'The session has expired' },
+          { code: 422, message: 'The request was received without a signature' },
           ...failures,
         ),
       ),
@@ -279,15 +320,22 @@ describe('the table of what the bank means, in docs/payment-operations.md', () =
   });
 
   test.each(documented)('says the truth: $what is $state', ({ what, state }) => {
-    const { status, body, operation: only } = rows[what] ?? expect.unreachable(what);
+    const { status, body, operation: only, headers } = rows[what] ?? expect.unreachable(what);
     const operations = only === undefined ? [transfer, request] : [only];
     fc.assert(
       fc.property(status, body, fc.constantFrom(...operations), (status, body, operation) => {
-        expect(classify(status, body, operation).state).toBe(state);
+        expect(classify(status, body, operation, undefined, undefined, headers).state).toBe(state);
       }),
       { numRuns: 300 },
     );
   });
+});
+
+test('an empty body is evidence if the answer says that it is empty', () => {
+  const heads: Record<string, string>[] = [{ 'content-length': '0' }, { 'transfer-encoding': 'chunked' }];
+  for (const headers of heads)
+    expect(classify(200, '', transfer, undefined, undefined, headers).state).toBe('DONE');
+  expect(classify(204, '', transfer, undefined, undefined, {}).state).toBe('DONE');
 });
 
 test('a member that is there twice with the same value, or in two objects, contradicts nothing', () => {
