@@ -116,7 +116,8 @@ function handleSignals(running: () => Service | null): void {
   const end = endBy(143);
   process.on('SIGTERM', end);
   process.on('SIGINT', endBy(130));
-  if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(end);
+  // A signal to the whole group ends the shell too: that asks for nothing more.
+  if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(() => stopping || end());
 }
 
 /**

@@ -27,7 +27,7 @@ export type PaymentQuery = TypedDocument<
 >;
 
 export const paymentQuery =
-  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { state trackId transactionId status code value { amount currency } createdAt } }';
+  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { state trackId transactionId status code: failureCode value { amount currency } createdAt } }';
 
 /**
  * How far a payment is.
@@ -37,8 +37,8 @@ export const paymentQuery =
  * - NOT_BEGUN: bankql refused it, and has begun no payment with its key so far: mend what `errors` say, and `pay` again.
  * - PENDING: it is under way for longer than one waits for it: `check` later.
  * - UNKNOWN: it was sent and may have been executed: show it, with its Track-ID. `pay` will not send it again.
- * - UNCONFIRMED: no answer came, so that it may have been executed: `check`, or `pay` again, later. Both are safe, the
- *   key is the same.
+ * - UNCONFIRMED: no answer said how it ended, so that it may have been executed: `check`, or `pay` again, later. Both are
+ *   safe, the key is the same.
  * - CONFLICT: this intent's key belongs to another payment, which `payment` describes; this one was not sent. `forget`
  *   the intent once the person knows how that one ended.
  */
@@ -104,8 +104,9 @@ function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
   return errors.length === 0 ? answer : { ...answer, errors: [...errors, ...answer.errors] };
 }
 
-/** Whether the payment was answered as done. */
-const isDone = (answer: Answer<unknown>): boolean => answer.data !== null && ownError(answer) === undefined;
+/** Whether the payment was answered as done: a document may leave it out, by a variable. */
+const isDone = (answer: Answer<unknown>): boolean =>
+  ownError(answer) === undefined && Object.values(answer.data ?? {}).some((payload) => payload != null);
 
 /**
  * The outcome of an attempt that was not answered as done. `again`: another attempt with the same key is needed to find
@@ -136,8 +137,8 @@ function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
       // An answer that was too large says what was done.
       const isSaid = error?.extensions.state === 'DONE' && error.extensions.idempotencyKey === idempotencyKey;
       if (isNewKey || isSaid) return { state: 'DONE', again };
-      // The record is of this key, and no answer said that it is of this input.
-      return { state: again ? 'UNCONFIRMED' : 'CONFLICT', again };
+      // The record is of this key, and no answer said that it is of this input, or of another one.
+      return { state: 'UNCONFIRMED', again };
     }
   }
 }
@@ -266,7 +267,8 @@ export function createPayments(options: PaymentsOptions): Payments {
       const key = await keys.find(intent);
       if (key === null) return null;
       const { payment, errors } = await ask(key, signal);
-      const state = payment?.state ?? (payment === null ? 'NOT_BEGUN' : 'UNCONFIRMED');
+      // A request that was sent may still be on its way, also if there is no record.
+      const state = payment?.state ?? 'UNCONFIRMED';
       if (state === 'REJECTED') await keys.drop(intent, key);
       return { state, idempotencyKey: key, resumed: true, data: null, payment: payment ?? null, errors };
     },
@@ -275,18 +277,34 @@ export function createPayments(options: PaymentsOptions): Payments {
   };
 }
 
-/** Errors: TypeError for a `pay` without `userErrors`: an answer would not show that the payment failed. */
+/** Comments, and texts in quotes. */
+const noFields = /#[^\n]*|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"/g;
+
+/**
+ * Errors: TypeError for a `pay` without `userErrors` under that name: an answer would not show that the payment failed. If the
+ * client knows only the id of a document, bankql checks this: it answers a `pay` without `userErrors` with an error.
+ */
 function checkSelection(document: unknown): void {
-  const { definitions = [] } = document as {
-    definitions?: { selectionSet?: { selections: { name?: { value: string } }[] } }[];
-  };
-  const selected = definitions.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
-  const paysInTree = selected.some(({ name }) => name?.value === 'pay');
-  const text = paysInTree ? JSON.stringify(definitions) : String(document);
-  if ((paysInTree || /\bpay\s*\(/.test(text)) && !text.includes('userErrors'))
+  const { definitions } = document as { definitions?: unknown };
+  const text = definitions === undefined ? String(document).replaceAll(noFields, ' ') : fieldsOf(definitions);
+  if (!/\bpay[\s,]*\(/.test(text)) return;
+  if (!/\buserErrors\b/.test(text) || /\w[\s,]*:[\s,]*userErrors\b/.test(text))
     throw new TypeError(
-      'A document with `pay` has to select userErrors { code message retryable retryAfter }.',
+      'A document with `pay` has to select userErrors { code message retryable retryAfter }, under this name.',
     );
+}
+
+/** The fields of a syntax tree, as checkSelection looks for them: `alias: name(`. */
+function fieldsOf(tree: unknown): string {
+  if (typeof tree !== 'object' || tree === null) return '';
+  const { kind, name, alias } = tree as Record<string, { value?: string } | undefined>;
+  const own = String(kind) === 'Field' ? `${alias ? `${alias.value}:` : ''}${name?.value}( ` : '';
+  return (
+    own +
+    Object.entries(tree)
+      .map(([key, value]) => (key === 'loc' ? '' : fieldsOf(value)))
+      .join('')
+  );
 }
 
 const nothing = { data: null, payment: null, errors: [] };
@@ -326,7 +344,8 @@ function createKeyStore(storage: KeyStorage, randomUUID: () => string) {
   }
 
   return {
-    find,
+    /** The key that is kept once the changes that have begun are made; null for none. */
+    find: (intent: string) => alone(intent, () => find(intent)),
     /** The key that is kept, or a new one, which is kept before anybody can send it. */
     open: (intent: string) =>
       alone(intent, async () => {

@@ -42,6 +42,8 @@ export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'doc
 export interface OperationObservation extends ReadUsage {
   /** Null until it is known, which it never is where the document is refused. */
   operation: ObservedOperation | null;
+  /** The code of a failure that the answer tells as data. */
+  noteFailure(code: ErrorCode): void;
 }
 
 /** Counts what a request holds of the process. */
@@ -186,6 +188,10 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     };
     this.#session = new BankSession(options);
     return this.#session;
+  }
+
+  noteFailure(code: ErrorCode): void {
+    this.#asking.observation?.noteFailure(code);
   }
 
   keep(bytes: number): boolean {

@@ -10,6 +10,7 @@ import {
   GraphQLSkipDirective,
   getArgumentValues,
   isAbstractType,
+  isObjectType,
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
@@ -74,6 +75,13 @@ export interface SelectedField {
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
   return selection.fieldsOf?.(type) ?? collectFields(selection, type);
+}
+
+/** Whether a field of an object type is selected. Deferred ones count too. */
+export function selects(selection: Selection, typeName: string, fieldName: string): boolean {
+  const type = selection.schema.getType(typeName);
+  if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
+  return selectedFields(withDeferred(selection), type).some(({ field }) => field.name === fieldName);
 }
 
 /**

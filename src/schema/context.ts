@@ -1,6 +1,6 @@
 import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
-import { badUserInput } from '../errors.ts';
+import { badUserInput, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
 import { restId } from './global-id.ts';
@@ -13,6 +13,8 @@ export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly payments: PaymentService;
   /** The values of the header Idempotency-Key, one for each occurrence. */
   readonly idempotencyKeyHeader: readonly string[];
+  /** Notes the code of a failure that the answer tells as data, not among its errors: for the log and the metrics. */
+  noteFailure(code: ErrorCode): void;
 }
 
 /** The part of the context that reads need. */

@@ -4,6 +4,7 @@ import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
+import { type Selection, selects } from '../executor/selection.ts';
 import { transactionIn } from '../loaders/loaders.ts';
 import type { PaymentInput } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
@@ -395,7 +396,8 @@ function estimatePay(input: Pay, context: EstimateContext) {
   return { parent: { payment: { record: { bankId, accountId, toBankId, toAccountId } } } };
 }
 
-async function pay(input: Pay, context: Context) {
+/** Errors: why the payment is not done, if `userErrors` is not selected: the client would take the payload for a success. */
+async function pay(input: Pay, context: Context, info: Selection) {
   let idempotencyKey: string | null = null;
   try {
     idempotencyKey = idempotencyKeyOf(input, context);
@@ -404,8 +406,9 @@ async function pay(input: Pay, context: Context) {
     const { replayed, trackId } = requests ?? (await transfer(input, context));
     return { replayed, trackId, idempotencyKey, requests, errors: [] };
   } catch (error) {
-    if (!(error instanceof BankqlError)) throw error;
+    if (!(error instanceof BankqlError) || !selects(info, 'PayPayload', 'userErrors')) throw error;
     const { code, message, extensions } = error;
+    context.noteFailure(code);
     // Null if there was no attempt.
     const { trackId = null } = extensions;
     const errors = [{ code, message, extensions }];
@@ -418,9 +421,9 @@ builder.mutationField('pay', (t) =>
     type: PayPayload,
     nullable: false,
     description:
-      'Pays: moves money, or asks the bank to. Sent at most once for an idempotency key. What went wrong is in `userErrors`. Costs one REST call: postMakeTransaction, or putTransactionsRequestAccount with `transactionRequestType`.',
+      'Pays: moves money, or asks the bank to. Sent at most once for an idempotency key. What went wrong is in `userErrors`, or in `errors` if `userErrors` is not selected. Costs one REST call: postMakeTransaction, or putTransactionsRequestAccount with `transactionRequestType`.',
     extensions: paymentExtensions(estimatePay),
     args: { input: t.arg({ type: PayInput, required: true, description: 'What to pay, and to whom.' }) },
-    resolve: (_root, { input }, context) => pay(input, context),
+    resolve: (_root, { input }, context, info) => pay(input, context, info),
   }),
 );

@@ -1,5 +1,4 @@
 import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@pothos/core';
-import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
 import { type CallInput, pathIds } from '../bank/request.ts';
@@ -7,7 +6,7 @@ import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
 import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
+import { type Selection, selects } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
@@ -473,12 +472,7 @@ function checkConflictShown(
   payload: string,
   info: Selection,
 ): void {
-  if (conflict === null) return;
-  const type = info.schema.getType(payload);
-  if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
-  // Deferred fields count too.
-  const selected = selectedFields(withDeferred(info), type);
-  if (!selected.some(({ field }) => field.name === 'conflict')) throw conflict.error;
+  if (conflict !== null && !selects(info, payload, 'conflict')) throw conflict.error;
 }
 
 const conflictError = ({ id }: Operation, version: string) =>

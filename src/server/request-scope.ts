@@ -33,17 +33,23 @@ export class OperationActivity implements OperationObservation {
   milliseconds = 0;
   #hasData = false;
   #isBrokenOff = false;
+  /** The codes of failures that the answer tells as data. */
+  readonly #toldAsData: string[] = [];
 
   constructor(requestId: string) {
     this.requestId = requestId;
+  }
+
+  noteFailure(code: ErrorCode): void {
+    this.#toldAsData.push(code);
   }
 
   /** This is its answer. The last one holds. */
   answered({ status, body, result: { data, errors } }: Omit<GraphQLHttpResponse, 'headers'>): void {
     this.status = status;
     this.bytes = Buffer.byteLength(body);
-    this.codes = errors?.map(({ extensions }) => String(extensions.code)) ?? [];
-    if (errors === undefined) this.outcome = 'ok';
+    this.codes = [...(errors ?? []).map(({ extensions }) => String(extensions.code)), ...this.#toldAsData];
+    if (this.codes.length === 0) this.outcome = 'ok';
     else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
   }
 
@@ -51,7 +57,8 @@ export class OperationActivity implements OperationObservation {
   streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
     this.bytes += json.length;
-    this.codes = [...this.codes, ...errors.map(({ extensions }) => String(extensions.code))];
+    const codes = errors.map(({ extensions }) => String(extensions.code));
+    this.codes = [...this.codes, ...codes, ...this.#toldAsData.splice(0)];
     // What comes before an error stands.
     this.#hasData ||= hasData;
     if (this.codes.length === 0) this.outcome = 'ok';

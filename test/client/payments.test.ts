@@ -278,14 +278,71 @@ describe('the mutation `pay`', () => {
     expect(sent()).toBe(1);
   });
 
-  test.each([
-    ['a text', (text: string) => text],
-    ['a syntax tree', (text: string) => parse(text) as never],
-  ])('is not sent as %s without userErrors, since its failure would not show', async (_, documentOf) => {
-    const text = 'mutation ($input: PayInput!) { pay(input: $input) { replayed } }';
+  const unseen = [
+    'pay(input: $input) { replayed }',
+    'pay(input: $input) { replayed # userErrors\n }',
+    'pay # money\n, (input: $input, description: "userErrors") { replayed }',
+    'paid: pay(input: $input) { errs: userErrors { code } }',
+    'pay(input: $input) { replayed ...F } } fragment F on PayPayload { errs : userErrors { code }',
+  ];
+  test.each(
+    unseen.flatMap((fields) => {
+      const text = `mutation ($input: PayInput!) { ${fields} }`;
+      return [
+        { fields, kind: 'text', document: text },
+        { fields, kind: 'syntax tree', document: parse(text) as never },
+      ];
+    }),
+  )('is not sent as a $kind that hides its failure: $fields', async ({ document }) => {
     const { payments, fetch } = openPage();
-    await expect(payments.pay('draft', documentOf(text), { input })).rejects.toThrow('userErrors');
+    await expect(payments.pay('draft', document, { input })).rejects.toThrow('userErrors');
     expect(fetch.bodies).toEqual([]);
+  });
+
+  test('is not done if the document left it out', async () => {
+    const document = `mutation ($input: PayInput!, $isPaid: Boolean = false) {
+      pay(input: $input) @include(if: $isPaid) { userErrors { code } }
+    }`;
+    const { payments } = openPage(undefined, undefined, { patienceMs: 0 });
+    expect(await payments.pay('draft', document, { input })).toMatchObject({ state: 'UNCONFIRMED' });
+    expect(sent()).toBe(0);
+  });
+
+  test('that failed is not done if the document left its userErrors out', async () => {
+    fixture.bank.on(line, { status: 422, body: { message: 'The limit is used up.' } });
+    const document = `mutation ($input: PayInput!, $isSeen: Boolean = false) {
+      pay(input: $input) { replayed userErrors @include(if: $isSeen) { code message retryable retryAfter } }
+    }`;
+    expect(await openPage().payments.pay('draft', document, { input })).toMatchObject({
+      state: 'REJECTED',
+      errors: [{ code: 'BANK_REJECTED' }],
+    });
+  });
+});
+
+test('a payment that is done, and that a later document cannot ask for, is not taken for another one', async () => {
+  const storage = createStorage();
+  const lost = openPage((body) => (isPayment(body) ? 'answer' : null), storage, { patienceMs: 0 });
+  await lost.payments.pay('draft', Transfer, { input });
+  const renamed =
+    'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { notYetThere } }';
+  const refused = await openPage(undefined, storage).payments.pay('draft', renamed, { input });
+  expect(refused).toMatchObject({
+    state: 'UNCONFIRMED',
+    payment: { state: 'DONE' },
+    errors: [{ code: 'GRAPHQL_VALIDATION_FAILED' }],
+  });
+  expect(await openPage(undefined, storage).payments.check('draft')).toMatchObject({ state: 'DONE' });
+  expect(sent()).toBe(1);
+});
+
+test('a payment of which there is no record may still be on its way', async () => {
+  const storage = createStorage();
+  const down = openPage((body) => (isPayment(body) ? 'request' : null), storage, { patienceMs: 0 });
+  await down.payments.pay('draft', Transfer, { input });
+  expect(await openPage(undefined, storage).payments.check('draft')).toMatchObject({
+    state: 'UNCONFIRMED',
+    payment: null,
   });
 });
 
@@ -348,6 +405,7 @@ describe('an intent whose key is another payment’s', () => {
       payments.pay('draft', Transfer, { input: other }),
     ]);
     expect([first.state, second.state]).toEqual(['DONE', 'CONFLICT']);
+    expect(second.idempotencyKey).toBe(first.idempotencyKey);
     expect(sent()).toBe(1);
   });
 });

@@ -322,7 +322,12 @@ describe('an end that the store cannot be told', () => {
 });
 
 test('are held for 1,000 payments; then none begins until the store is back', async () => {
-  const sent = vi.fn(async () => ({ status: 200, headers: { 'content-length': '0' }, milliseconds: 1, body: Buffer.alloc(0) }));
+  const sent = vi.fn(async () => ({
+    status: 200,
+    headers: { 'content-length': '0' },
+    milliseconds: 1,
+    body: Buffer.alloc(0),
+  }));
   const client = createBankClient({ ...bankDefaults, baseUrl: 'http://127.0.0.1:9' });
   const fragile = await fragileStore();
   fragile.takeAway('compareAndSet');

@@ -102,6 +102,20 @@ describe('pay', () => {
     expect(fixture.bank.lines().filter((line) => line === transfer)).toHaveLength(1);
   });
 
+  test.each([
+    ['is not selected', '{ pay(input: $input) { replayed payment { state } } }'],
+    ['is left out', '{ pay(input: $input) { replayed userErrors @include(if: false) { code } } }'],
+  ])(
+    'is an error if it failed and `userErrors` %s: its client would take it for done',
+    async (_, selection) => {
+      await using fixture = await start();
+      fixture.bank.on(transfer, { status: 422, body: { message: 'The limit is used up.' } });
+      const { data, errors } = await fixture.ask(`mutation ($input: PayInput!) ${selection}`, { input });
+      expect(data).toBeNull();
+      expect(errors).toMatchObject([{ path: ['pay'], extensions: { code: 'BANK_REJECTED' } }]);
+    },
+  );
+
   test('shows the record of a payment whose outcome is unknown', async () => {
     await using fixture = await start();
     fixture.bank.on(transfer, { status: 202, body: { status: 'PENDING' } });

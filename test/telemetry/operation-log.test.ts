@@ -121,6 +121,22 @@ describe('an operation leaves one line', () => {
     expect(JSON.stringify(lines)).not.toContain('secretOfTheTest');
   });
 
+  test('a payment that failed is told by its code, whether `errors` or `userErrors` has it', async () => {
+    await using fixture = await start();
+    fixture.bank.otherwise({ status: 422, body: { message: 'The limit is used up.' } });
+    const refused = (name: string, key: string, selected: string) =>
+      `mutation ${name} { pay(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: "${key}" }) { ${selected} } }`;
+    const query = refused('Told', 'told', 'userErrors { code }');
+    await post(fixture.url, { query });
+    await post(fixture.url, { query });
+    await post(fixture.url, { query: refused('NotSelected', 'other', 'replayed') });
+    await expect.poll(operations).toMatchObject([
+      { operation: 'Told', outcome: 'partial', codes: ['BANK_REJECTED'], status: 200, calls: 1 },
+      { operation: 'Told', outcome: 'partial', codes: ['BANK_REJECTED'], status: 200, calls: 0 },
+      { operation: 'NotSelected', outcome: 'failed', codes: ['BANK_REJECTED'], calls: 1 },
+    ]);
+  });
+
   test('a GET too, and neither health nor a page; none is written below info', async () => {
     await using fixture = await start();
     const url = new URL(fixture.url);
