@@ -11,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { variableNames } from '../src/config/variables.ts';
 import { startBankql } from '../src/index.ts';
 import { credentials } from './support/bankql.ts';
+import { accept, startPaymentBank } from './support/payment-bank.ts';
+import { pay, transfer } from './support/payment-client.ts';
 import { post, runProcess, startProcess } from './support/process.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
 
@@ -80,25 +82,58 @@ describe('started with nothing', () => {
   });
 });
 
-test('SIGTERM to npm start stops bankql: nothing is left that holds the port', async () => {
-  const started = spawn('npm', ['start'], {
-    cwd: join(import.meta.dirname, '..'),
-    env: { ...process.env, PORT: '0', SANDBOX_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let output = '';
-  started.stdout.on('data', (text) => {
-    output += text;
-  });
-  const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1];
-  await expect.poll(address).toBeDefined();
-  started.kill('SIGTERM');
-  const answers = () =>
-    fetch(`${address()}/health`).then(
+describe('npm start', () => {
+  /** In a process group of its own, as supervisors start it. */
+  async function npmStart(environment: Readonly<Record<string, string>> = {}) {
+    const npm = spawn('npm', ['start'], {
+      cwd: join(import.meta.dirname, '..'),
+      env: { ...process.env, PORT: '0', SANDBOX_PORT: '0', ...environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    let output = '';
+    npm.stdout.on('data', (text) => {
+      output += text;
+    });
+    const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1] ?? '';
+    // A start that fails is no reason to wait.
+    await expect.poll(() => address() !== '' || npm.exitCode !== null).toBe(true);
+    expect(address()).not.toBe('');
+    return { npm, url: address() };
+  }
+
+  const isServed = (url: string) =>
+    fetch(`${url}/health`).then(
       () => true,
       () => false,
     );
-  await expect.poll(answers, { interval: 100 }).toBe(false);
+
+  test('stops with SIGTERM: nothing is left that holds the port', async () => {
+    const { npm, url } = await npmStart();
+    npm.kill('SIGTERM');
+    await expect.poll(() => isServed(url), { interval: 100 }).toBe(false);
+  });
+
+  test('waits for a payment under way if SIGTERM goes to the whole group, although npm and its shell end', async () => {
+    await using bank = await startPaymentBank();
+    const answer = Promise.withResolvers<void>();
+    bank.decide = (payment) => (socket) => void answer.promise.then(() => accept(payment)(socket));
+    const { npm, url } = await npmStart({
+      BANK_BASE_URL: bank.url,
+      STATE_URL: 'memory:',
+      BANK_TRANSFER_TIMEOUT_MS: '60000',
+      OPERATION_TIMEOUT_MS: '120000',
+    });
+    const paid = pay(url, transfer('under-way'));
+    await expect.poll(() => bank.payments).toHaveLength(1);
+    const ended = once(npm, 'exit');
+    process.kill(-Number(npm.pid), 'SIGTERM');
+    await ended;
+    // Longer than bankql takes to notice that its shell has ended.
+    setTimeout(answer.resolve, 1000);
+    expect((await paid).code).toBe('DONE');
+    await expect.poll(() => isServed(url), { interval: 100 }).toBe(false);
+  });
 });
 
 test('the sandbox bank runs alone', async () => {
