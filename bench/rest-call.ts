@@ -83,7 +83,7 @@ async function compare(url: string, rounds: number): Promise<void> {
     readFrom(
       client,
       operations.getCustomer,
-      { ids: { BANK_ID: bankId, CUSTOMER_ID: idOf(nth) }, credentials },
+      { ids: { bankId, customerId: idOf(nth) }, credentials },
       { unshared: true },
     );
   const times = { bare: [] as number[], through: [] as number[] };

@@ -24,7 +24,7 @@ const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' }
 /** The outcome of a request that is sent as a read or as a write. */
 function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpRequest): Promise<HttpResult> {
   const operation = kind === 'read' ? operations.getMessagesOwner : operations.putCustomerID;
-  const ids = { BANK_ID: 'B', CUSTOMER_ID: 'c' };
+  const ids = { bankId: 'B', customerId: 'c' };
   const call: PreparedCall = {
     ...prepareCall('', operations.getMessagesOwner, { ids, credentials }),
     operation,

@@ -7,7 +7,7 @@ import { createTransport, limitedBy, type PoolUsage, type TransportOptions } fro
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseResponses, parseSuccess, type Reader, type ReadResult, successOf } from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
-import { type CallInput, type ExpandedInput, type PreparedCall, prepareCall } from './request.ts';
+import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
 import { type ReadLimits, SharedReads, type ShareOptions } from './shared-reads.ts';
@@ -53,7 +53,7 @@ export interface BankClient {
    * Checks a call and makes its request; nothing is sent.
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
-  prepare<T extends Operation>(operation: T, input: CallInput<T> | ExpandedInput<T>): PreparedCall<T>;
+  prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
   /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
   send(call: PreparedCall): Promise<HttpResponse>;
   /**
@@ -63,7 +63,7 @@ export interface BankClient {
    */
   read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
-    input: ExpandedInput<T>,
+    input: CallInput<T>,
     limits: ReadLimits,
     reader: BankReader<Answer<T>>,
   ): void;

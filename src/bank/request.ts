@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
-import { type Body, type Operation, type OwnIds, ownName, type PathIds } from '../contract/operation.ts';
+import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
 import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
-/** Ids by their names in a path template. */
-export type Ids = Readonly<Record<string, string>>;
-
-/** A path template: its ids' names, in REST and in bankql, the text before each, and the text after the last. */
+/** A path template: its ids, each with the text before it and its names in REST and in bankql; and the text after the last. */
 interface PathTemplate {
-  readonly names: readonly string[];
-  readonly ownNames: readonly string[];
-  readonly before: readonly string[];
+  readonly ids: readonly { readonly before: string; readonly name: string; readonly own: string }[];
   readonly rest: string;
 }
 
@@ -22,50 +17,36 @@ const templates = new Map<string, PathTemplate>();
 const templateOf = (template: string): PathTemplate => templates.get(template) ?? parseTemplate(template);
 
 function parseTemplate(template: string): PathTemplate {
-  const pieces = template.split(/[{}]/);
-  const names = pieces.filter((_, at) => at % 2 === 1);
-  const parsed = {
-    names,
-    ownNames: names.map(ownName),
-    before: pieces.filter((_, at) => at % 2 === 0 && at < pieces.length - 1),
-    rest: pieces.at(-1) ?? '',
-  };
+  const ids = [...template.matchAll(/([^}]*)\{(\w+)\}/g)].map(([, before = '', name = '']) => ({
+    before,
+    name,
+    own: ownName(name),
+  }));
+  const parsed = { ids, rest: template.slice(template.lastIndexOf('}') + 1) };
   templates.set(template, parsed);
   return parsed;
 }
 
-/** The template with these ids in place: `given` are their names there. */
-function fillTemplate({ names, before, rest }: PathTemplate, given: readonly string[], ids: Ids): string {
-  let path = '';
-  for (let at = 0; at < names.length; at++) {
-    const id = ids[given[at] ?? ''] ?? '';
-    // A plain id is its own encoding.
-    path += before[at] + (plainId.test(id) ? id : encodeURIComponent(validateId(names[at] ?? '', id)));
-  }
-  return path + rest;
-}
-
 /**
- * A path template with its ids in place, each as one percent-encoded segment.
+ * An operation's path with its ids in place, each as one percent-encoded segment.
  * Errors: BAD_USER_INPUT, as validateId.
  */
-export function expandPath(template: string, ids: Ids): string {
-  const parsed = templateOf(template);
-  return fillTemplate(parsed, parsed.names, ids);
-}
-
-/** An operation's path with its ids, by bankql's names for them. Errors: as expandPath. */
 export function pathOf<T extends Operation>(operation: T, ids: OwnIds<T>): string;
-export function pathOf({ path }: Operation, ids: Ids): string {
-  const template = templateOf(path);
-  return fillTemplate(template, template.ownNames, ids);
+export function pathOf({ path }: Operation, given: Readonly<Record<string, string>>): string {
+  const { ids, rest } = templateOf(path);
+  let filled = '';
+  for (const { before, name, own } of ids) {
+    const id = given[own] ?? '';
+    // A plain id is its own encoding.
+    filled += before + (plainId.test(id) ? id : encodeURIComponent(validateId(name, id)));
+  }
+  return filled + rest;
 }
 
-/** The ids that fill an operation's path template, from bankql's names for them. */
-export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): PathIds<T>;
-export function pathIds({ path }: Operation, ids: object): object {
-  const { names, ownNames } = templateOf(path);
-  return Object.fromEntries(names.map((name, at) => [name, Reflect.get(ids, ownNames[at] ?? '')]));
+/** Those of the given ids that an operation's path has, in its order. */
+export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): OwnIds<T>;
+export function pathIds({ path }: Operation, given: object): object {
+  return Object.fromEntries(templateOf(path).ids.map(({ own }) => [own, Reflect.get(given, own)]));
 }
 
 /** The ids in an expanded path, by their names in the template. */
@@ -79,17 +60,14 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
-  readonly ids: PathIds<T>;
+  readonly ids: OwnIds<T>;
+  /** The path that pathOf makes of the ids; absent if it is still to be made. */
+  readonly path?: string;
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
   /** Numbers of the answer keep digits that a double cannot hold: exactNumber (contract/exact-json.ts). */
   readonly keepDigits?: boolean;
-}
-
-/** The same with the ids in their path, as expandPath or pathOf returns it. */
-export interface ExpandedInput<T extends Operation> extends Omit<CallInput<T>, 'ids'> {
-  readonly path: string;
 }
 
 /**
@@ -126,10 +104,9 @@ export interface PreparedCall<T extends Operation = Operation> {
 export function prepareCall<T extends Operation>(
   prefix: string,
   operation: T,
-  input: CallInput<T> | ExpandedInput<T>,
+  input: CallInput<T>,
 ): PreparedCall<T> {
-  const { body, credentials, keepDigits = false } = input;
-  const path = 'path' in input ? input.path : expandPath(operation.path, input.ids);
+  const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
   const caller = identityOf(credentials);
   const text = operation.body === null ? null : writeExactJson(body);
   return {

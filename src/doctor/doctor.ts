@@ -5,7 +5,7 @@ import { createTransport, limitedBy, type Transport } from '../bank/exchange.ts'
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response.ts';
-import type { Operation } from '../contract/operation.ts';
+import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { shorten } from '../errors.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
@@ -34,7 +34,7 @@ function check<T extends ReadOperation>(
   const fixed = new Map<string, string>(Object.entries(input(() => '').ids));
   return {
     operation,
-    request: `${operation.method} ${operation.path.replaceAll(/\{(\w+)\}/g, (name, key) => fixed.get(key) || name)}`,
+    request: `${operation.method} ${operation.path.replaceAll(/\{(\w+)\}/g, (name, key) => fixed.get(ownName(key)) || name)}`,
     prepare(prefix, ids, credentials) {
       const missing: string[] = [];
       const content = input((option) => {
@@ -53,8 +53,8 @@ function check<T extends ReadOperation>(
 }
 
 type Id = (option: IdOption) => string;
-const inBank = (id: Id) => ({ BANK_ID: id('bank-id') });
-const inView = (id: Id) => ({ ...inBank(id), ACCOUNT_ID: id('account'), VIEW_ID: id('view') });
+const inBank = (id: Id) => ({ bankId: id('bank-id') });
+const inView = (id: Id) => ({ ...inBank(id), accountId: id('account'), viewId: id('view') });
 
 const accountList = (scope: string): Check =>
   check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope } }));
@@ -66,10 +66,10 @@ const accountList = (scope: string): Check =>
 export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
   check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
-  check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
+  check(operations.getProduct, (id) => ({ ids: { ...inBank(id), productId: id('product') } })),
   check(operations.postProducts, (id) => ({ ids: inBank(id), body: { id: id('product') } })),
   check(operations.postMetadata, (id) => ({ ids: {}, body: { id: id('metadata') } })),
-  check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), CUSTOMER_ID: id('customer') } })),
+  check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), customerId: id('customer') } })),
   check(operations.getMessagesOwner, (id) => ({ ids: inBank(id) })),
   ...[...new Set([accountScope, 'views', 'permissions'])].map((scope) =>
     scope === accountScope ? { ...accountList(scope), only: 'account' as const } : accountList(scope),
@@ -77,7 +77,7 @@ export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getOtherAccounts, (id) => ({ ids: inView(id) })),
   check(operations.postOtherAccounts, (id) => ({ ids: inView(id), body: { IBAN: id('iban') } })),
   check(operations.getTransaction, (id) => ({
-    ids: { ...inView(id), TRANSACTION_ID: id('transaction') },
+    ids: { ...inView(id), transactionId: id('transaction') },
   })),
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];

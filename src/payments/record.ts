@@ -162,7 +162,7 @@ type PaymentDetails = Pick<
 
 /** The path ids and body members that all payment operations have. */
 export interface PaymentInput {
-  readonly ids: { readonly BANK_ID: string; readonly ACCOUNT_ID: string };
+  readonly ids: { readonly bankId: string; readonly accountId: string };
   readonly body: {
     readonly description?: string | undefined;
     readonly to: Body<typeof accountRef>;
@@ -188,8 +188,8 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     if (given !== undefined && given.length > longest)
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
   return {
-    bankId: ids.BANK_ID,
-    accountId: ids.ACCOUNT_ID,
+    bankId: ids.bankId,
+    accountId: ids.accountId,
     toBankId: to.bank_id ?? null,
     toAccountId: to.account_id ?? null,
     currency: currency ?? null,

@@ -3,10 +3,9 @@ import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
 import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
-import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
-import type { Answer, Body, Operation } from '../contract/operation.ts';
+import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';
 import { type LoaderRead, Loaders } from '../loaders/loaders.ts';
@@ -153,7 +152,7 @@ export class BankSession {
    */
   async write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
-    ids: CallInput<T>['ids'],
+    ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
     const { bank, credentials, observer, limits } = this.#options;
@@ -182,7 +181,7 @@ export class BankSession {
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,
     operation: T,
-    ids: CallInput<T>['ids'],
+    ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T> | null>,
   ): Promise<{ answer: Answer<T> | null; trackId: string } | null> {
     const { bank, credentials } = this.#options;
@@ -212,15 +211,15 @@ export class BankSession {
   /** Starts a read; an update's bypasses every cache and keeps all digits. */
   #startRead(read: LoaderRead, isForUpdate: boolean): void {
     const { bank, credentials, observer, turnTaker, limits } = this.#options;
-    const { operation, path, body } = read;
+    const { operation, ids, path, body } = read;
     if (operation.audience === 'caller') this.#isPublic = false;
     if (this.#calls++ >= limits.restCalls) {
       read.onError(this.#tooManyCalls(operation));
       return;
     }
     if (turnTaker !== undefined) turnTaker.owed++;
-    // The read's type does not know which body belongs to which operation.
-    const input = { path, body: body as never, credentials, keepDigits: isForUpdate };
+    // The read's type does not know which ids and body belong to which operation.
+    const input = { ids: ids as never, path, body: body as never, credentials, keepDigits: isForUpdate };
     const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
     if (observer === undefined) {
       bank.read(operation, input, own, read);

@@ -32,7 +32,7 @@ import { pageEntry } from './relay-connection.ts';
 export interface EstimatedCall {
   /** The row of the operation table. */
   readonly operation: Operation;
-  /** The path's ids and the body (undefined if it has none): with the operation, they identify a call. */
+  /** The path's ids, by bankql's names, and the body (undefined if it has none): with the operation, they identify a call. */
   readonly key: { readonly ids: Readonly<Record<string, string>>; readonly body: unknown };
   readonly place: CallPlace;
 }
@@ -110,8 +110,8 @@ export function estimateCalls({
     for (const dispatch of dispatches.splice(0)) dispatch();
   };
   let place: CallPlace = atRoot;
-  const note: StartRead = ({ operation: called, ids: ownIds, body }) => {
-    const ids = pathIds(called, ownIds as never);
+  const note: StartRead = ({ operation: called, ids: given, body }) => {
+    const ids = pathIds(called, given as never);
     // A read whose ids are known is made once, however many entries of a list lead to it.
     const isOne = place.lists > 0 && !hasPlaceholderId(JSON.stringify([ids, body]));
     calls.push({ operation: called, key: { ids, body }, place: isOne ? { ...place, lists: 0 } : place });
@@ -137,7 +137,7 @@ export function estimateCalls({
     },
     send(called, { ids, body }) {
       flush();
-      calls.push({ operation: called, key: { ids, body }, place });
+      calls.push({ operation: called, key: { ids: pathIds(called, ids), body }, place });
       loaders = fresh();
     },
     invalidate() {

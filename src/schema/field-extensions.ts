@@ -1,5 +1,5 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
-import type { Operation, PathIds } from '../contract/operation.ts';
+import type { Operation, OwnIds } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { ReadContext } from './context.ts';
 
@@ -45,7 +45,7 @@ export interface FieldExtensions {
 /** Records the calls of a plan: its loaders record what is requested and never answer. */
 export interface EstimateContext extends ReadContext {
   /** Records a write or a payment; later reads are made again. */
-  send<T extends Operation>(operation: T, call: { readonly ids: PathIds<T>; readonly body: unknown }): void;
+  send<T extends Operation>(operation: T, call: { readonly ids: OwnIds<T>; readonly body: unknown }): void;
   /** From here on everything is read again, whatever was read before. */
   invalidate(): void;
 }

@@ -78,8 +78,8 @@ builder.mutationField('putCustomerMessage', (t) =>
       putCustomerMessage,
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
         ids: {
-          BANK_ID: bankIdOr(defaults, input.bankId),
-          CUSTOMER_ID: restId('customerId', input.customerId),
+          bankId: bankIdOr(defaults, input.bankId),
+          customerId: restId('customerId', input.customerId),
         },
         body: toBody(message, input),
       }),

@@ -1,4 +1,4 @@
-import { type CallInput, pathIds } from '../bank/request.ts';
+import type { CallInput } from '../bank/request.ts';
 import { unwrap } from '../bank/response.ts';
 import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
@@ -126,8 +126,7 @@ function transferOf(input: TransferInput, defaults: Defaults) {
     to: validatedAccountRefBody('to', input.to),
     value: toBody(amount, input.value),
   });
-  const account = { bankId, accountId, viewId: defaults.viewId };
-  return { account, ids: pathIds(postMakeTransaction, account), body };
+  return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
 /** What a request for a transaction sends. Errors: BAD_USER_INPUT. */
@@ -146,11 +145,11 @@ function requestOf(input: RequestInput, defaults: Defaults) {
     to: accountRefBody('to', input.to),
     value,
   });
-  return { account, ids: pathIds(putTransactionsRequestAccount, { ...account, TYPE }), body };
+  return { account, ids: { ...account, TYPE }, body };
 }
 
 /** The accounts that a transfer names. */
-function accountsOf({ account, body }: ReturnType<typeof transferOf>) {
+function accountsOf({ ids: account, body }: ReturnType<typeof transferOf>) {
   const { bankId, viewId } = account;
   return {
     account,

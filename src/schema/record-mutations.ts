@@ -1,7 +1,7 @@
 import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@pothos/core';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
-import { type CallInput, pathIds } from '../bank/request.ts';
+import type { CallInput } from '../bank/request.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
 import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
@@ -93,10 +93,6 @@ function whereIn<Name extends string>(
   }
   return where as Where<Name>;
 }
-
-/** The ids in a write's path: its input has all of them, under bankql's names or through `morePath`. */
-const pathOf = <Put extends Operation>(operation: Put, where: object, more: object | undefined) =>
-  pathIds(operation, { ...where, ...more } as OwnIds<Put>);
 
 /**
  * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`, and the extensions that
@@ -217,7 +213,7 @@ export function writtenRecord<
           operation,
           ({ input }: { input: object }, defaults) => {
             const where = whereIn(options.ids, input, defaults);
-            const ids = pathOf(operation, where, options.morePath?.(input as Shape<More>));
+            const ids = { ...where, ...options.morePath?.(input as Shape<More>) } as OwnIds<Put>;
             const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
             // The body has the operation's shape, as the table of the contract says.
             return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
@@ -269,7 +265,7 @@ export function writtenRecord<
       const named = toChanges(changed, input.changes);
       return {
         node: options.node(where),
-        ids: pathOf(operation, where, options.morePath?.(input)),
+        ids: { ...where, ...options.morePath?.(input) } as OwnIds<Put>,
         // Updates of the same record wait for each other, through whichever view it is read.
         key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
         changesOf: (record: Item) =>

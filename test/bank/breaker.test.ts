@@ -250,7 +250,7 @@ describe('a breaker stays closed', () => {
       readFrom(
         client,
         operations.getCustomer,
-        { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
+        { ids: { bankId: 'B', customerId: `c-${nth}` }, credentials: canaries },
         { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
       ),
     );
@@ -273,7 +273,7 @@ describe('a breaker stays closed', () => {
         readFrom(
           client,
           operations.getCustomer,
-          { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
+          { ids: { bankId: 'B', customerId: `c-${nth}` }, credentials: canaries },
           { operationDeadline: new OperationDeadline({ deadline: performance.now() + 50 }), unshared },
         ),
       );
@@ -364,7 +364,7 @@ describe('an open breaker', () => {
     const left = readFrom(
       client,
       operations.getCustomer,
-      { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: canaries },
+      { ids: { bankId: 'B', customerId: 'c' }, credentials: canaries },
       { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
     ).catch(() => {});
     await expect.poll(() => bank.requests.length).toBe(least + 1);

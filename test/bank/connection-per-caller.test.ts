@@ -77,7 +77,7 @@ describe('where connections are one identity’s', () => {
     let mostOpen = 0;
     const loops = Array.from({ length: 8 }, async (_, nth) => {
       for (let turn = 0; turn < 10; turn++) {
-        await getCustomer.run(client, as(`caller-${nth}`), { CUSTOMER_ID: `${turn}` });
+        await getCustomer.run(client, as(`caller-${nth}`), { customerId: `${turn}` });
         mostOpen = Math.max(mostOpen, bank.open());
       }
     });

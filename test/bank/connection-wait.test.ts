@@ -31,7 +31,7 @@ function holding(bank: FaultyBank) {
   return held;
 }
 
-const customer = (id: string) => ({ CUSTOMER_ID: id });
+const customer = (id: string) => ({ customerId: id });
 
 describe.each([
   ['a read', read, read],
@@ -112,7 +112,7 @@ describe('a place among the connections', () => {
     const left = readFrom(
       client,
       operations.getCustomer,
-      { ids: { BANK_ID: 'B', CUSTOMER_ID: 'left' }, credentials: canaries },
+      { ids: { bankId: 'B', customerId: 'left' }, credentials: canaries },
       { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
     );
     const next = read.run(client, canaries, customer('next'));

@@ -91,7 +91,7 @@ describe('a connection that is reset before a byte was read', () => {
 
 describe('a caller who leaves', () => {
   const { getBranches } = operations;
-  const readInput = { ids: { BANK_ID: 'SNDBCY2N' }, credentials: canaries };
+  const readInput = { ids: { bankId: 'SNDBCY2N' }, credentials: canaries };
 
   test('ends a read at once, and frees its connection', async () => {
     await using bank = await startFaultyBank();
@@ -311,7 +311,7 @@ describe('a connection that is handed on', () => {
         readFrom(
           client,
           operations.getBranches,
-          { ids: { BANK_ID: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
+          { ids: { bankId: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
           {
             operationDeadline: new OperationDeadline({
               deadline: performance.now() + (act === hang ? 2_000 : 60_000),

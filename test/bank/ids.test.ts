@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ownName } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -16,7 +17,7 @@ const places = Object.values(operations).flatMap(({ id, path }) =>
 function lineWith({ operation, ids, line }: SampleCall, name: string, segment: string): string {
   const index = operation.path.split('/').indexOf(`{${name}}`);
   const segments = line.split('/');
-  expect(segments[index]).toBe(encodeURIComponent(ids[name] ?? ''));
+  expect(segments[index]).toBe(encodeURIComponent(ids[ownName(name)] ?? ''));
   return segments.with(index, segment).join('/');
 }
 
@@ -46,7 +47,9 @@ describe('an id in a path', () => {
     bank.otherwise({ body: sample.reply });
     for (const [what, value, segment] of idCorpus) {
       bank.calls.length = 0;
-      const result = await sample.run(client, canaries, { [name]: value }).catch((error: unknown) => error);
+      const result = await sample
+        .run(client, canaries, { [ownName(name)]: value })
+        .catch((error: unknown) => error);
       if (segment === null) {
         expect(result, what).toBeInstanceOf(BankqlError);
         expect(result, what).toMatchObject({ code: 'BAD_USER_INPUT', extensions: { retryable: false } });
@@ -61,7 +64,7 @@ describe('an id in a path', () => {
   test('is not repeated by the error that refuses it, which names its place', () => {
     const refused = idCorpus.filter(([, id, segment]) => segment === null && id.length > 5);
     for (const [what, id] of refused) {
-      const error = thrownBy(() => sampleCalls.getCustomer.prepare(client, canaries, { CUSTOMER_ID: id }));
+      const error = thrownBy(() => sampleCalls.getCustomer.prepare(client, canaries, { customerId: id }));
       expect(error.message, what).toContain('CUSTOMER_ID');
       expect(error.message, what).not.toContain(id);
       expect(error.message.length, what).toBeLessThan(200);
@@ -87,7 +90,7 @@ describe('to the byte', () => {
     const sample = sampleCalls[id];
     await using recorder = await startRawRecorder(sample.reply);
     await using client = createTestClient(recorder.url);
-    for (const [, value] of oddOnes) await sample.run(client, canaries, { [name]: value });
+    for (const [, value] of oddOnes) await sample.run(client, canaries, { [ownName(name)]: value });
     expect(recorder.lines()).toEqual(
       oddOnes.map(([, , segment]) => `${lineWith(sample, name, segment ?? '')} HTTP/1.1`),
     );
@@ -119,7 +122,7 @@ describe('to the byte', () => {
 });
 
 /** What a caller without TypeScript's help could leave out. */
-const noIds: { ids: { BANK_ID: string; CUSTOMER_ID: string } } = JSON.parse('{"ids":{"BANK_ID":"B"}}');
+const noIds: { ids: { bankId: string; customerId: string } } = JSON.parse('{"ids":{"bankId":"B"}}');
 
 function thrownBy(work: () => unknown): BankqlError {
   try {

@@ -134,7 +134,7 @@ describe('over the wire', () => {
   const customerOf = async (authId: string) =>
     (
       await readFrom(client, getCustomer, {
-        ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' },
+        ids: { bankId: 'B', customerId: 'c' },
         credentials: caller(authId),
       })
     ).answer;
@@ -184,7 +184,7 @@ describe('over the wire', () => {
     bank.otherwise(({ body }) => ({ body: { branches: [{ acceptsDeposits: body.includes('yes') }] } }));
     for (let turn = 0; turn < 4; turn++) {
       for (const id of ['yes', 'no']) {
-        const input = { ids: { BANK_ID: 'B' }, body: { id }, credentials: caller('a') };
+        const input = { ids: { bankId: 'B' }, body: { id }, credentials: caller('a') };
         const { answer } = await readFrom(client, postBranches, input);
         expect(answer).toEqual([{ acceptsDeposits: id === 'yes' }]);
       }
@@ -198,7 +198,7 @@ describe('over the wire', () => {
     readFrom(
       client,
       getBranches,
-      { ids: { BANK_ID: 'B' }, credentials: caller('a') },
+      { ids: { bankId: 'B' }, credentials: caller('a') },
       { ...limits, unshared: true },
     );
 
@@ -259,7 +259,7 @@ describe('over the wire', () => {
     says({ body: { branches: [{ acceptsDeposits: true, location: { latitude: '1.5' } }] } });
     for (let turn = 1; turn <= 4; turn++) {
       const { answer } = await readFrom(client, getBranches, {
-        ids: { BANK_ID: 'B' },
+        ids: { bankId: 'B' },
         credentials: caller('a'),
       });
       expect(answer).toEqual([{ acceptsDeposits: true, location: { latitude: 1.5 } }]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandPath, pathIds } from '../../src/bank/request.ts';
+import { pathIds, pathOf } from '../../src/bank/request.ts';
 import { operations } from '../../src/contract/operations.ts';
 
 const ids = {
@@ -26,7 +26,8 @@ test.each([
   ['putTransactions', '/v1/api/banks/bank/accounts/account/view/transactions/transaction/metadata/type'],
   ['postMetadata', '/v1/api/metadata'],
 ] as const)('the ids of %s fill its path, and no others are sent', (id, path) => {
+  expect(pathOf(operations[id], ids)).toBe(path);
   const filled = pathIds(operations[id], ids);
-  expect(expandPath(operations[id].path, filled)).toBe(path);
+  expect(pathOf(operations[id], filled)).toBe(path);
   expect(Object.keys(filled)).toHaveLength(operations[id].path.split('{').length - 1);
 });

@@ -187,7 +187,7 @@ describe('a second attempt', () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using client = createTestClient(bank.url, { ...retrying, onCall: () => caller.abort() });
     const { getCustomer } = operations;
-    const ids = { BANK_ID: 'B', CUSTOMER_ID: 'c' };
+    const ids = { bankId: 'B', customerId: 'c' };
     for (const unshared of [true, false]) {
       bank.requests.length = 0;
       const call = readFrom(
@@ -208,7 +208,7 @@ describe('the budget of second attempts', () => {
   const many = (client: ReturnType<typeof createTestClient>, count: number, from = 0) =>
     Promise.allSettled(
       Array.from({ length: count }, (_, nth) =>
-        sample.run(client, canaries, { CUSTOMER_ID: `c-${from + nth}` }),
+        sample.run(client, canaries, { customerId: `c-${from + nth}` }),
       ),
     );
 

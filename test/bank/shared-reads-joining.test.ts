@@ -26,7 +26,7 @@ const resultOf = (answer: string): ReadResult => ({
 
 const callOf = (authId: string, id: string, operation: typeof getCustomer | typeof putCustomerID) =>
   prepareCall('', operation, {
-    ids: { BANK_ID: 'B', CUSTOMER_ID: id },
+    ids: { bankId: 'B', customerId: id },
     credentials: { subscriptionKey: 'k', authProviderName: 'p', authId },
     body: undefined,
   } as Parameters<typeof prepareCall>[2]);
@@ -157,7 +157,7 @@ test('what a settled read held is collected as young garbage, though others are 
   const read = (caller: number) => {
     const held = new Array(heldMegabytes * 2 ** 17).fill(caller);
     const credentials = { subscriptionKey: `key-${caller}`, authProviderName: 'p', authId: 'a' };
-    const call = prepareCall('', getBranches, { ids: { BANK_ID: 'B' }, credentials });
+    const call = prepareCall('', getBranches, { ids: { bankId: 'B' }, credentials });
     shared.read(call, { onSource: () => void held.pop() }, nobody);
     if (made.length > 32) settle();
   };
@@ -185,7 +185,7 @@ describe('a shared answer', () => {
       ask(name: string) {
         const identity = { name, group: name };
         const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: name, identity };
-        const call = prepareCall('', getBranches, { ids: { BANK_ID: 'B' }, credentials });
+        const call = prepareCall('', getBranches, { ids: { bankId: 'B' }, credentials });
         const turns: (() => void)[] = [];
         const readBudget = {
           keep: () => true,

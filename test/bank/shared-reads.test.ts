@@ -43,10 +43,10 @@ function clientWith(options: Partial<BankOptions> = {}): BankClient {
 
 const alice: Credentials = { subscriptionKey: 'key-1', authProviderName: 'provider', authId: 'alice' };
 const ofCustomer = (credentials: Credentials, id = 'c') => ({
-  ids: { BANK_ID: 'B', CUSTOMER_ID: id },
+  ids: { bankId: 'B', customerId: id },
   credentials,
 });
-const ofBank = (credentials: Credentials) => ({ ids: { BANK_ID: 'B' }, credentials });
+const ofBank = (credentials: Credentials) => ({ ids: { bankId: 'B' }, credentials });
 const branches = { body: { branches: [{ acceptsDeposits: true, id: 'b-1' }] } };
 
 /** Holds the bank's answers back until they are released. */
@@ -259,7 +259,7 @@ describe('public reads', () => {
     await readFrom(client, getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
     const write = () =>
       client.write(putBranchID, {
-        ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
+        ids: { bankId: 'B', branchId: 'b' },
         body: { acceptsDeposits: true },
         credentials: { ...alice, authId: 'bob' },
       });
@@ -274,7 +274,7 @@ describe('public reads', () => {
     const slow = readFrom(other, getBranches, ofBank(alice));
     await arrived(6);
     await other.write(putBranchID, {
-      ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
+      ids: { bankId: 'B', branchId: 'b' },
       body: { acceptsDeposits: true },
       credentials: alice,
     });
@@ -372,7 +372,7 @@ describe('the private cache', () => {
   test('forgets a caller with a payment, and with a write that failed', async () => {
     const client = clientWith({ privateCacheMs: 60_000 });
     const pay = client.prepare(postMakeTransaction, {
-      ids: { BANK_ID: 'B', ACCOUNT_ID: 'a' },
+      ids: { bankId: 'B', accountId: 'a' },
       credentials: alice,
       body: { from: {}, to: {} },
     });
@@ -403,9 +403,9 @@ describe('the private cache', () => {
 
   test('keeps no transaction and no transaction request, which tell what became of a payment', async () => {
     const client = clientWith({ privateCacheMs: 60_000 });
-    const ids = { BANK_ID: 'B', ACCOUNT_ID: 'a', VIEW_ID: 'owner' };
+    const ids = { bankId: 'B', accountId: 'a', viewId: 'owner' };
     for (let turn = 0; turn < 2; turn++) {
-      await readFrom(client, getTransaction, { ids: { ...ids, TRANSACTION_ID: 't' }, credentials: alice });
+      await readFrom(client, getTransaction, { ids: { ...ids, transactionId: 't' }, credentials: alice });
       await readFrom(client, getTransactionsRequest, { ids, credentials: alice });
     }
     expect(bank.calls).toHaveLength(4);

@@ -34,7 +34,7 @@ test('a payment that cannot be logged is not sent, and its key stays free', asyn
       .pay(operations.postMakeTransaction, {
         idempotencyKey: 'key',
         input: {
-          ids: { BANK_ID: 'B', ACCOUNT_ID: 'A' },
+          ids: { bankId: 'B', accountId: 'A' },
           body: { from: {}, to: {} },
           credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
         },

@@ -11,7 +11,7 @@ import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
 const payment = {
   idempotencyKey: 'key-1',
-  input: { ids: { BANK_ID: 'BANK', ACCOUNT_ID: 'A' }, body: { from: {}, to: {} }, credentials },
+  input: { ids: { bankId: 'BANK', accountId: 'A' }, body: { from: {}, to: {} }, credentials },
 };
 
 /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */
@@ -68,7 +68,7 @@ test('a mutation can give way until its first payment or write, and then writes 
     },
   } as unknown as BankClient;
   const write = (effects: MutationEffects) =>
-    effects.bank(client).write(putProduct, { credentials, ids: { BANK_ID: 'B' }, body: { bank_id: 'B' } });
+    effects.bank(client).write(putProduct, { credentials, ids: { bankId: 'B' }, body: { bank_id: 'B' } });
   const effects = new MutationEffects(holder);
   expect(holder.canGiveWay).toBe(true);
   await write(effects);

@@ -125,7 +125,7 @@ describe('loaders', () => {
     (read) =>
       client.read(
         read.operation,
-        { path: read.path, body: read.body as never, credentials },
+        { ids: read.ids as never, body: read.body as never, credentials },
         { operationDeadline: new OperationDeadline({ signal }) },
         read,
       );

@@ -341,7 +341,7 @@ test('are held for 1,000 payments; then none begins until the store is back', as
     payments.pay(operations.postMakeTransaction, {
       idempotencyKey,
       input: {
-        ids: { BANK_ID: 'B', ACCOUNT_ID: 'A' },
+        ids: { bankId: 'B', accountId: 'A' },
         body: { from: {}, to: {} },
         credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
       },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { getOperationAST, getVariableValues, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { expandPath } from '../../src/bank/request.ts';
+import { pathOf } from '../../src/bank/request.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { fragmentsOf } from '../../src/executor/selection.ts';
 import { type EstimatedCall, estimateCalls } from '../../src/schema/call-estimate.ts';
@@ -271,7 +271,7 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
         for (const { operation } of calls) planned.add(operation.id);
         const arrived = fixture.bank.lines();
         for (const { operation, key } of calls) {
-          const line = `${operation.method} ${expandPath(operation.path, key.ids)}`;
+          const line = `${operation.method} ${pathOf(operation, key.ids)}`;
           if (!arrived.includes(line) && isListed(line, fixture.bank.lines())) continue;
           expect(arrived).toContain(line);
           arrived.splice(arrived.indexOf(line), 1);

@@ -84,7 +84,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
         .pay(postMakeTransaction, {
           idempotencyKey: key,
           input: {
-            ids: { BANK_ID: 'BANK', ACCOUNT_ID: account },
+            ids: { bankId: 'BANK', accountId: account },
             body: {
               from: { bank_id: 'BANK', account_id: account },
               to: { bank_id: 'TO-BANK', account_id: 'to' },

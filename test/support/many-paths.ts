@@ -61,8 +61,8 @@ export async function readNewPaths(client: BankClient, from: number, count: numb
       const credentials = { subscriptionKey: 'key', authProviderName: 'p', authId: `caller-${number}` };
       const id = `${isGone(number) ? 'gone' : 'kept'}-${number}`;
       const answered = await (number % 4 === 1
-        ? readFrom(client, getCustomer, { ids: { BANK_ID: 'BANK', CUSTOMER_ID: id }, credentials })
-        : readFrom(client, getProduct, { ids: { BANK_ID: 'BANK', PRODUCT_ID: id }, credentials })
+        ? readFrom(client, getCustomer, { ids: { bankId: 'BANK', customerId: id }, credentials })
+        : readFrom(client, getProduct, { ids: { bankId: 'BANK', productId: id }, credentials })
       ).then(({ answer }) => Reflect.get(Object(answer), 'id'), codeOf);
       if (answered !== (isGone(number) ? 'NOT_FOUND' : id)) throw new Error(`${id} is answered ${answered}`);
     }

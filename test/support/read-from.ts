@@ -1,5 +1,5 @@
 import type { BankClient, BankRead } from '../../src/bank/client.ts';
-import { type CallInput, expandPath } from '../../src/bank/request.ts';
+import type { CallInput } from '../../src/bank/request.ts';
 import type { ReadLimits } from '../../src/bank/shared-reads.ts';
 import type { Answer, Operation } from '../../src/contract/operation.ts';
 
@@ -7,10 +7,9 @@ import type { Answer, Operation } from '../../src/contract/operation.ts';
 export const readFrom = <T extends Operation & { readonly kind: 'read' }>(
   client: BankClient,
   operation: T,
-  { ids, ...input }: CallInput<T>,
+  input: CallInput<T>,
   limits: ReadLimits = {},
 ): Promise<BankRead<Answer<T>>> =>
   new Promise((resolve, reject) => {
-    const path = expandPath(operation.path, ids);
-    client.read(operation, { ...input, path }, limits, { onAnswer: resolve, onError: reject });
+    client.read(operation, input, limits, { onAnswer: resolve, onError: reject });
   });

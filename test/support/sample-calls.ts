@@ -25,7 +25,7 @@ interface Wire {
   readonly answer: unknown;
 }
 
-/** One call of an operation; ids may be replaced by their placeholder's name. */
+/** One call of an operation; ids may be replaced by their names. */
 export interface SampleCall extends Wire {
   readonly operation: Operation;
   readonly ids: Readonly<Record<string, string>>;
@@ -82,8 +82,8 @@ const payment = <T extends Operation & { readonly kind: 'payment' }>(
     return { answer: reply.body.toString('utf8'), trackId: call.trackId };
   });
 
-const inBank = { BANK_ID: 'SNDBCY2N' };
-const inView = { ...inBank, ACCOUNT_ID: 'a 1', VIEW_ID: 'owner' };
+const inBank = { bankId: 'SNDBCY2N' };
+const inView = { ...inBank, accountId: 'a 1', viewId: 'owner' };
 const bank = '/v1/api/banks/SNDBCY2N';
 const view = `${bank}/accounts/a%201/owner`;
 
@@ -92,7 +92,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putCustomerID: write(
     operations.putCustomerID,
     {
-      ids: { ...inBank, CUSTOMER_ID: 'alice' },
+      ids: { ...inBank, customerId: 'alice' },
       body: { legal_name: 'Αλίκη', bank_id: ['B'], numeric_values: [{ key: 'k', string: '1.0' }] },
     },
     {
@@ -105,7 +105,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putBranchID: write(
     operations.putBranchID,
     {
-      ids: { ...inBank, BRANCH_ID: 'b-1' },
+      ids: { ...inBank, branchId: 'b-1' },
       body: { acceptsDeposits: false, location: { latitude: 35.1, longitude: -33 } },
     },
     {
@@ -131,7 +131,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putAccountID: write(
     operations.putAccountID,
     {
-      ids: { ...inBank, ACCOUNT_ID: 'a 1' },
+      ids: { ...inBank, accountId: 'a 1' },
       body: { balance: { currency: 'EUR', amount: '9007199254740993.10' }, owners: [] },
     },
     {
@@ -174,7 +174,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   postMakeTransaction: payment(
     operations.postMakeTransaction,
     {
-      ids: { ...inBank, ACCOUNT_ID: 'a 1' },
+      ids: { ...inBank, accountId: 'a 1' },
       body: {
         from: { account_id: 'a 1' },
         to: { account_id: 'b' },
@@ -211,7 +211,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putCustomerMessage: write(
     operations.putCustomerMessage,
     {
-      ids: { ...inBank, CUSTOMER_ID: 'alice' },
+      ids: { ...inBank, customerId: 'alice' },
       body: { message: 'a "b"\n', from_department: 'd', from_person: 'p' },
     },
     {
@@ -224,7 +224,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putTransactions: write(
     operations.putTransactions,
     {
-      ids: { ...inView, TRANSACTION_ID: 't', TYPE: 'comment' },
+      ids: { ...inView, transactionId: 't', TYPE: 'comment' },
       body: { details: { approved_by_ip_address: '192.0.2.1', value: { amount: '-5.00' } } },
     },
     {
@@ -246,7 +246,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   ),
   getTransaction: read(
     operations.getTransaction,
-    { ids: { ...inView, TRANSACTION_ID: 't' } },
+    { ids: { ...inView, transactionId: 't' } },
     {
       line: `GET ${view}/transactions/t/transaction`,
       sent: '',
@@ -266,7 +266,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   ),
   getCustomer: read(
     operations.getCustomer,
-    { ids: { ...inBank, CUSTOMER_ID: 'alice' } },
+    { ids: { ...inBank, customerId: 'alice' } },
     {
       line: `GET ${bank}/customers/alice`,
       sent: '',
@@ -306,7 +306,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   ),
   getProduct: read(
     operations.getProduct,
-    { ids: { ...inBank, PRODUCT_ID: 'p' } },
+    { ids: { ...inBank, productId: 'p' } },
     {
       line: `GET ${bank}/products/p`,
       sent: '',

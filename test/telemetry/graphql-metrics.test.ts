@@ -77,7 +77,7 @@ test('places among the connections, and waits for them, are those of each REST o
   await using client = createTestClient(bank.url, { connections: 1, connectionWaitMs: 5000 });
   watchPools(registry, client.poolUsage);
   const read = sampleCalls.getCustomer;
-  const calls = ['a', 'b'].map((id) => read.run(client, canaries, { CUSTOMER_ID: id }).catch(() => {}));
+  const calls = ['a', 'b'].map((id) => read.run(client, canaries, { customerId: id }).catch(() => {}));
   await expect.poll(() => held.length).toBe(1);
   const labels = { bank_operation: 'getCustomer', pool: 'kept' };
   expect(await samplesOf(registry, 'bankql_bank_places_taken')).toEqual([[labels, 1]]);
