@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../is-object.ts';
-import { jsonNumber } from './exact-json.ts';
+import { jsonNumber, maxDecimalLength } from './decimal.ts';
 import { tolerant } from './interpretations.ts';
 
 /**
@@ -31,13 +31,10 @@ export const decimal = tolerant(
 
 /** Whether a value is a decimal; unlike validation, it creates no error message. */
 export const isDecimal = (value: unknown): boolean =>
-  typeof value === 'string' && (plainDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)));
+  typeof value === 'string' && (shortDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)));
 
 /** Nearly all amounts: few digits, without an exponent. */
-const plainDecimal = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?$/;
-
-/** More digits than any amount needs, but bounded: 1e999999999 is a number too. */
-const maxDecimalLength = 1000;
+const shortDecimal = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?$/;
 
 function isWritable(number: string): boolean {
   const exponent = Number(/[eE](.*)$/.exec(number)?.[1] ?? 0);

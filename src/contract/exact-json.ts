@@ -1,3 +1,5 @@
+import { jsonNumber, jsonNumberSource } from './decimal.ts';
+
 /**
  * JSON whose amounts keep every digit.
  *
@@ -6,9 +8,6 @@
  * however large, and are sent with the same digits. This costs about 1.5 times as much as plain parsing; parsers that
  * keep all numbers cost ten times as much.
  */
-
-/** A valid JSON number. */
-export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A key may contain a letter of "amount" as an escape sequence, which a search for its name does not find. */
 const escapedLetter = /\\u00[67]/;
@@ -34,7 +33,7 @@ const amountEnd = 'mount"';
 const amountStart = '"a';
 /** The colon after the key, and a number with a comma or closing brace after it. */
 const colon = /[ \t\r\n]*:[ \t\r\n]*/y;
-const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[ \t\r\n]*[,}])/y;
+const number = new RegExp(String.raw`${jsonNumberSource}(?=[ \t\r\n]*[,}])`, 'y');
 
 /**
  * Quotes the numbers of `amount` members. In valid JSON, a quote that follows `{`, `,` or white space and opens
@@ -98,4 +97,4 @@ export function writeExactJson(value: unknown): string {
 
 /** How JSON.stringify writes the name and the quote of an amount that is a string: within a string, quotes are escaped. */
 const writtenAmount = '"amount":"';
-const writtenNumber = /"amount":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"/g;
+const writtenNumber = new RegExp(`"amount":"(${jsonNumberSource})"`, 'g');

@@ -1,3 +1,4 @@
+import { numberParts, plainDecimal } from '../contract/decimal.ts';
 import { HttpError } from './request-checks.ts';
 
 /**
@@ -9,15 +10,10 @@ interface Decimal {
   readonly scale: number;
 }
 
-const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
 /** Errors: Error if the text is no decimal, which the contract's shapes rule out before. */
 function read(text: string): Decimal {
-  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
-  if (match === undefined) throw new Error(`"${text}" is no decimal`);
-  const units = BigInt(sign + whole + fraction);
-  const scale = fraction.length - Number(exponent);
-  return scale >= 0 ? { units, scale } : { units: units * 10n ** BigInt(-scale), scale: 0 };
+  const [whole = '', fraction = ''] = plainDecimal(text).split('.');
+  return { units: BigInt(whole + fraction), scale: fraction.length };
 }
 
 function write({ units, scale }: Decimal): string {
@@ -49,18 +45,15 @@ export function compare(left: string, right: string): number {
 }
 
 /** How many decimals a value has without the zeros at its end. */
-export function decimalsNeeded(text: string): number {
-  const { units, scale } = read(text);
-  const [zeros = ''] = /0*$/.exec(String(units)) ?? [];
-  return units === 0n ? 0 : Math.max(0, scale - zeros.length);
-}
+export const decimalsNeeded = (text: string): number =>
+  /\.(\d*[1-9])/.exec(plainDecimal(text))?.[1]?.length ?? 0;
 
 /**
  * Checks an amount in a request before calculating with it: "1e999999999" is a short text and a huge number.
  * Errors: HttpError 400 if it has more than 30 digits before the point, or more than 18 behind it.
  */
 export function checkDigits(field: string, text: string): void {
-  const [, , whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
+  const [, , whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
   const shift = Number(exponent);
   if (whole.length + shift > 30 || fraction.length - shift > 18 || whole.length + fraction.length > 48) {
     throw new HttpError(400, `${field}: the bank keeps 30 digits before the point and 18 behind it`);

@@ -1,37 +1,18 @@
 import { GraphQLError, Kind } from 'graphql';
 import { currencyDecimals } from '../contract/currency.ts';
+import { maxDecimalLength, numberParts, plainDecimal, plainNumber } from '../contract/decimal.ts';
 import type { Money } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
 
 /** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
 
-/** More digits than any amount needs, but bounded. */
-const maxLength = 1000;
-const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-
-/** As the bank sent it: a JSON number, possibly with an exponent (contract/common-schemas.ts bounds it). */
-const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
 const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
 function read(text: string): string {
-  if (text.length <= maxLength && digits.test(text)) return text;
+  if (text.length <= maxDecimalLength && plainNumber.test(text)) return text;
   throw refuse(
     'A Decimal is written as digits with an optional sign and fraction, for example "1234.50": no exponent, no plus sign, no leading zeros, no white space.',
   );
-}
-
-/** A JSON number in plain decimal notation: "1.5e3" becomes "1500". No digit is rounded or dropped. */
-function plainDecimal(text: string): string {
-  if (digits.test(text)) return text;
-  const parts = jsonNumber.exec(text);
-  if (parts === null) throw new Error('A Decimal of the bank is no number');
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
-  const all = `${whole}${fraction}`;
-  const point = whole.length + Number(exponent);
-  const left = (point > 0 ? all.slice(0, point).padEnd(point, '0') : '').replace(/^0+(?=\d)/, '') || '0';
-  const right = point >= all.length ? '' : all.slice(Math.max(point, 0)).padStart(all.length - point, '0');
-  return `${sign}${left}${right === '' ? '' : `.${right}`}`;
 }
 
 builder.scalarType('Decimal', {
@@ -117,7 +98,7 @@ export function minorUnitsOf({ amount, currency }: Money): number | null {
   const code = currencyCodeOf(currency);
   const decimals = code === null ? null : currencyDecimals(code);
   if (decimals === null || typeof amount !== 'string') return null;
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(plainDecimal(amount)) ?? [];
+  const [, sign = '', whole = '', fraction = ''] = numberParts.exec(plainDecimal(amount)) ?? [];
   if (whole === '' || /[1-9]/.test(fraction.slice(decimals))) return null;
   const units = BigInt(`${whole}${fraction.slice(0, decimals).padEnd(decimals, '0')}`);
   if (units > maxInt) return null;
