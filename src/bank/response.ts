@@ -140,6 +140,17 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
+/** The first error that replaces a value, however deep in an answer; null if all of it keeps the contract. */
+export function brokenValueIn(value: unknown): Error | null {
+  if (value instanceof Error) return value;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const member of Object.values(value)) {
+    const broken = brokenValueIn(member);
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
 /** A field's name without its place in a list, so that it can be counted. */
 const fieldPath = (path: Path) => path.filter((key) => typeof key !== 'number').join('.');
 

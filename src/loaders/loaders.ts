@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { validateBankId } from '../bank/ids.ts';
 import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
 import { pathOf, requestKey } from '../bank/request.ts';
+import { brokenValueIn } from '../bank/response.ts';
 import type { Account } from '../contract/account.ts';
 import type { Branch, getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
@@ -27,19 +28,19 @@ export const transactionIn = (
 });
 
 /** An entry of a list of the bank: a record, or the error of an invalid one. */
-type Entry = { readonly id?: string | null | undefined };
+export type ListItem = { readonly id?: string | null | undefined };
 
 /** Longer lists are indexed. */
 export const shortList = 16;
 
-const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
+const indexes = new WeakMap<readonly ListItem[], Map<string, ListItem>>();
 
 /**
  * The entry of a loaded list with this id (the first, if there are several); null if there is no such entry. A long
  * list is indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
  */
-export function findById<T extends Entry>(list: readonly T[], id: string): T | null;
-export function findById(list: readonly Entry[], id: string): Entry | null {
+export function findById<T extends ListItem>(list: readonly T[], id: string): T | null;
+export function findById(list: readonly ListItem[], id: string): ListItem | null {
   if (list.length <= shortList) return list.find((entry) => entry.id === id) ?? null;
   let index = indexes.get(list);
   if (index === undefined) {
@@ -55,7 +56,7 @@ export function findById(list: readonly Entry[], id: string): Entry | null {
  * Records from lists that were read during the operation, so that they need not be read one by one. A record is
  * identified by its place (the other ids that a single read takes) and its id.
  */
-export class ListedRecords<T extends Entry> {
+export class ListedRecords<T extends ListItem> {
   #lists: Map<string, Set<readonly T[]>> | null = null;
 
   add(place: string, list: readonly T[]): void {
@@ -69,16 +70,11 @@ export class ListedRecords<T extends Entry> {
   find(place: string, id: string): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
       const record = findById(list, id);
-      if (record !== null && isWhole(record)) return record;
+      if (record !== null && brokenValueIn(record) === null) return record;
     }
     return null;
   }
 }
-
-/** Whether none of its values is replaced by an error. */
-const isWhole = (value: unknown): boolean =>
-  !(value instanceof Error) &&
-  (typeof value !== 'object' || value === null || Object.values(value).every(isWhole));
 
 /** `{scope}` of getAccountsScope for lists of accounts. */
 export type Scope = 'permissions' | 'views';

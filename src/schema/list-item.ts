@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { findById, shortList } from '../loaders/loaders.ts';
+import { findById, type ListItem, shortList } from '../loaders/loaders.ts';
 
 /**
  * Entries of the bank's lists may have no id, or the id of another entry. Such an entry is identified by its position in
@@ -18,8 +18,6 @@ export const byOwnId = { index: 0, query: null } as const;
 
 /** The schema of a position in a node's key. */
 export const listIndex = z.int().min(0);
-
-type ListItem = { readonly id?: string | null | undefined };
 
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);

@@ -2,6 +2,7 @@ import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@potho
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
+import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
 import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
@@ -387,17 +388,10 @@ function writtenNode<Payload, Ids extends object, Item>(
 export const versionIn =
   ({ answer }: { readonly answer: z.ZodObject }) =>
   (record: object): string => {
-    requireWhole(record);
+    unwrap(brokenValueIn(record));
     // Parsing keeps only the shape's members, in the shape's order.
     return hash([JSON.stringify(answer.parse(record), (_key, value) => value ?? undefined)]);
   };
-
-/** Errors: the BANK_BAD_RESPONSE that replaces a value anywhere in the record. */
-function requireWhole(value: unknown): void {
-  if (value instanceof Error) throw value;
-  if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(value)) requireWhole(member);
-}
 
 /** The view of an update. */
 export const updatedViewDescription =
