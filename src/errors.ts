@@ -138,6 +138,10 @@ export class BankqlError extends ExpectedError {
   }
 }
 
+/** The code and the details of what was thrown: INTERNAL, and none, if it is not a BankqlError. */
+export const detailsOf = (error: unknown): { readonly code: ErrorCode } & ErrorDetails =>
+  error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+
 /** The caller's argument is at fault; no call is made for it. `argument`: the path to it, such as `to.accountId`. */
 export const badUserInput = (message: string, argument?: string) =>
   new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });

@@ -1,7 +1,7 @@
 import type { BankClient } from '../bank/client.ts';
 import { allowed, anonymousPart, type Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
-import { BankqlError, type ErrorCode } from '../errors.ts';
+import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import {
   AnswerBudget,
   type AnswerLimits,
@@ -348,9 +348,6 @@ export class MutationEffects {
     return work;
   }
 }
-
-const detailsOf = (error: unknown): { readonly code: string; readonly trackId?: string | undefined } =>
-  error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 
 /** The state of a failed payment, if its error code is enough to determine it. */
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {

@@ -6,7 +6,7 @@ import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
-import { BankqlError } from '../errors.ts';
+import { BankqlError, detailsOf } from '../errors.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';
 import { type LoaderRead, Loaders } from '../loaders/loaders.ts';
 
@@ -267,6 +267,6 @@ class ObservedRead implements Reader {
 }
 
 function failedOutcome(error: unknown): CallOutcome {
-  const { status, trackId, code } = error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+  const { status, trackId, code } = detailsOf(error);
   return { source: 'bank', status: status ?? null, bytes: null, trackId: trackId ?? null, code };
 }

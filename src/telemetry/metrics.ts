@@ -6,7 +6,7 @@ import type { PoolUsage } from '../bank/exchange.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
-import { BankqlError, type ErrorCode } from '../errors.ts';
+import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-errors.ts';
 import type { AuditEntry } from '../payments/record.ts';
@@ -270,9 +270,7 @@ const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 
  * the reason. The record is found by `payment`, its id: `payments find --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
-  const isTold = error instanceof BankqlError;
-  const code = isTold ? error.code : 'INTERNAL';
-  const { status, trackId } = isTold ? error.extensions : {};
+  const { code, status, trackId } = detailsOf(error);
   const line = {
     operation,
     code,
@@ -280,7 +278,7 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
     ...(status === undefined ? {} : { status }),
     ...(trackId === undefined ? {} : { trackId }),
     ...(id === null ? {} : { payment: id }),
-    ...(isTold && !saysInput.has(code) ? { reason: error.message } : {}),
+    ...(error instanceof BankqlError && !saysInput.has(code) ? { reason: error.message } : {}),
   };
   if (code === 'OUTCOME_UNKNOWN') logger.warn(line, 'a payment is of unknown outcome');
   else logger.info(line, 'a payment is refused');

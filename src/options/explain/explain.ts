@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { type CallRecorder, explainHeader } from '../../engine/context.ts';
 import type { ExplainOption } from '../../engine/engine.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { BankqlError } from '../../errors.ts';
+import { detailsOf } from '../../errors.ts';
 import type { PaymentService } from '../../payments/service.ts';
 import type { CallOutcome } from '../../schema/bank-session.ts';
 import { withFields } from '../map-fields.ts';
@@ -85,7 +85,7 @@ function createRecorder() {
           ended({ ...nothingKnown, source: paid.replayed ? 'record' : 'bank', trackId: paid.trackId });
           return paid;
         } catch (error) {
-          const { code, trackId } = error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+          const { code, trackId } = detailsOf(error);
           ended({ ...nothingKnown, source: 'unknown', trackId: trackId ?? null, code });
           throw error;
         }
