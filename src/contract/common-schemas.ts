@@ -41,8 +41,6 @@ function isWritable(number: string): boolean {
   return number.length <= maxDecimalLength && Math.abs(exponent) <= maxDecimalLength;
 }
 
-export const text = z.string();
-
 /** A number; some banks write it in a string. */
 export const number = tolerant(z.number(), (value) =>
   typeof value === 'string' && jsonNumber.test(value) && Number.isFinite(Number(value))

@@ -1,9 +1,10 @@
 import { type Answer, type Body, decimal, id, resource, text } from './resource.ts';
 
+/** The notes of a text that means more than a text. */
+export const asWritten = { answer: ', as the bank wrote it' } as const;
+
 /** Objects that several resources contain: "Shared structures" of the specification. */
-const currency = text('currency', 'The currency, such as EUR.', {
-  notes: { answer: ', as the bank wrote it' },
-});
+const currency = text('currency', 'The currency, such as EUR.', { notes: asWritten });
 const digits = {
   answer: ', with all its digits',
   input: '; sent with exactly these digits',

@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { idList, reference } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { type Answer, part, resource, text } from './resource.ts';
-import { accountRef, money } from './shared-parts.ts';
-
-const asWritten = { answer: ', as the bank wrote it' } as const;
+import { accountRef, asWritten, money } from './shared-parts.ts';
 
 /** One item of `transaction-requests`. What it names of others, and its `body`, schema/transaction-request.ts resolves. */
 export const transactionRequest = resource(

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { reference, textOrArray } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { type Answer, id, part, resource, text } from './resource.ts';
-import { accountRef, amount, money } from './shared-parts.ts';
+import { accountRef, amount, asWritten, money } from './shared-parts.ts';
 
-const asWritten = { answer: ', as the bank wrote it' } as const;
 const freeText = { answer: ', a free text' } as const;
 
 const details = resource(
