@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { orError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
-import { type ConnectionShape, connectionTo, type Edge } from './relay-connection.ts';
+import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
@@ -52,7 +52,6 @@ function placeAt(
   { credentials }: Context,
 ): Place | undefined {
   if (cursor === null || cursor === undefined) return undefined;
-  const notACursor = badUserInput(`${name} has to be a cursor as an edge answered it.`, name);
   try {
     const [createdAt, trackId, sealedId] = cursorParts.parse(
       JSON.parse(Buffer.from(cursor, 'base64url').toString()),
@@ -62,7 +61,7 @@ function placeAt(
   } catch (error) {
     if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
   }
-  throw notACursor;
+  throw notACursor(name);
 }
 
 /** Whether a payment is newer than a place. */

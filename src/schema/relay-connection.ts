@@ -284,12 +284,15 @@ function cursorAt(list: readonly unknown[], index: number): string {
   return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
 }
 
+/** BAD_USER_INPUT for an argument that has no cursor. */
+export const notACursor = (argument: string) =>
+  badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+
 /** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
 function parseCursor(argument: string, cursor: string) {
   const [, index, name = null] =
     /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (index === undefined)
-    throw badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+  if (index === undefined) throw notACursor(argument);
   return { index: Number(index), name };
 }
 
