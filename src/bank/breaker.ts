@@ -24,8 +24,9 @@ const minCalls = 20;
 
 /**
  * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or
- * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. While it
- * is open, calls fail at once, unsent; after a while one trial call at a time is let through.
+ * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. Neither do the bad
+ * calls of a few callers, such as of one with an account that the bank cannot serve, while more callers have only good
+ * ones. While it is open, calls fail at once, unsent; after a while one trial call at a time is let through.
  */
 export class CircuitBreaker {
   readonly #threshold: number;
@@ -53,8 +54,8 @@ export class CircuitBreaker {
     return this.#generation;
   }
 
-  /** Records the outcome of a call that was let through. */
-  record(generation: number, result: HttpResult): void {
+  /** Records the outcome of a call that was let through; `caller` is its caller's name. */
+  record(generation: number, result: HttpResult, caller: string): void {
     if (generation !== this.#generation) return;
     const fault = this.#faultOf(result);
     if (this.#state === 'half-open') {
@@ -64,7 +65,7 @@ export class CircuitBreaker {
       return;
     }
     if (fault === null && result instanceof TransportFailure) return;
-    this.#window.add(fault);
+    this.#window.add(fault, caller);
     if (fault === null) return;
     const reason = this.#window.reasonToOpen(this.#threshold);
     if (reason !== null) this.#open(reason);
@@ -98,42 +99,69 @@ export class CircuitBreaker {
 
 const longAgo = Number.NEGATIVE_INFINITY;
 
+/** What is counted of one second. */
+class Second {
+  calls = 0;
+  failed = 0;
+  slow = 0;
+  /** A caller with a good call: the last one. */
+  good: string | null = null;
+  /** Callers with bad calls: more than there can be of the others. */
+  readonly bad = new Set<string>();
+  readonly number: number;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+}
+
 /** Counts the failed and slow calls of the last seconds. */
 class SlidingWindow {
-  readonly #seconds = Array.from({ length: sampleSeconds }, () => ({
-    second: longAgo,
-    calls: 0,
-    failed: 0,
-    slow: 0,
-  }));
+  #seconds = Array.from({ length: sampleSeconds }, () => new Second(longAgo));
 
-  add(fault: BreakerReason | null): void {
-    const second = Math.floor(performance.now() / 1000);
-    const slot = this.#seconds[second % sampleSeconds];
-    if (slot === undefined) return;
-    if (slot.second !== second) Object.assign(slot, { second, calls: 0, failed: 0, slow: 0 });
-    slot.calls++;
-    if (fault !== null) slot[fault]++;
+  add(fault: BreakerReason | null, caller: string): void {
+    const now = Math.floor(performance.now() / 1000);
+    const at = now % sampleSeconds;
+    let second = this.#seconds[at];
+    if (second?.number !== now) {
+      second = new Second(now);
+      this.#seconds[at] = second;
+    }
+    second.calls++;
+    if (fault === null) {
+      second.good = caller;
+      return;
+    }
+    second[fault]++;
+    if (second.bad.size <= sampleSeconds) second.bad.add(caller);
   }
 
-  /** The more frequent reason of the bad calls, if their share is the threshold or more; otherwise null. */
+  /**
+   * The more frequent reason of the bad calls, if their share is the threshold or more, and more callers have bad calls than only
+   * good ones; otherwise null.
+   */
   reasonToOpen(threshold: number): BreakerReason | null {
     const since = Math.floor(performance.now() / 1000) - sampleSeconds;
     let calls = 0;
     let failed = 0;
     let slow = 0;
-    for (const slot of this.#seconds) {
-      if (slot.second <= since) continue;
-      calls += slot.calls;
-      failed += slot.failed;
-      slow += slot.slow;
+    const recent = this.#seconds.filter(({ number }) => number > since);
+    for (const second of recent) {
+      calls += second.calls;
+      failed += second.failed;
+      slow += second.slow;
     }
     if (calls < minCalls || failed + slow < threshold * calls) return null;
+    const bad = new Set(recent.flatMap((second) => [...second.bad]));
+    const good = new Set(
+      recent.map((second) => second.good).filter((name) => name !== null && !bad.has(name)),
+    );
+    if (bad.size <= good.size) return null;
     return slow > failed ? 'slow' : 'failed';
   }
 
   reset(): void {
-    for (const slot of this.#seconds) slot.second = longAgo;
+    this.#seconds = this.#seconds.map(() => new Second(longAgo));
   }
 }
 
@@ -153,7 +181,7 @@ export function breaker(options: CircuitBreakerOptions, next: Send): Send {
       return onResult(new TransportFailure('paused', false, message), call);
     }
     next(call, limits, (result, sent) => {
-      breaker.record(generation, result);
+      breaker.record(generation, result, call.caller.name);
       onResult(result, sent);
     });
   };

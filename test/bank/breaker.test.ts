@@ -469,10 +469,10 @@ describe('what a breaker judges by', () => {
       ...options,
     });
     /** A call that is let through; its end is told later. */
-    const begin = () => {
+    const begin = (caller = 'a caller') => {
       const pass = tested.tryAcquire();
       if (pass === null) throw new Error('paused');
-      return (reply: Parameters<typeof tested.record>[1]) => tested.record(pass, reply);
+      return (reply: Parameters<typeof tested.record>[1]) => tested.record(pass, reply, caller);
     };
     const fail = (count: number) => {
       for (let call = 0; call < count; call++) begin()(away);
@@ -514,6 +514,29 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([true]);
   });
 
+  test('is no caller whose calls alone fail: those of others go on', () => {
+    const { told, begin } = breaker();
+    begin('another')(answered);
+    for (let call = 0; call < 5 * least; call++) begin('one')(away);
+    vi.advanceTimersByTime(1000);
+    begin('a third')(answered);
+    for (let call = 0; call < 5 * least; call++) begin('two')(away);
+    expect(told).toEqual([]);
+    // The others' fail too.
+    begin('another')(away);
+    expect(told).toEqual([true]);
+  });
+
+  test('are all callers, if most of their calls fail', () => {
+    const { told, begin } = breaker();
+    for (let caller = 0; caller < 50; caller++) {
+      begin(`good-${caller}`)(answered);
+      begin(`bad-${caller}`)(away);
+      if (told.length > 0) break;
+    }
+    expect(told).toEqual([true]);
+  });
+
   test('is what failed and what was slow together, and why it opens is what there was more of', () => {
     for (const [failures, slow, reason] of [
       [6, 4, 'failed'],
@@ -533,7 +556,7 @@ describe('what a breaker judges by', () => {
 
   test('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {
     const { told, begin, fail, isPaused } = breaker();
-    const slow = Array.from({ length: 2 * least }, begin);
+    const slow = Array.from({ length: 2 * least }, () => begin());
     const late = (reply: typeof answered | typeof away) => slow.pop()?.(reply);
     fail(least);
     expect(told).toEqual([true]);
