@@ -96,7 +96,7 @@ function parseTls(parameters: URLSearchParams, hosts: readonly PostgresHost[]): 
   return { mode, rootCertificate: file('sslrootcert'), certificate, key };
 }
 
-const isLocal = ({ host }: PostgresHost) => /^(\/|localhost$|127\.|::1$)/.test(host);
+const isLocal = ({ host }: PostgresHost) => /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);
 
 function decoded(text: string): string {
   try {

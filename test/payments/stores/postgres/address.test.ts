@@ -12,7 +12,10 @@ test.each([
     { hosts: [{ host: 'db', port: 5432 }], user: 'me', password: undefined, database: 'pay' },
   ],
   ['postgres://me@db/pay', { tls: { mode: 'verify-full' } }],
-  ['postgres://me@localhost/pay', { tls: null }],
+  ['postgres://me@localhost,127.0.0.2,[::1]/pay', { tls: null }],
+  ['postgres://me@127.example.org/pay', { tls: { mode: 'verify-full' } }],
+  ['postgres://me@127.0.0.1.example.org/pay', { tls: { mode: 'verify-full' } }],
+  ['postgres://me@localhost,db/pay', { tls: { mode: 'verify-full' } }],
   [
     'postgresql://me@db/pay?sslmode=require&sslrootcert=/ca.pem',
     { tls: { mode: 'require', rootCertificate: '/ca.pem' } },
