@@ -51,8 +51,6 @@ import {
 import { readStoredResponse } from './stored-response.ts';
 import { unwrittenEndEntry } from './unwritten-ends.ts';
 
-export { validateIdempotencyKey } from './payment-errors.ts';
-
 /** An operation that moves money or requests a transfer. */
 export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly body: z.ZodObject };
 

@@ -1,5 +1,5 @@
 import { badUserInput } from '../errors.ts';
-import { validateIdempotencyKey } from '../payments/service.ts';
+import { validateIdempotencyKey } from '../payments/payment-errors.ts';
 import type { Context } from './context.ts';
 
 export const idempotencyKeyDescription =
