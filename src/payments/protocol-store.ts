@@ -125,10 +125,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   /** Attempts that this process has begun and not ended, as they were stored: they save reading the record again. */
   const begun = new Map<string, Row>();
   const unwritten = createUnwrittenEnds(async (end) => {
-    const during = end.outcome === null ? 'begin' : 'end';
-    if (advance(null, { kind: 'store back', during }).effects.length === 0) return;
     // Until then a beginning that is not found may still be stored.
-    if (during === 'begin') await driver.settleWrites();
+    if (end.outcome === null) await driver.settleWrites();
     const { after } = await apply(end.id, eventOf(end));
     // Only the end that is kept here keeps the payment from being sent again.
     if (after === null && end.outcome !== null) throw unavailable('it has lost a record');
@@ -250,8 +248,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   }
 
   function keepEnd(end: AttemptOutcome, row: Row | undefined): void {
-    const { effects } = advance(row?.held ?? null, { kind: 'store lost', during: 'end' });
-    if (row === undefined || !effects.includes('keep the end in memory')) return;
+    if (row === undefined) return;
     const { next } = advance(row.held, eventOf(end));
     unwritten.keep({ end, record: next?.record ?? row.held.record });
   }
@@ -259,9 +256,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   /** It is not known whether the database stored a beginning: the answer to its caller is that nothing was sent. */
   function loseBegin({ id, trackId, createdAt: at }: PaymentRecord): void {
     guard.forget(id);
-    const { effects } = advance(null, { kind: 'store lost', during: 'begin' });
-    if (effects.includes('take it back when the store is back'))
-      unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
+    unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
   }
 
   async function purge(now: number): Promise<void> {
