@@ -36,10 +36,6 @@ export type ProtocolEvent =
   | AttemptEnd<'answer lost'>
   /** There is proof that the attempt executed nothing: it was not sent, or the bank did not accept the credentials. */
   | { readonly kind: 'taken back'; readonly trackId: string; readonly at: number }
-  /** The store did not say whether it wrote the beginning, or the end, of an attempt. */
-  | { readonly kind: 'store lost'; readonly during: 'begin' | 'end' }
-  /** The store answers again, while an attempt's beginning is to be taken back or its end to be written. */
-  | { readonly kind: 'store back'; readonly during: 'begin' | 'end' }
   | { readonly kind: 'lease over'; readonly at: number }
   /** Somebody reads the record, to tell a client or an operator what it says. */
   | { readonly kind: 'asked about'; readonly at: number }
@@ -67,10 +63,6 @@ type Effect =
   | 'send it'
   | 'do not send it'
   | 'take it back'
-  | 'take it back when the store is back'
-  | 'keep the end in memory'
-  | 'write the end'
-  | 'say that this request sent nothing'
   | 'say that there is no payment'
   | 'say that it has begun'
   | 'say that it may have been executed'
@@ -138,12 +130,6 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): Transit
       if (held.record.state === 'PENDING') return { next: null, effects: [] };
       return { next: ended(held, executedNothing, event.at), effects: [] };
     }
-    case 'store lost':
-      return event.during === 'begin'
-        ? { effects: ['say that this request sent nothing', 'take it back when the store is back'] }
-        : { effects: ['keep the end in memory'] };
-    case 'store back':
-      return { effects: [event.during === 'begin' ? 'take it back' : 'write the end'] };
     case 'lease over':
     case 'asked about': {
       if (held?.record.state !== 'PENDING' || held.record.leaseUntil > event.at) return unchanged;

@@ -183,8 +183,6 @@ const places: Readonly<Record<string, string>> = {
     'a comment on the rule',
   'src/payments/protocol-store.ts: the answer to its caller is that nothing was sent':
     'a comment on this request',
-  'src/payments/protocol.ts: say that this request sent nothing':
-    'an effect of the protocol: the store was lost',
 };
 
 const root = join(import.meta.dirname, '../..');

@@ -293,15 +293,10 @@ function* stepsOf(
           'finds a record',
           put({ doing: { step: 'asks', seen: answer.found, leaseUntil: doing.leaseUntil } }, { answers }),
         ];
-      const { effects } = rules.advance(null, { kind: 'store lost', during: 'begin' });
-      if (
-        effects.includes('say that this request sent nothing') &&
-        effects.includes('take it back when the store is back')
-      )
-        yield [
-          'hears nothing from the store, and says that nothing was sent',
-          put({ doing: { step: 'takes back', seen: null } }, { unsent: [...world.unsent, attempt], answers }),
-        ];
+      yield [
+        'hears nothing from the store, and says that nothing was sent',
+        put({ doing: { step: 'takes back', seen: null } }, { unsent: [...world.unsent, attempt], answers }),
+      ];
       return;
     }
     case 'may send': {
