@@ -276,7 +276,7 @@ test('a request without credentials may cost a tenth, which is enough for intros
       branches: Array.from({ length: 4000 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true, name: 'B' })),
     },
   });
-  await using bankql = createTestBankql({
+  await using bankql = await createTestBankql({
     bankUrl: bank.url,
     subscriptionKey: 'the-operators-key',
     limits: { restCalls: 50, timeoutMs: 60_000 },
@@ -313,7 +313,7 @@ describe('over a socket', () => {
     bank = await startRecordingBank();
     shed.length = 0;
     server = await serve({
-      ...testOptions({ bankUrl: bank.url }),
+      ...(await testOptions({ bankUrl: bank.url })),
       host: '127.0.0.1',
       http: { corsOrigins: new Set(), onlyLocalNames: false },
       port: 0,

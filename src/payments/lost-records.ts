@@ -101,8 +101,6 @@ export interface LossGuardOptions {
   readonly now: () => number;
   readonly readMetadata: (store: CheckedStore) => Promise<MetadataSnapshot>;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** The metadata if the store is not to be asked first. */
-  readonly initial?: { readonly version: string; readonly metadata: StoreMetadata };
 }
 
 /** What a check needs of the store; PostgreSQL asks it of each new connection. */
@@ -118,8 +116,8 @@ const recheckMs = 1_000;
 export function createLossGuard(options: LossGuardOptions) {
   const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
   const { readMetadata } = options;
-  let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
-  let metadataVersion: string | null = options.initial?.version ?? null;
+  let metadata: StoreMetadata | null = null;
+  let metadataVersion: string | null = null;
   let own: HighWaterMark | null = null;
   /**
    * The store's mark when it was last compared: a process that finds that much on another server was there when that took over.

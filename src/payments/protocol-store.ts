@@ -94,20 +94,6 @@ const maxUnwritten = 1_000;
 
 const withoutWaiting: InTurns = async (_records, _characters, steps) => atOnce(steps);
 
-/** Errors: those of `open`. */
-export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
-  const { hooks, run, check } = prepareProtocol(options);
-  const driver = await open(hooks);
-  const store = run(driver);
-  try {
-    await check();
-    return store;
-  } catch (error) {
-    await driver.close();
-    throw error;
-  }
-}
-
 /**
  * A payment store: the protocol (protocol.ts) over a database.
  *
@@ -117,9 +103,9 @@ export async function createProtocolStore({ open, ...options }: ProtocolStoreOpt
  * If an end cannot be written, the process keeps it in memory, tells it from there, and writes it when the store is back. If it is
  * not known whether a beginning was stored, the store takes it back in the same way. If this process dies first, a PENDING record
  * stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
- * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
+ * Errors: those of `open`, and those of the first look at what the store holds.
  */
-export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
+export async function createProtocolStore(options: ProtocolStoreOptions): Promise<PaymentStore> {
   const { name, retentionMs, onEvent = () => {}, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
   /** Attempts that this process has begun and not ended, as they were stored: they save reading the record again. */
@@ -156,7 +142,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       }
     },
   });
-  const hooks: DriverHooks = { onConnect: guard.check, onReady: () => void unwritten.makeAll() };
 
   /** Calls `onUnreadable` for a damaged record, and returns null. Errors: UnreadableRecord without `onUnreadable`. */
   function read(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Row | null {
@@ -336,7 +321,15 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       .slice(0, limit);
   }
 
-  const store: PaymentStore = {
+  driver = await options.open({ onConnect: guard.check, onReady: () => void unwritten.makeAll() });
+  try {
+    if (guard.metadataVersion === null) await guard.check(driver);
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
+
+  return {
     get secret() {
       return guard.secret;
     },
@@ -434,17 +427,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         await driver.close();
       })();
       return closing;
-    },
-  };
-
-  return {
-    hooks,
-    run(opened: StoreDriver): PaymentStore {
-      driver = opened;
-      return store;
-    },
-    check: async () => {
-      if (guard.metadataVersion === null) await guard.check(driver);
     },
   };
 }

@@ -411,7 +411,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
 
   test('a payment’s key stays free: the same one is sent when the bank is back, once', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
-    await using bankql = createTestBankql({
+    await using bankql = await createTestBankql({
       bankUrl: bank.url,
       bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs, connectionWaitMs: 30_000 },
     });

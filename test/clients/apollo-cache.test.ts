@@ -66,7 +66,7 @@ let bankql: TestBankql;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
-  bankql = createTestBankql({
+  bankql = await createTestBankql({
     bankUrl: sandbox.url,
     defaults: { bankId: 'SNDBCY2N', viewId: 'owner' },
     // An app keeps asking while others change public data.

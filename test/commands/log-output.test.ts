@@ -16,7 +16,7 @@ test('a payment that cannot be logged is not sent, and its key stays free', asyn
   await using bank = await startRecordingBank();
   bank.otherwise(() => ({ body: {} }));
   const client = createBankClient({ ...bankDefaults, baseUrl: bank.url });
-  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const store = await createMemoryStore({ retentionMs: 86_400_000 });
   const payWith = (path: string) => {
     const fd = openSync(path, 'w');
     const output = openLogOutput(fd, true, { maxLength: 10_000 });

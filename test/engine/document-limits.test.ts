@@ -7,7 +7,7 @@ let bank: RecordingBank;
 let bankql: TestBankql;
 beforeAll(async () => {
   bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
-  bankql = createTestBankql({ bankUrl: bank.url });
+  bankql = await createTestBankql({ bankUrl: bank.url });
 });
 beforeEach(() => {
   bank.calls.length = 0;
@@ -95,14 +95,14 @@ describe('where the schema may not be asked for', () => {
     ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
     ['a directive', '{ __typename @includ(if: true) }'],
   ])('no name of it is suggested for %s', async (_what, document) => {
-    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
     const [error] = (await closed.ask(document)).errors ?? [];
     expect(error?.message).toBeTypeOf('string');
     expect(error?.message).not.toContain('Did you mean');
   });
 
   test('nor for a value in variables', async () => {
-    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
     const result = await closed.ask(
       'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
       { s: 'VIEW' },

@@ -24,7 +24,7 @@ const documentStats = new DocumentCacheStats();
 test('documents whose fragments multiply, with all that @skip decides, take no more than a bounded memory', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(anyAnswer);
-  await using bankql = createTestBankql({
+  await using bankql = await createTestBankql({
     bankUrl: bank.url,
     limits: { timeoutMs: 600_000, restCalls: 1000 },
     documentCacheBytes,

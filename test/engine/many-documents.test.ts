@@ -31,7 +31,7 @@ const mostGrowth = 5;
 
 test('10,000 documents, of which half cannot be run, leave no more than there is room for', async () => {
   await using bank = await startForgetfulBank();
-  const options = testOptions({ bankUrl: bank.url });
+  const options = await testOptions({ bankUrl: bank.url });
   const engine = createEngine({
     ...options,
     unexpected: (error) => {

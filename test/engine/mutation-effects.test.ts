@@ -18,7 +18,7 @@ const payment = {
 
 async function toldAfter(error: Error) {
   const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
-  const store = createMemoryStore({ retentionMs: 1000 });
+  const store = await createMemoryStore({ retentionMs: 1000 });
   const service = createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} });
   const effects = new MutationEffects();
   const payments = effects.payments({ ...service, pay: () => Promise.reject(error) });

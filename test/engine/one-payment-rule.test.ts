@@ -6,7 +6,7 @@ let bank: RecordingBank;
 let bankql: TestBankql;
 beforeEach(async () => {
   bank = (await startRecordingBank()).otherwise({ body: {} });
-  bankql = createTestBankql({ bankUrl: bank.url });
+  bankql = await createTestBankql({ bankUrl: bank.url });
 });
 afterEach(async () => {
   await bankql[Symbol.asyncDispose]();

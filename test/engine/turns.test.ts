@@ -9,9 +9,9 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { filterInSteps } from '../../src/steps.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
-function createFixture(onShed?: (why: string) => void) {
+async function createFixture(onShed?: (why: string) => void) {
   const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
-  const store = createMemoryStore({ retentionMs: 1000 });
+  const store = await createMemoryStore({ retentionMs: 1000 });
   const services = {
     bank,
     payments: createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} }),
@@ -36,7 +36,7 @@ function createFixture(onShed?: (why: string) => void) {
 }
 
 test('a query whose client has left ends in its next turn, though it reads nothing of the bank', async () => {
-  const { engine, bank, credentials } = createFixture();
+  const { engine, bank, credentials } = await createFixture();
   const ask = (signal: AbortSignal) =>
     engine.execute(
       { query: getIntrospectionQuery() },
@@ -51,7 +51,7 @@ test('a query whose client has left ends in its next turn, though it reads nothi
 });
 
 test('work on a long list ends if the client has left, but not in a mutation, which runs to its end', async () => {
-  const { services, bank, credentials } = createFixture();
+  const { services, bank, credentials } = await createFixture();
   const request = { credentials, signal: () => AbortSignal.abort() };
   const list = Array.from({ length: 5000 }, (_, n) => n);
   const search = (effects: MutationEffects | null) =>
@@ -64,7 +64,7 @@ test('work on a long list ends if the client has left, but not in a mutation, wh
 });
 
 test('each REST call of an operation takes a turn of its caller', async () => {
-  const { engine, bank, credentials } = createFixture();
+  const { engine, bank, credentials } = await createFixture();
   const holder = createTestHolder();
   let owed = 0;
   let whole = 0;
@@ -97,7 +97,7 @@ test('an operation that has waited too long for connections is refused as a whol
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const shed: string[] = [];
-  const { engine, bank, credentials } = createFixture((why) => shed.push(why));
+  const { engine, bank, credentials } = await createFixture((why) => shed.push(why));
   const read = vi.spyOn(bank, 'read');
   const holder = createTestHolder();
   const query = '{ bank { customer(customerId: "A") { email } } }';

@@ -107,7 +107,7 @@ async function workOf({ query }: Shape): Promise<Work[]> {
     bank: client,
     payments: createPaymentService({
       bank: client,
-      store: createMemoryStore({ retentionMs: 1000 }),
+      store: await createMemoryStore({ retentionMs: 1000 }),
       leaseMs: 1000,
       audit: () => {},
     }),

@@ -50,7 +50,7 @@ const client = createTestClient(bank.url, { publicCacheTtlMs: 3_600_000, connect
 const arePathsFlat = await check('paths', paths, (from, count) => readNewPaths(client, from, count));
 await client.close();
 
-const options = testOptions({ bankUrl: bank.url });
+const options = await testOptions({ bankUrl: bank.url });
 const engine = createEngine({
   ...options,
   unexpected: (error) => {

@@ -13,7 +13,7 @@ const branches = Array.from({ length: 26 }, (_, n) => ({
   acceptsDeposits: true,
 }));
 bank.otherwise({ body: { branches } });
-const options = testOptions({ bankUrl: bank.url });
+const options = await testOptions({ bankUrl: bank.url });
 const engine = createEngine({
   ...options,
   unexpected: (error) => {

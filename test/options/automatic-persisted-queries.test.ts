@@ -29,8 +29,8 @@ afterEach(async () => {
   bank.calls.length = 0;
 });
 
-const start = (automatic: ReturnType<typeof createAutomaticPersistedQueries> | null) => {
-  bankql = createTestBankql({ bankUrl: bank.url, automatic });
+const start = async (automatic: ReturnType<typeof createAutomaticPersistedQueries> | null) => {
+  bankql = await createTestBankql({ bankUrl: bank.url, automatic });
 };
 async function post(body: object, accept = 'application/json') {
   const headers = { 'Content-Type': 'application/json', Accept: accept, ...credentials };
@@ -54,7 +54,7 @@ const notSupported = missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNot
 const done = { status: 200, body: { data: { bank: { branches: { totalCount: 0 } } } } };
 
 test('a text is kept when it comes with its hash, and then asked for by that alone', async () => {
-  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
+  await start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   expect(await post({ extensions: known })).toEqual(notFound);
   expect(await get({ extensions: JSON.stringify(known) })).toEqual(notFound);
   expect(await post({ query, extensions: known })).toEqual(done);
@@ -65,7 +65,7 @@ test('a text is kept when it comes with its hash, and then asked for by that alo
 test.each(['application/json', 'application/graphql-response+json'])(
   'without APQ a hash alone is not supported, and a text beside it is served: %s',
   async (accept) => {
-    start(null);
+    await start(null);
     expect(await post({ extensions: known }, accept)).toEqual(notSupported);
     expect(await post({ query, extensions: known }, accept)).toEqual(done);
     expect(await post({ query, extensions: hashed('no matter') }, accept)).toEqual(done);
@@ -73,7 +73,7 @@ test.each(['application/json', 'application/graphql-response+json'])(
 );
 
 test('a hash that is not the text’s is refused, and a text that is refused is not kept', async () => {
-  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
+  await start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   const wrong = await post({ query, extensions: hashed(sha256('another')) });
   expect(wrong).toMatchObject({
     status: 400,
@@ -91,7 +91,7 @@ test.each([
   ['of two payments', `mutation { ${twoPayments} }`],
 ])('a text that is %s is refused, and not kept', async (_what, text) => {
   const automatic = createAutomaticPersistedQueries({ bytes: 1_000_000 });
-  start(automatic);
+  await start(automatic);
   const refused = await post({ query: text, extensions: hashed(sha256(text)) });
   expect([refused.status, refused.body.errors[0].extensions.code]).toEqual([400, expect.any(String)]);
   expect(automatic.get(sha256(text))).toBeUndefined();
@@ -104,7 +104,7 @@ test.each<[string, unknown]>([
   ['with a prefix', `sha256:${sha256(query)}`],
   ['a name that every object has', '__proto__'],
 ])('a hash that is %s finds nothing', async (_what, sha256Hash) => {
-  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
+  await start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   await post({ query, extensions: known });
   const asked = await post({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
   expect(asked.body.errors[0].extensions.code).toMatch(/^(BAD_USER_INPUT|PERSISTED_QUERY_NOT_FOUND)$/);
@@ -112,14 +112,14 @@ test.each<[string, unknown]>([
 });
 
 test('a GET that has both the text and its hash has it kept too', async () => {
-  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
+  await start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   expect(await get({ query, extensions: JSON.stringify(known) })).toEqual(done);
   expect(await post({ extensions: known })).toEqual(done);
 });
 
 test('a document of the manifest is found by its id beside APQ, which need not be its hash', async () => {
   const documents = { texts: new Map([['id-1', query]]), parsed: new Map([[query, parse(query)]]) };
-  bankql = createTestBankql({
+  bankql = await createTestBankql({
     bankUrl: bank.url,
     persisted: { documents, only: false },
     automatic: createAutomaticPersistedQueries({ bytes: 1_000_000 }),
@@ -130,7 +130,7 @@ test('a document of the manifest is found by its id beside APQ, which need not b
 });
 
 test('a kept text of a mutation is not run by GET', async () => {
-  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
+  await start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   const mutation =
     'mutation { putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) { trackId } }';
   const extensions = hashed(sha256(mutation));

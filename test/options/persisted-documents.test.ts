@@ -116,7 +116,7 @@ describe('documents are asked for by their ids', () => {
   let bankql: TestBankql;
   const start = async (only: boolean, extra: Record<string, string> = {}) => {
     const documents = await load({ [sum]: branches, pay: `mutation { ${pay('k')} }`, ...extra });
-    bankql = createTestBankql({ bankUrl: bank.url, persisted: { documents, only } });
+    bankql = await createTestBankql({ bankUrl: bank.url, persisted: { documents, only } });
   };
   beforeEach(async () => {
     bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
@@ -198,7 +198,7 @@ describe('documents are asked for by their ids', () => {
 
   test('they are neither parsed nor validated again: what is not GraphQL at all is served as what it was parsed to', async () => {
     const text = 'no GraphQL';
-    await using own = createTestBankql({
+    await using own = await createTestBankql({
       bankUrl: bank.url,
       persisted: {
         documents: {

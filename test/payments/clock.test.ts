@@ -19,7 +19,7 @@ const kinds: readonly { name: string; start: () => Promise<OpenedStores> }[] = [
   {
     name: 'memory',
     start: async () => ({
-      open: async () => createMemoryStore({ retentionMs }),
+      open: async () => await createMemoryStore({ retentionMs }),
       [Symbol.asyncDispose]: async () => {},
     }),
   },
@@ -60,7 +60,7 @@ describe.each(kinds)('over a store in $name', ({ start }) => {
     };
     const clocks = [Date.now(), Date.now()];
     const replica = (n: 0 | 1) => createTestBankql({ bankUrl: bank.url, store, now: () => clocks[n] ?? 0 });
-    const replicas = [replica(0), replica(1)] as const;
+    const replicas = [await replica(0), await replica(1)] as const;
     onTestFinished(async () => {
       for (const replica of replicas) await replica[Symbol.asyncDispose]();
       await opened.close();

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 async function setUp(limits = {}) {
   const bank = await startPaymentBank();
-  const bankql = createTestBankql({ bankUrl: bank.url, bankOptions: limits });
+  const bankql = await createTestBankql({ bankUrl: bank.url, bankOptions: limits });
   open.push(
     async () => bankql[Symbol.asyncDispose](),
     () => bank.close(),

@@ -59,7 +59,9 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
     next = made.use(await startPaymentProcess(settings));
     const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
     made.defer(() => store.close());
-    muchLater = made.use(createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }));
+    muchLater = made.use(
+      await createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }),
+    );
   });
 
   test.each(points)(

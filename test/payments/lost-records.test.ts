@@ -14,10 +14,10 @@ const list = (states: string) => `{ payments(states: [${states}]) { nodes { idem
 test('a store that lost records tells of those it has, and never says that there was no payment', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(() => ({ body: {} }));
-  const kept = createMemoryStore({ retentionMs: 86_400_000 });
+  const kept = await createMemoryStore({ retentionMs: 86_400_000 });
   let loss: string | null = null;
   const store = Object.defineProperty({ ...kept }, 'loss', { get: () => loss });
-  await using bankql = createTestBankql({ bankUrl: bank.url, store });
+  await using bankql = await createTestBankql({ bankUrl: bank.url, store });
   expect((await bankql.ask(pay)).errors).toBeUndefined();
   expect((await bankql.ask(find('lost'))).data).toEqual({ payment: null });
   expect((await bankql.ask(list('UNKNOWN'))).data).toEqual({ payments: { nodes: [] } });
@@ -43,8 +43,9 @@ test('a store that lost records tells of those it has, and never says that there
 
 describe('a standby takes over', () => {
   /** A store whose server can be another one, and which has counted payments. */
-  function startStore() {
-    const driver = createMemoryDriver({ version: 'first', text: JSON.stringify(newMetadata(null)) });
+  async function startStore() {
+    const driver = createMemoryDriver();
+    await driver.writeMetadata(null, { version: 'first', text: JSON.stringify(newMetadata(null)) });
     const at = { server: 'timeline 1', began: 7 };
     const store = {
       ...driver,
@@ -67,7 +68,7 @@ describe('a standby takes over', () => {
   }
 
   test('while a process runs that has begun no payment itself: it vouches for the new server, for others too', async () => {
-    const { at, store, startProcess } = startStore();
+    const { at, store, startProcess } = await startStore();
     const process = startProcess();
     await process.check(store);
     at.server = 'timeline 2';
@@ -83,7 +84,7 @@ describe('a standby takes over', () => {
   });
 
   test('and has fewer payments than such a process has seen: it vouches for nothing', async () => {
-    const { at, store, startProcess } = startStore();
+    const { at, store, startProcess } = await startStore();
     const process = startProcess();
     await process.check(store);
     Object.assign(at, { server: 'timeline 2', began: 6 });

@@ -30,8 +30,8 @@ describe("a caller's hash", () => {
 
 test('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
   await using bank = await startRecordingBank();
-  const store = createMemoryStore({ retentionMs: 86_400_000 });
-  const options = testOptions({ bankUrl: bank.url });
+  const store = await createMemoryStore({ retentionMs: 86_400_000 });
+  const options = await testOptions({ bankUrl: bank.url });
   let requestId: string | null = 'request-1';
   const payments = createPaymentService({
     bank: options.bank,
@@ -41,7 +41,7 @@ test('a record says which request and which process sent the payment, who asked,
     requestId: () => requestId,
     replica: 'host:7',
   });
-  await using bankql = createTestBankql({ bankUrl: bank.url, payments });
+  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
   bank.otherwise({ status: 422, body: { message: `no money, ${credentials['Auth-ID']}` } });
   await bankql.ask(pay('key'));
   requestId = null;

@@ -71,7 +71,7 @@ test.each(kinds)(
     const start = (options: Partial<TestOptions>) =>
       createTestBankql({ bankUrl: bank.url, store, ...options });
     const headers = await headersOf('alice');
-    await using before = start(under('old-key'));
+    await using before = await start(under('old-key'));
     const paid = await before.ask(pay('1'), {}, headers);
     const trackId = bank.calls[0]?.headers['track-id'];
     expect(paid.data).toEqual({
@@ -83,7 +83,7 @@ test.each(kinds)(
     const { id } = (paid.data as { pay: { payment: { id: string } } }).pay.payment;
 
     bank.otherwise({ body: { id: 'TX' } });
-    await using after = start(under('new-key'));
+    await using after = await start(under('new-key'));
     expect((await after.ask(pay('1'), {}, headers)).data).toMatchObject({
       pay: { payment: { state: 'UNKNOWN', trackId }, userErrors: [{ code: 'OUTCOME_UNKNOWN' }] },
     });
@@ -107,7 +107,7 @@ test.each(kinds)(
 
     // Nobody else sees it: another customer, and who only claims to be this one, with the new subscription key.
     const others = await headersOf('bob');
-    await using claiming = start({});
+    await using claiming = await start({});
     for (const [server, asked] of [
       [after, others],
       [claiming, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'new-key' }],
@@ -132,11 +132,11 @@ test('a record made without a proven identity, as by an earlier version, is its 
     waitReplicas: 0,
     allowVolatile: false,
   });
-  await using claiming = createTestBankql({ bankUrl: bank.url, store });
+  await using claiming = await createTestBankql({ bankUrl: bank.url, store });
   await claiming.ask(pay('1'), {}, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'old-key' });
   const trackId = bank.calls[0]?.headers['track-id'];
   for (const key of ['old-key', 'new-key']) {
-    await using proven = createTestBankql({ bankUrl: bank.url, store, ...withToken(key) });
+    await using proven = await createTestBankql({ bankUrl: bank.url, store, ...withToken(key) });
     const headers = { Authorization: `Bearer ${await tokenOf('alice')}` };
     expect((await proven.ask(pay('1'), {}, headers)).data).toMatchObject({
       pay: { payment: { state: 'DONE', trackId }, userErrors: [] },

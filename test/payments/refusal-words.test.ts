@@ -17,8 +17,8 @@ const pay = (key = 'key') =>
 const find = '{ payment(idempotencyKey: "key") { state } }';
 
 /** A store that is away while `isAway`. */
-function storeThatGoesAway() {
-  const kept = createMemoryStore({ retentionMs: 86_400_000 });
+async function storeThatGoesAway() {
+  const kept = await createMemoryStore({ retentionMs: 86_400_000 });
   const state = { isAway: false };
   const guard = () => {
     if (state.isAway) throw new StoreUnavailable('The store is away.');
@@ -39,7 +39,7 @@ function storeThatGoesAway() {
 
 describe('a payment that was sent, and is asked for again while the store is away', () => {
   test('is refused without a word that it was not sent', async () => {
-    const { store, state } = storeThatGoesAway();
+    const { store, state } = await storeThatGoesAway();
     await using fixture = await startBankqlFixture({ store });
     fixture.bank.otherwise({ body: {} });
     expect((await fixture.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
@@ -71,9 +71,9 @@ describe('a payment that was sent, and is asked for again while the store is awa
   });
 
   test('is so too behind a rate limit', async () => {
-    const { store, state } = storeThatGoesAway();
+    const { store, state } = await storeThatGoesAway();
     await using bank = await startRecordingBank();
-    await using bankql = createTestBankql({
+    await using bankql = await createTestBankql({
       bankUrl: bank.url,
       store,
       rateLimiter: { take: async () => {}, secondsUntilNext: async () => 0 },
@@ -87,16 +87,16 @@ describe('a payment that was sent, and is asked for again while the store is awa
 
 test('where the log cannot take a line, the refusal speaks of this request alone', async () => {
   await using bank = await startRecordingBank();
-  const options = testOptions({ bankUrl: bank.url });
+  const options = await testOptions({ bankUrl: bank.url });
   const payments = createPaymentService({
     bank: options.bank,
-    store: createMemoryStore({ retentionMs: 86_400_000 }),
+    store: await createMemoryStore({ retentionMs: 86_400_000 }),
     leaseMs: 10_000,
     audit: () => {
       throw new Error('the disk is full');
     },
   });
-  await using bankql = createTestBankql({ bankUrl: bank.url, payments });
+  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
   const { errors } = await bankql.ask(pay());
   expect(errors).toMatchObject([
     { extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2 } },
@@ -126,7 +126,7 @@ test('where no connection is free, so does it, and the key is free', async () =>
 });
 
 test('where the bank cannot be reached the error names the key, which is free', async () => {
-  await using bankql = createTestBankql({ bankUrl: 'http://127.0.0.1:9' });
+  await using bankql = await createTestBankql({ bankUrl: 'http://127.0.0.1:9' });
   const { errors } = await bankql.ask(pay(), {}, credentials);
   expect(errors).toMatchObject([{ extensions: { code: 'BANK_UNAVAILABLE', idempotencyKey: 'key' } }]);
   expect((await bankql.ask(find)).data).toEqual({ payment: null });

@@ -155,8 +155,8 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     await giveBack();
     bank.decide = accept;
     const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
-    await using next = createTestBankql({ bankUrl: bank.url, store });
-    await using later = createTestBankql({
+    await using next = await createTestBankql({ bankUrl: bank.url, store });
+    await using later = await createTestBankql({
       bankUrl: bank.url,
       store,
       now: () => Date.now() + 2 * testLeaseMs,

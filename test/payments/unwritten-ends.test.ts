@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
 import type { StoreDriver } from '../../src/payments/driver.ts';
-import { newMetadata } from '../../src/payments/lost-records.ts';
 import { createProtocolStore } from '../../src/payments/protocol-store.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentState, StoreUnavailable } from '../../src/payments/store.ts';
@@ -31,7 +30,7 @@ const list = '{ payments(states: [DONE]) { nodes { idempotencyKey state } } }';
 
 /** A database in memory, and two processes' stores over it: single methods can be taken away from the first one's driver. */
 async function fragileStore() {
-  const driver = createMemoryDriver({ version: 'first', text: JSON.stringify(newMetadata(null)) });
+  const driver = createMemoryDriver();
   const away = new Set<keyof StoreDriver>();
   const all = ['insertIfAbsent', 'compareAndSet', 'find', 'search'] as const;
   const guarded =
@@ -65,7 +64,7 @@ async function fragileStore() {
 describe('an end that the store cannot be told', () => {
   let bank: RecordingBank;
   let fragile: Awaited<ReturnType<typeof fragileStore>>;
-  let options: ReturnType<typeof testOptions>;
+  let options: Awaited<ReturnType<typeof testOptions>>;
   let bankql: TestBankql;
   let time: number;
   beforeEach(async () => {
@@ -73,7 +72,7 @@ describe('an end that the store cannot be told', () => {
     time = Date.now();
     bank = await startRecordingBank();
     fragile = await fragileStore();
-    start();
+    await start();
   });
   afterEach(async () => {
     vi.useRealTimers();
@@ -81,9 +80,9 @@ describe('an end that the store cannot be told', () => {
     await bank[Symbol.asyncDispose]();
   });
 
-  function start(url = bank.url) {
-    options = testOptions({ bankUrl: url, store: fragile.store, now: () => time });
-    bankql = createTestBankql({ bankUrl: url, payments: options.payments });
+  async function start(url = bank.url) {
+    options = await testOptions({ bankUrl: url, store: fragile.store, now: () => time });
+    bankql = await createTestBankql({ bankUrl: url, payments: options.payments });
   }
   const ask = (document: string, key = 'key', account = 'ACC') =>
     bankql.ask<Record<string, Record<string, unknown> | null>, object>(document, { key, account });
@@ -177,7 +176,7 @@ describe('an end that the store cannot be told', () => {
   test('keeps a key that is to be free again until the store knows it', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
-    start(gate.url);
+    await start(gate.url);
     fragile.takeAway('compareAndSet');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
     expect(options.payments.unwrittenEnds()).toBe(1);
@@ -259,7 +258,7 @@ describe('an end that the store cannot be told', () => {
   test('ends a payment that was not sent as REJECTED if somebody asked after the lease', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
-    start(gate.url);
+    await start(gate.url);
     fragile.takeAway('compareAndSet');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
     time += 2 * testLeaseMs;
@@ -288,7 +287,7 @@ describe('an end that the store cannot be told', () => {
     time += 2 * testLeaseMs;
     await bankql[Symbol.asyncDispose]();
     fragile.store = fragile.kept;
-    start();
+    await start();
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'UNKNOWN' });
     const end = parseUnwrittenOutcome(text) ?? expect.unreachable();
     expect(await fragile.store.end(end)).toBe(true);

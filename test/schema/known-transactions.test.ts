@@ -57,10 +57,7 @@ const request = (description: string, change: object = {}) => ({
 });
 
 /** A bank with these requests; a payment there becomes the transaction PAID. */
-async function start(
-  requests: readonly object[],
-  store: PaymentStore = createMemoryStore({ retentionMs: 86_400_000 }),
-) {
+async function start(requests: readonly object[], store?: PaymentStore) {
   const fixture = await startBankqlFixture({ store, now: () => Date.UTC(2026, 0, 20) });
   fixture.bank
     .otherwise(anyAnswer)
@@ -139,7 +136,7 @@ describe('the requests of an account', () => {
 });
 
 test('the answers to many payments are read in turns', async () => {
-  const memory = createMemoryStore({ retentionMs: 86_400_000 });
+  const memory = await createMemoryStore({ retentionMs: 86_400_000 });
   const store: PaymentStore = {
     ...memory,
     get secret() {

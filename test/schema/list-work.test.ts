@@ -219,7 +219,7 @@ describe('an operation', () => {
   });
 
   test('that lists the same payments 20 times reads them once', async () => {
-    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    const store = await createMemoryStore({ retentionMs: 86_400_000 });
     const reads: number[] = [];
     const counting: typeof store = Object.assign(Object.create(store), {
       search: (...args: Parameters<typeof store.search>) => {

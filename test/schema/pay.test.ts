@@ -128,7 +128,7 @@ describe('pay', () => {
   });
 
   test('says the same of a payment that an operator settled as refused as its record', async () => {
-    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    const store = await createMemoryStore({ retentionMs: 86_400_000 });
     await using fixture = await start({ store });
     fixture.bank.on(transfer, { status: 500 });
     await fixture.pay();

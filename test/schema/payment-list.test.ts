@@ -47,7 +47,8 @@ const viewer = { customerId: validateViewerTemplate('{auth-id}'), accountId: nul
 const globalId = Buffer.from('Account:["BANK","ACC","owner"]').toString('base64url');
 
 /** bankql in front of a bank, with a clock that goes on with each payment. */
-async function setUp(store: PaymentStore = createMemoryStore({ retentionMs: 86_400_000 })) {
+async function setUp(given?: PaymentStore) {
+  const store = given ?? (await createMemoryStore({ retentionMs: 86_400_000 }));
   let time = Date.UTC(2026, 0, 15);
   const fixture = await startBankqlFixture({
     store,
@@ -240,7 +241,7 @@ describe('payments', () => {
 
   test('are read in turns, and their keys only if they are asked for', async () => {
     let opened = 0;
-    const memory = createMemoryStore({ retentionMs: 86_400_000 });
+    const memory = await createMemoryStore({ retentionMs: 86_400_000 });
     const store: PaymentStore = {
       ...memory,
       get secret() {
@@ -306,7 +307,7 @@ describe('payments', () => {
   });
 
   test('from before keys were kept have an empty one', async () => {
-    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    const store = await createMemoryStore({ retentionMs: 86_400_000 });
     await using each = await setUp({
       ...store,
       begin: (record, now) => store.begin({ ...record, sealedKey: null }, now),

@@ -179,7 +179,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   test('that was never sent may be tried again with its key, and then is made once', async () => {
     await using bank = await startRecordingBank();
     await using gate = await closedTcpGate(bank.url);
-    await using bankql = createTestBankql({ bankUrl: gate.url });
+    await using bankql = await createTestBankql({ bankUrl: gate.url });
     bank.otherwise({ body: accepted[field] });
 
     for (const _ of [1, 2]) {

@@ -98,7 +98,7 @@ async function startSandboxed(): Promise<Sandboxed> {
   const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   const calls: CallReport[] = [];
   const { defaults } = readConfig({}).server;
-  const bankql = createTestBankql({
+  const bankql = await createTestBankql({
     bankUrl: sandbox.url,
     defaults,
     bankOptions: { onCall: (call) => void calls.push(call) },

@@ -103,7 +103,7 @@ const scenes: Record<ErrorCode, Scene> = {
   STATE_UNAVAILABLE: {
     options: {
       store: {
-        ...createMemoryStore({ retentionMs: 86_400_000 }),
+        ...(await createMemoryStore({ retentionMs: 86_400_000 })),
         begin: async () => {
           throw new StoreUnavailable('The store is away.');
         },
@@ -123,7 +123,7 @@ const scenes: Record<ErrorCode, Scene> = {
 async function firstError(code: ErrorCode, body: object): Promise<{ error: unknown; docs: unknown }> {
   const { options = {}, headers = credentials, reply, before } = scenes[code];
   await using bank = await startRecordingBank();
-  await using bankql = createTestBankql({ ...options, bankUrl: bank.url });
+  await using bankql = await createTestBankql({ ...options, bankUrl: bank.url });
   if (reply !== undefined) bank.otherwise(reply);
   await before?.((query) => bankql.ask(query), bank);
   const answer = await bankql.fetch(

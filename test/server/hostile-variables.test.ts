@@ -233,7 +233,7 @@ test('1,000 nodes cost no more calls than an operation may make', async () => {
 test('900 documents that nobody asked for before leave no more in memory than 100 do', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  await using bankql = createTestBankql({ bankUrl: fixture.bank.url });
+  await using bankql = await createTestBankql({ bankUrl: fixture.bank.url });
   const rest = 'x'.repeat(45_000);
   const ask = async (from: number, to: number) => {
     for (let n = from; n < to; n++) await bankql.ask(`{ a${n}: __typename } # ${n} ${rest}`);

@@ -26,7 +26,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
         : { branches: [{ acceptsDeposits: true, name: headers['auth-id'] ?? 'nobody' }] },
     };
   });
-  await using bankql = createTestBankql({
+  await using bankql = await createTestBankql({
     bankUrl: bank.url,
     // A slow machine refuses nobody: 500 requests wait for connections at once.
     bankOptions: { publicCacheTtlMs: 50, connectionWaitMs: 240_000, timeoutMs: 240_000, slowCallMs: 240_000 },

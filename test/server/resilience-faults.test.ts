@@ -152,7 +152,7 @@ describe.each(questions)('$what to a bank that', (question) => {
   test.each([...faults, ...furtherFaults])('$what', async (fault) => {
     const timeoutMs = fault.codes === late ? lateDeadlineMs : deadlineMs;
     await using bank = await startFaultyBank(fault.act);
-    await using bankql = bankqlOver(bank, { bankOptions: { timeoutMs, paymentTimeoutMs: timeoutMs } });
+    await using bankql = await bankqlOver(bank, { bankOptions: { timeoutMs, paymentTimeoutMs: timeoutMs } });
     const first = await ask(bankql, question);
     expect(first.code).toBe(question.expected(fault));
     expect(first.elapsedMs).toBeLessThan(inTimeMs);
@@ -173,7 +173,7 @@ describe.each(questions)('$what to a bank that', (question) => {
 
   test('refuses connections', async () => {
     await using bank = await startFaultyBank(reply(200, question.good));
-    await using bankql = bankqlOver(bank);
+    await using bankql = await bankqlOver(bank);
     await bank.close();
     const first = await ask(bankql, question);
     // Nothing was sent: not even a payment is in doubt.
@@ -204,7 +204,7 @@ describe.each([
 ] as const)('a bank that writes all headers back, with %s', (_, options) => {
   test.each(questions)('tells nobody a secret of $what', async (question) => {
     await using bank = await startFaultyBank();
-    await using bankql = bankqlOver(bank, { ...options, bankOptions: { breakerThreshold: 0 } });
+    await using bankql = await bankqlOver(bank, { ...options, bankOptions: { breakerThreshold: 0 } });
     const results: Result<unknown>[] = [];
     for (const status of statuses) {
       for (const echo of echoes) {
@@ -240,7 +240,7 @@ describe.each([
 
 test('pages, health and metrics show nothing of the credentials that came with their request', async () => {
   await using bank = await startFaultyBank(reply(500, '{}'));
-  await using bankql = bankqlOver(bank, {
+  await using bankql = await bankqlOver(bank, {
     subscriptionKey: secrets.operatorKey,
     graphiql: { headers: null },
   });
@@ -265,7 +265,7 @@ test('pages, health and metrics show nothing of the credentials that came with t
 
 test('a credential that is refused is not repeated', async () => {
   await using bank = await startFaultyBank(reply(500, '{}'));
-  await using bankql = bankqlOver(bank);
+  await using bankql = await bankqlOver(bank);
   const long = `${secrets.key}${'x'.repeat(300)}`;
   const [question] = questions;
   if (question === undefined) return;

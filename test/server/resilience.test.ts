@@ -31,8 +31,8 @@ afterEach(async () => {
   await bank.close();
 });
 
-function bankqlWith(options: Omit<TestOptions, 'bankUrl'> = {}): TestBankql {
-  const bankql = createTestBankql({ bankUrl: bank.url, ...options });
+async function bankqlWith(options: Omit<TestOptions, 'bankUrl'> = {}): Promise<TestBankql> {
+  const bankql = await createTestBankql({ bankUrl: bank.url, ...options });
   open.push(bankql);
   return bankql;
 }
@@ -53,7 +53,7 @@ describe('an operation’s time', () => {
 
   test('cuts what is late, and the rest is answered', async () => {
     bank.behave(byLine(bank, { branches }));
-    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 60_000 } });
+    const bankql = await bankqlWith({ limits, bankOptions: { timeoutMs: 60_000 } });
     const started = performance.now();
     const result = await bankql.ask(
       '{ bank { slow: customer(customerId: "slow") { email } branches { totalCount } } }',
@@ -72,7 +72,7 @@ describe('an operation’s time', () => {
     const owners = Array.from({ length: 3 }, (_, nth) => `"o${nth}"`).join();
     const account = `{"accounts":[{"id":"a","label":"l","balance":{"amount":1},"owners":[${owners}]}]}`;
     bank.behave(byLine(bank, { '/accounts/a/': later(150, reply(200, account)), customers: hang }));
-    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 60_000 } });
+    const bankql = await bankqlWith({ limits, bankOptions: { timeoutMs: 60_000 } });
     const started = performance.now();
     const result = await bankql.ask('{ bank { account(accountId: "a") { label owners { email } } } }');
     expect(performance.now() - started).toBeLessThan(inTimeMs);
@@ -87,7 +87,7 @@ describe('an operation’s time', () => {
     ['a payment', pay, 'make-transaction', '{}'],
   ])('does not cut %s, only what is read after it', async (_, field, path, body) => {
     bank.behave(byLine(bank, { [path]: later(limits.timeoutMs + 100, reply(200, body)), branches }));
-    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
+    const bankql = await bankqlWith({ limits, bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
     const rest =
       field === pay
         ? 'trackId from { account { label } }'
@@ -108,7 +108,7 @@ describe('an operation’s calls', () => {
 
   test('are as many as it may make; what is over says so, and the rest stands', async () => {
     bank.behave(byLine(bank, { '/accounts/a/': account, customers: customer }));
-    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 3 } });
+    const bankql = await bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 3 } });
     const result = await bankql.ask('{ bank { account(accountId: "a") { owners { email } } } }');
     const good = { email: 'a@b' };
     expect(result.data).toEqual({ bank: { account: { owners: [good, good, null, null] } } });
@@ -127,7 +127,7 @@ describe('an operation’s calls', () => {
 
   test('do not count what is asked for twice', async () => {
     bank.behave(byLine(bank, { customers: customer }));
-    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 1 } });
+    const bankql = await bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 1 } });
     const result = await bankql.ask(
       '{ bank { a: customer(customerId: "c") { email } b: customer(customerId: "c") { email } } }',
     );
@@ -144,7 +144,7 @@ describe('an operation’s calls', () => {
         '/accounts/a': reply(200, '{"balance":{}}'),
       }),
     );
-    const bankql = bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 4 } });
+    const bankql = await bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 4 } });
     const result = await bankql.ask(`mutation {
       first: putAccount(input: { accountId: "a", account: { balance: {} } }) {
         account { owners { customerId email } }
@@ -176,7 +176,7 @@ describe('an operation’s calls', () => {
 describe('a client that leaves', () => {
   /** bankql over a real socket, asked by a client that can leave. */
   async function served(options: Omit<TestOptions, 'bankUrl'> = {}) {
-    const bankql = bankqlWith(options);
+    const bankql = await bankqlWith(options);
     const server = createServer({ ServerResponse: ConnectionAwareResponse }, bankql.listener);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -315,7 +315,7 @@ describe('while the bank is away', () => {
   ])('(%s) public data of before stands in, and the answer says how old it is', async (_, act) => {
     const began = performance.now();
     bank.behave(branches);
-    const bankql = bankqlWith({
+    const bankql = await bankqlWith({
       bankOptions: { publicCacheTtlMs: 1000, ...(act === hang ? { timeoutMs: 1000 } : {}) },
     });
     expect(await ask(bankql, query)).toEqual({ data });
@@ -337,7 +337,7 @@ describe('while the bank is away', () => {
 
   test('(an open breaker) too, and nothing is sent', async () => {
     bank.behave(branches);
-    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1, breakerThreshold: 0.5 } });
+    const bankql = await bankqlWith({ bankOptions: { publicCacheTtlMs: 1, breakerThreshold: 0.5 } });
     await ask(bankql, query);
     bank.behave(reply(503, '{}'));
     for (let call = 0; call < 40; call++) await ask(bankql, query);
@@ -351,7 +351,7 @@ describe('while the bank is away', () => {
   test('what is a caller’s own fails, beside what is public', async () => {
     bank.behave(byLine(bank, { branches, customers: customer }));
     const both = '{ bank { customer(customerId: "c") { email } branches { totalCount } } }';
-    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
+    const bankql = await bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
     await ask(bankql, both);
     letPass(5);
     bank.behave(reply(503, '{}'));
@@ -363,7 +363,7 @@ describe('while the bank is away', () => {
 
   test('a mutation is told nothing of before', async () => {
     bank.behave(byLine(bank, { branches, customers: reply(200, '{"bank_id":["BANK"]}') }));
-    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
+    const bankql = await bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
     await ask(bankql, query);
     letPass(5);
     bank.behave(byLine(bank, { branches: reply(503, '{}'), customers: reply(200, '{"bank_id":["BANK"]}') }));
@@ -379,7 +379,7 @@ describe('while the bank is away', () => {
 describe('a bank with habits', () => {
   test('is understood, and what drifts is told by operation and field', async () => {
     const drifts: Drift[] = [];
-    const bankql = bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
+    const bankql = await bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
     bank.behave(
       byLine(bank, {
         branches: reply(
@@ -414,7 +414,7 @@ describe('a bank with habits', () => {
 
   test('is not understood where a number is none: that field fails, and is no client’s mistake', async () => {
     const drifts: Drift[] = [];
-    const bankql = bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
+    const bankql = await bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
     bank.behave(
       reply(200, '{"branches":[{"acceptsDeposits":true,"name":"n","location":{"latitude":"1e999"}}]}'),
     );

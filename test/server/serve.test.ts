@@ -86,7 +86,10 @@ describe('a list that is broken throughout', () => {
     ],
   ])('is given up before it costs more than it is worth: %s', async (_what, body) => {
     await using bank = await startRecordingBank();
-    await using bankql = createTestBankql({ bankUrl: bank.url, bankOptions: { maxBodyBytes: 20_000_000 } });
+    await using bankql = await createTestBankql({
+      bankUrl: bank.url,
+      bankOptions: { maxBodyBytes: 20_000_000 },
+    });
     bank.otherwise({ body });
     const result = await bankql.ask('{ bank { branches { totalCount } } }');
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_BAD_RESPONSE']);
@@ -101,7 +104,7 @@ describe('a payment', () => {
 
   test('is shown to its caller with the same subscription key alone', async () => {
     await using bank = await startRecordingBank();
-    await using bankql = createTestBankql({ bankUrl: bank.url });
+    await using bankql = await createTestBankql({ bankUrl: bank.url });
     bank.otherwise({ body: {} });
     await bankql.ask(pay);
     expect((await bankql.ask(find)).data).toEqual({ payment: { state: 'DONE' } });
@@ -115,16 +118,16 @@ describe('a payment', () => {
 
   const withLog = async (failing: (state: string) => boolean) => {
     const bank = (await startRecordingBank()).otherwise({ body: { id: 'tx' } });
-    const { bank: client } = testOptions({ bankUrl: bank.url });
+    const { bank: client } = await testOptions({ bankUrl: bank.url });
     const payments = createPaymentService({
       bank: client,
-      store: createMemoryStore({ retentionMs: 1e9 }),
+      store: await createMemoryStore({ retentionMs: 1e9 }),
       leaseMs: 10_000,
       audit: ({ state }) => {
         if (failing(state)) throw new Error('ENOSPC');
       },
     });
-    return { bank, bankql: createTestBankql({ bankUrl: bank.url, payments }) };
+    return { bank, bankql: await createTestBankql({ bankUrl: bank.url, payments }) };
   };
 
   test('that cannot be logged before it is sent is not sent, and its key is free', async () => {

@@ -10,7 +10,7 @@ let bank: RecordingBank;
 let bankql: TestBankql;
 beforeEach(async () => {
   bank = await startRecordingBank();
-  bankql = createTestBankql({ bankUrl: bank.url });
+  bankql = await createTestBankql({ bankUrl: bank.url });
 });
 afterEach(async () => {
   await bankql[Symbol.asyncDispose]();
@@ -31,7 +31,7 @@ const post = (body: string, headers: Record<string, string> = {}) =>
 test('/health and /ready answer without asking the bank', async () => {
   expect((await get('/health')).status).toBe(200);
   expect((await get('/ready')).status).toBe(200);
-  await using draining = createTestBankql({ bankUrl: bank.url, isReady: () => false });
+  await using draining = await createTestBankql({ bankUrl: bank.url, isReady: () => false });
   expect((await draining.fetch(new Request('http://bankql.test/ready'))).status).toBe(503);
   expect((await draining.fetch(new Request('http://bankql.test/health'))).status).toBe(200);
   expect(bank.calls).toEqual([]);
@@ -96,7 +96,7 @@ test('an invalid body is not echoed', async () => {
 
 test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log everything', async () => {
   const fail = () => Promise.reject(new Error('the secret of the inside'));
-  await using other = createTestBankql({
+  await using other = await createTestBankql({
     bankUrl: bank.url,
     payments: {
       pay: fail,
@@ -139,7 +139,7 @@ test('while the state store is down payments are refused and reads go on', async
     loss: null,
     close: async () => {},
   };
-  await using other = createTestBankql({ bankUrl: bank.url, store });
+  await using other = await createTestBankql({ bankUrl: bank.url, store });
   const result = await other.ask(
     'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
   );
@@ -167,7 +167,7 @@ describe('introspection', () => {
   });
 
   test('is refused where it is off; __typename is not', async () => {
-    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
     const result = await closed.ask('{ __schema { queryType { name } } }');
     expect(result.data).toBeUndefined();
     expect(result.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -179,7 +179,10 @@ describe('GraphiQL', () => {
   const browser = { Accept: 'text/html,application/xhtml+xml' };
 
   test('is a page for a browser where it is on, with the given headers in its tabs', async () => {
-    await using open = createTestBankql({ bankUrl: bank.url, graphiql: { headers: { 'Auth-ID': 'alice' } } });
+    await using open = await createTestBankql({
+      bankUrl: bank.url,
+      graphiql: { headers: { 'Auth-ID': 'alice' } },
+    });
     const page = await open.fetch(new Request('http://bankql.test/graphql', { headers: browser }));
     expect(page.headers.get('content-type')).toContain('text/html');
     const html = await page.text();

@@ -10,7 +10,7 @@ export interface BankqlFixture extends AsyncDisposable {
 
 export async function startBankqlFixture(options: Omit<TestOptions, 'bankUrl'> = {}): Promise<BankqlFixture> {
   const bank = await startRecordingBank();
-  const bankql = createTestBankql({ ...options, bankUrl: bank.url });
+  const bankql = await createTestBankql({ ...options, bankUrl: bank.url });
   return {
     bank,
     bankql,

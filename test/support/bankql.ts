@@ -106,7 +106,7 @@ export const createTestHolder = () => ({
 });
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
-export function testOptions({
+export async function testOptions({
   bankUrl,
   store,
   bankOptions,
@@ -132,7 +132,7 @@ export function testOptions({
   const bank = limitBank(client, rateLimiter);
   const unlimited = createPaymentService({
     bank,
-    store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
+    store: store ?? (await createMemoryStore({ retentionMs: 86_400_000 })),
     leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),
@@ -162,8 +162,8 @@ export function testOptions({
 }
 
 /** bankql in front of a bank, in this process. */
-export function createTestBankql(testing: TestOptions): TestBankql {
-  const options = testOptions(testing);
+export async function createTestBankql(testing: TestOptions): Promise<TestBankql> {
+  const options = await testOptions(testing);
   const { bank, log, audit } = options;
   const handle = createGraphQLHandler(options);
   const listener: TestBankql['listener'] = (request, response) => handle(request, response, []);

@@ -21,7 +21,7 @@ export async function startRecordedSandbox(options: Options = {}): Promise<Recor
   const { recorder } = made.use(await startSandboxRecorder(options.sandbox));
   const { defaults } = readConfig({}).server;
   const bankql = made.use(
-    createTestBankql({
+    await createTestBankql({
       bankUrl: recorder.url,
       defaults,
       ...options.bankql,

@@ -17,7 +17,7 @@ export async function startServerFixture(
   options: Partial<ServerOptions> & Omit<TestOptions, 'bankUrl'> = {},
 ): Promise<ServerFixture> {
   const bank = await startRecordingBank();
-  const testing = testOptions({ ...options, bankUrl: bank.url });
+  const testing = await testOptions({ ...options, bankUrl: bank.url });
   const server = await serve({
     host: '127.0.0.1',
     port: 0,

@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StoreDriver } from '../driver.ts';
-import { newMetadata } from '../lost-records.ts';
-import { prepareProtocol, type StoreOptions } from '../protocol-store.ts';
+import { createProtocolStore, type StoreOptions } from '../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../store.ts';
 import { type RowMethods, rowMethods } from './sqlite/rows.ts';
 import { upgradeSchema } from './sqlite/schema.ts';
@@ -12,32 +11,25 @@ import { rowDriver } from './sqlite/sqlite-store.ts';
  * Shape:  a PaymentStore; it belongs to one process. A record's age is counted from its last change.
  * Errors: StoreUnavailable after close, and never before.
  */
-export function createMemoryStore({
+export const createMemoryStore = ({
   retentionMs,
   onEvent,
-}: Pick<StoreOptions, 'retentionMs' | 'onEvent'>): PaymentStore {
-  const initial = { version: 'first', metadata: newMetadata(null) };
-  const { version, metadata } = initial;
-  const { run } = prepareProtocol({
+}: Pick<StoreOptions, 'retentionMs' | 'onEvent'>): Promise<PaymentStore> =>
+  createProtocolStore({
     name: 'in memory',
     retentionMs,
     onEvent,
     markFiles: [],
     allowVolatile: true,
     countsAreConfirmed: false,
-    initial,
+    open: async () => createMemoryDriver(),
   });
-  return run(createMemoryDriver({ version, text: JSON.stringify(metadata) }));
-}
 
-/** SQLite's rows, in this thread. `metadata`: what it begins with. */
-export function createMemoryDriver(
-  metadata: { readonly version: string; readonly text: string } | null = null,
-): StoreDriver {
+/** SQLite's rows, in this thread. */
+export function createMemoryDriver(): StoreDriver {
   const database = new DatabaseSync(':memory:');
   upgradeSchema(database, true);
   const methods = rowMethods(database);
-  if (metadata !== null) methods.writeMetadata(null, metadata);
 
   async function ask<Name extends keyof RowMethods, T>(
     method: Name,

@@ -34,7 +34,7 @@ let store: PaymentStore;
 
 const id = (n: number) => `${n}`.repeat(64);
 beforeEach(async () => {
-  store = createMemoryStore({ retentionMs });
+  store = await createMemoryStore({ retentionMs });
   const caller = hashCaller(store.secret, ...alice);
   const begin = (change: Partial<PaymentRecord>) =>
     store.begin(pending({ leaseUntil: now + lease, ...change }), now - 2 * hour);

@@ -55,7 +55,7 @@ beforeAll(async () => {
   const { defaults } = readConfig({}).server;
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   bank = (await startRecordingBank()).otherwise(forward);
-  bankql = createTestBankql({
+  bankql = await createTestBankql({
     bankUrl: bank.url,
     defaults,
     explains: true,
@@ -152,7 +152,7 @@ describe('an operation that is explained', () => {
 test('the header is refused where it asks for something else, and where it is switched off', async () => {
   const wrong = await ask('{ __typename }', 'all');
   expect(wrong).toMatchObject({ errors: [{ message: 'x-bankql-explain is plan or calls.' }] });
-  await using silent = createTestBankql({ bankUrl: bank.url });
+  await using silent = await createTestBankql({ bankUrl: bank.url });
   const refused = await silent.ask('{ __typename }', {}, { ...alice, 'x-bankql-explain': 'plan' });
   expect(refused.errors?.[0]?.message).toMatch(/switched off here; .*EXPLAIN=on/);
 });

@@ -11,8 +11,8 @@ let broken: ReadonlySet<string> = new Set();
 let loss: string | null = null;
 let statusCalls = 0;
 
-function openStore() {
-  const memory = createMemoryStore({ retentionMs });
+async function openStore() {
+  const memory = await createMemoryStore({ retentionMs });
   const guarded = new Proxy(memory, {
     get(target, name, receiver) {
       if (name === 'loss') return loss;
@@ -51,7 +51,7 @@ beforeEach(() => {
 
 test('every call goes through as it is, and its time is told', async () => {
   await using made = new AsyncDisposableStack();
-  const store = openStore();
+  const store = await openStore();
   made.defer(() => store.close());
   expect(await begin(store, 'a')).toBeNull();
   expect(await store.end({ id: 'a', trackId: pending().trackId, outcome: done, at: start })).toBe(true);
@@ -69,7 +69,7 @@ test('every call goes through as it is, and its time is told', async () => {
 
 describe('an outage', () => {
   test('is told once, and again when it is over, with how long it was', async () => {
-    const store = openStore();
+    const store = await openStore();
     broken = everything;
     for (let n = 0; n < 5; n++) await expect(begin(store, `${n}`)).rejects.toThrow(StoreUnavailable);
     await expect(store.find('a', start)).rejects.toThrow(StoreUnavailable);
@@ -84,7 +84,7 @@ describe('an outage', () => {
   });
 
   test('is not over because reads succeed: the disk may be full, or replicas may not confirm', async () => {
-    const store = openStore();
+    const store = await openStore();
     broken = new Set(['begin']);
     for (let n = 0; n < 5; n++) {
       await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
@@ -97,7 +97,7 @@ describe('an outage', () => {
   });
 
   test('is over when the store answers and nothing has failed for a while, though nobody pays', async () => {
-    const store = openStore();
+    const store = await openStore();
     broken = new Set(['begin']);
     await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
     broken = new Set();
@@ -110,7 +110,7 @@ describe('an outage', () => {
   });
 
   test('a loss that was noticed without a call refuses payments: it is not up', async () => {
-    const store = openStore();
+    const store = await openStore();
     await store.find('a', start);
     expect(store.isUp).toBe(true);
     loss = 'Three payments are missing.';
@@ -122,7 +122,7 @@ describe('an outage', () => {
 
   test('a lost record keeps it away, from the start, until somebody accepts the loss', async () => {
     loss = 'Three payments are missing.';
-    const store = openStore();
+    const store = await openStore();
     expect(news()).toEqual(['away: Three payments are missing.']);
     clock += 60_000;
     await store.recentStatus();
@@ -137,7 +137,7 @@ describe('an outage', () => {
 
 describe('what it holds', () => {
   test('is asked for once in a few seconds, however many ask', async () => {
-    const store = openStore();
+    const store = await openStore();
     await begin(store, 'a');
     const asked = await Promise.all(Array.from({ length: 50 }, () => store.recentStatus()));
     expect(new Set(asked.map((status) => status?.pending))).toEqual(new Set([1]));
@@ -151,7 +151,7 @@ describe('what it holds', () => {
   });
 
   test('is null while the store is away, and every second it is asked again', async () => {
-    const store = openStore();
+    const store = await openStore();
     broken = everything;
     for (let n = 0; n < 20; n++) expect(await store.recentStatus()).toBeNull();
     expect(statusCalls).toBe(1);

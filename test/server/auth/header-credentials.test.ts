@@ -11,7 +11,7 @@ let bank: RecordingBank;
 let bankql: TestBankql;
 beforeEach(async () => {
   bank = (await startRecordingBank()).otherwise({ body: { branches: [], messages: [] } });
-  bankql = createTestBankql({ bankUrl: bank.url });
+  bankql = await createTestBankql({ bankUrl: bank.url });
 });
 afterEach(async () => {
   await bankql[Symbol.asyncDispose]();
@@ -113,7 +113,7 @@ test('a header without a value is an absent one', async () => {
 });
 
 test("the operator's key stands for the caller's, whatever the caller sends", async () => {
-  await using own = createTestBankql({ bankUrl: bank.url, subscriptionKey: 'operator-key' });
+  await using own = await createTestBankql({ bankUrl: bank.url, subscriptionKey: 'operator-key' });
   await own.ask('{ bank { branches { totalCount } } }', undefined, {});
   await own.ask('{ bank { branches { totalCount } } }', undefined, complete);
   expect(bank.calls.map(({ headers }) => headers['ocp-apim-subscription-key'])).toEqual([

@@ -42,7 +42,7 @@ const clock = () => {
   return { now: () => time, pass };
 };
 
-const start = (keyTimes: Partial<JwksTimes> = {}): TestBankql =>
+const start = (keyTimes: Partial<JwksTimes> = {}): Promise<TestBankql> =>
   createTestBankql({
     bankUrl: bank.url,
     identity: {
@@ -70,7 +70,7 @@ const statusOf = async (to: TestBankql, key: IssuerKey) => (await ask(to, await 
 describe('rotation', () => {
   test('a new key is found at once, and one that was taken back is accepted no longer than the set is kept', async () => {
     const { now, pass } = clock();
-    await using bankql = start({ now, maxAgeMs: 300 });
+    await using bankql = await start({ now, maxAgeMs: 300 });
     expect(await statusOf(bankql, old)).toBe(200);
     pass(1);
     issuer.keys = [old.jwk, fresh.jwk];
@@ -86,7 +86,7 @@ describe('rotation', () => {
 
   test('a token with a made-up key does not keep those of a new key out', async () => {
     const { now, pass } = clock();
-    await using bankql = start({ now });
+    await using bankql = await start({ now });
     expect(await statusOf(bankql, old)).toBe(200);
     pass(1);
     expect((await ask(bankql, await sign({ ...fresh, kid: 'made up' }))).status).toBe(401);
@@ -97,7 +97,7 @@ describe('rotation', () => {
 
   test('made-up keys trigger few fetches, and while none is left an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = start({ now, attempts: 3, attemptMs: 6000 });
+    await using bankql = await start({ now, attempts: 3, attemptMs: 6000 });
     expect(await statusOf(bankql, old)).toBe(200);
     const stranger = async (index: number) => ask(bankql, await sign({ ...fresh, kid: `stranger ${index}` }));
     for (let index = 0; index < 3; index++) {
@@ -158,7 +158,7 @@ describe('rotation', () => {
 
   test('an expired token is 401 without a fetch, also if its key was removed', async () => {
     const { now, pass } = clock();
-    await using bankql = start({ now, attempts: 0 });
+    await using bankql = await start({ now, attempts: 0 });
     expect(await statusOf(bankql, old)).toBe(200);
     pass(1);
     const expired = await ask(bankql, await sign(fresh, claims({}, -100)));
@@ -169,7 +169,7 @@ describe('rotation', () => {
   });
 
   test('requests that come together at the start ask once', async () => {
-    await using bankql = start();
+    await using bankql = await start();
     const token = await sign(old);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(bankql, token)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -199,7 +199,7 @@ describe('keys that cannot be fetched', () => {
     ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
   ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
     const { now, pass } = clock();
-    await using bankql = start({ now, timeoutMs: 1_000 });
+    await using bankql = await start({ now, timeoutMs: 1_000 });
     issuer.behave = behave;
     const token = await sign(old);
     const began = performance.now();
@@ -225,7 +225,7 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
-    await using bankql = start({ retryMs: 60_000, timeoutMs: 200 });
+    await using bankql = await start({ retryMs: 60_000, timeoutMs: 200 });
     issuer.behave = () => {};
     const token = await sign(old);
     expect((await ask(bankql, token)).status).toBe(503);
@@ -237,7 +237,7 @@ describe('keys that cannot be fetched', () => {
 
   test('those of before stand in for a while; a key that may be new is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = start({ now, maxAgeMs: 0, retryMs: 0, graceMs: 600 });
+    await using bankql = await start({ now, maxAgeMs: 0, retryMs: 0, graceMs: 600 });
     expect(await statusOf(bankql, old)).toBe(200);
     issuer.behave = (response) => response.destroy();
     pass(599);
@@ -250,7 +250,7 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('an expired token stays 401 while the keys of before stand in', async () => {
-    await using bankql = start({ maxAgeMs: 0, retryMs: 0 });
+    await using bankql = await start({ maxAgeMs: 0, retryMs: 0 });
     expect(await statusOf(bankql, old)).toBe(200);
     issuer.behave = (response) => response.destroy();
     expect((await ask(bankql, await sign(old, claims({}, -100)))).status).toBe(401);
@@ -267,7 +267,7 @@ test('a key that is private, weak or for something else verifies nothing', async
     [],
   ]) {
     issuer.keys = keys;
-    await using bankql = start();
+    await using bankql = await start();
     expect(await statusOf(bankql, old)).toBe(401);
   }
 });

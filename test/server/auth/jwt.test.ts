@@ -51,7 +51,7 @@ const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
 beforeEach(async () => {
   bank = (await startRecordingBank()).otherwise({ body: { messages: [] } });
   issuer = await startIssuer(rsa, ...others);
-  bankql = createTestBankql({ bankUrl: bank.url, identity: identity() });
+  bankql = await createTestBankql({ bankUrl: bank.url, identity: identity() });
 });
 afterEach(async () => {
   await bankql[Symbol.asyncDispose]();
@@ -104,7 +104,7 @@ describe('a good token', () => {
 
   test('names its caller in the claims that the operator named', async () => {
     const named = { providerClaim: 'bank_provider', authIdClaim: 'https://bank.example/customer' };
-    await using own = createTestBankql({ bankUrl: bank.url, identity: identity(named) });
+    await using own = await createTestBankql({ bankUrl: bank.url, identity: identity(named) });
     const token = await sign(rsa, claims({ bank_provider: 'p', 'https://bank.example/customer': 'c-1' }));
     expect((await post(token, { to: own })).status).toBe(200);
     expect(bank.calls[0]?.headers).toMatchObject({ 'auth-provider-name': 'p', 'auth-id': 'c-1' });
@@ -117,7 +117,7 @@ describe('a good token', () => {
       accountId: validateViewerTemplate('{claim:account}-{auth-id}'),
     };
     const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
-    await using own = createTestBankql({
+    await using own = await createTestBankql({
       bankUrl: bank.url,
       identity: identity({ claims: ['customer', 'account'] }),
       defaults,
@@ -303,7 +303,7 @@ describe('without a token', () => {
   });
 
   test('the schema is not told either; GraphiQL’s page and the health of the process are', async () => {
-    await using open = createTestBankql({
+    await using open = await createTestBankql({
       bankUrl: bank.url,
       identity: identity(),
       graphiql: { headers: { Authorization: 'Bearer your-token' } },

@@ -109,8 +109,8 @@ describe('in front of a bank', () => {
     await bankql[Symbol.asyncDispose]();
     await bank.close();
   });
-  const start = (limits: Partial<RateLimits>, options = {}) => {
-    bankql = createTestBankql({ bankUrl: bank.url, rateLimiter: limiterOf(limits), ...options });
+  const start = async (limits: Partial<RateLimits>, options = {}) => {
+    bankql = await createTestBankql({ bankUrl: bank.url, rateLimiter: limiterOf(limits), ...options });
   };
 
   const post = (query: string, headers: Record<string, string> = credentials) =>
@@ -127,7 +127,7 @@ describe('in front of a bank', () => {
     `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId replayed ${more} } }`;
 
   test('what is over is refused at its field with nothing sent; the rest stands', async () => {
-    start({ perCaller: { calls: 3, seconds: 60 } });
+    await start({ perCaller: { calls: 3, seconds: 60 } });
     const result = await bankql.ask(branchesOf('A', 'B', 'C', 'D', 'E'));
     expect(bank.calls).toHaveLength(3);
     expect(result.data).toMatchObject({ A: { branches: { totalCount: 0 } }, E: { branches: null } });
@@ -148,7 +148,7 @@ describe('in front of a bank', () => {
   });
 
   test('who has none left is refused at once, with 429 and Retry-After; another is not', async () => {
-    start({ perCaller: { calls: 1, seconds: 60 } });
+    await start({ perCaller: { calls: 1, seconds: 60 } });
     expect((await post(branchesOf('A'))).status).toBe(200);
     const refused = await post('{ this is not looked at');
     expect(refused.status).toBe(429);
@@ -170,7 +170,7 @@ describe('in front of a bank', () => {
   });
 
   test('what costs no REST call is free', async () => {
-    start({ perCaller: { calls: 1, seconds: 60 } });
+    await start({ perCaller: { calls: 1, seconds: 60 } });
     for (const query of [
       '{ __typename }',
       '{ __schema { queryType { name } } }',
@@ -192,7 +192,7 @@ describe('in front of a bank', () => {
   });
 
   test('one operation asks for a record once, and pays once; writes and a read anew pay as well', async () => {
-    start({ perCaller: { calls: 3, seconds: 60 } });
+    await start({ perCaller: { calls: 3, seconds: 60 } });
     await bankql.ask('{ a: bank { branches { totalCount } } b: bank { branches { totalCount } } }');
     expect(bank.calls).toHaveLength(1);
     const put = 'mutation { putProduct(input: { product: {} }) { trackId } }';
@@ -204,7 +204,7 @@ describe('in front of a bank', () => {
 
   describe('payments', () => {
     test('one that has begun is not held up: what is read after it may be, and its end is told', async () => {
-      start({ perCaller: { calls: 1, seconds: 60 } });
+      await start({ perCaller: { calls: 1, seconds: 60 } });
       const result = await bankql.ask(pay('k', 'from { account { label } }'));
       expect(result.data).toMatchObject({
         makeTransaction: { trackId: expect.any(String), replayed: false },
@@ -214,7 +214,7 @@ describe('in front of a bank', () => {
     });
 
     test('one beyond the budget does not begin: nothing is sent or kept, and its key is free', async () => {
-      start({ perCaller: { calls: 1, seconds: 1 } });
+      await start({ perCaller: { calls: 1, seconds: 1 } });
       const result = await bankql.ask(
         `mutation { putProduct(input: { product: {} }) { trackId } ${pay('k').slice('mutation { '.length)}`,
       );
@@ -234,7 +234,7 @@ describe('in front of a bank', () => {
     });
 
     test('the answer to an earlier one with the same key is free', async () => {
-      start({ perCaller: { calls: 3, seconds: 60 } });
+      await start({ perCaller: { calls: 3, seconds: 60 } });
       await bankql.ask(pay('k'));
       for (let times = 0; times < 5; times++)
         expect((await bankql.ask(pay('k'))).data).toMatchObject({ makeTransaction: { replayed: true } });
@@ -245,7 +245,7 @@ describe('in front of a bank', () => {
     });
 
     test('one that is wrong costs nothing', async () => {
-      start({ perCaller: { calls: 1, seconds: 60 } });
+      await start({ perCaller: { calls: 1, seconds: 60 } });
       const wrong = [
         pay(''),
         pay('k').replace('accountId: "a"', 'accountId: ".."'),
