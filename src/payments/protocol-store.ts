@@ -238,10 +238,71 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     unwritten.keep({ end, record: next?.record ?? row.held.record });
   }
 
-  /** It is not known whether the database stored a beginning: the answer to its caller is that nothing was sent. */
-  function loseBegin({ id, trackId, createdAt: at }: PaymentRecord): void {
-    guard.forget(id);
-    unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
+  /**
+   * Stores a beginning, unless there is a record. If that fails and it may be stored, it is taken back: the answer to its caller is
+   * that nothing was sent.
+   * Shape: what is there; null if it was stored.
+   */
+  async function insert(row: Row): Promise<StoredRow | null> {
+    const { record } = row.held;
+    let mayBeStored = false;
+    try {
+      const asked = clock.ask();
+      const { existing, ...counts } = await driver.insertIfAbsent(row);
+      if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
+      mayBeStored = existing === null;
+      // Another process has noticed a loss, or the store is another one than before.
+      if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
+      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+      if (mayBeStored) guard.noteBegin(counts, record);
+      return existing;
+    } catch (error) {
+      if (mayBeStored || error instanceof WriteUncertain) {
+        const { id, trackId, createdAt: at } = record;
+        guard.forget(id);
+        unwritten.keep({ end: { id, trackId, outcome: null, at }, record: null });
+      }
+      throw error;
+    }
+  }
+
+  async function begin(given: PaymentRecord, now: number): Promise<PaymentRecord | null> {
+    assertOpen();
+    lastNow = now;
+    if (unwritten.size > 0) {
+      const known = await unwritten.find(given.id);
+      if (known !== null) return known;
+      if (unwritten.size >= maxUnwritten)
+        throw unavailable(`it has not taken the ends of ${unwritten.size} payments`);
+    }
+    if (guard.loss !== null) {
+      await guard.check(driver);
+      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+    }
+    const record = inStoreTime(given, clock.toStore(now) - now);
+    const { id, trackId } = record;
+    for (let round = 1; round <= maxRounds; round++) {
+      // The database need not be asked about an attempt that this process has begun.
+      const own = begun.get(id)?.held.record;
+      if (own !== undefined && isUnderWay(own, now)) return own;
+      const { next } = advance(null, { kind: 'begin', record });
+      if (next === null || next === undefined) throw new Error('a beginning stores a record');
+      const row = rowOf(next);
+      const existing = await insert(row);
+      if (existing === null) {
+        begun.set(id, row);
+        // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
+        if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});
+        return null;
+      }
+      let found = read(existing);
+      // A lost connection has stored this beginning, and another process has changed it since. It is not sent any more.
+      if (found?.held.record.trackId === trackId)
+        found = (await apply(id, eventOf({ id, trackId, outcome: null, at: now }), found)).after;
+      else found = await current(id, now, found);
+      if (found !== null) return found.held.record;
+    }
+    throw unavailable('a record of it changes all the time');
   }
 
   async function purge(now: number): Promise<void> {
@@ -309,6 +370,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     onUnreadable?: (error: UnreadableRecord) => void,
     inTurns: InTurns = withoutWaiting,
   ) {
+    assertOpen();
     const found = await readAll(query, now, limit, onUnreadable, inTurns);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
@@ -350,59 +412,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       );
       return status;
     },
-    async begin(given, now) {
-      assertOpen();
-      lastNow = now;
-      if (unwritten.size > 0) {
-        const known = await unwritten.find(given.id);
-        if (known !== null) return known;
-        if (unwritten.size >= maxUnwritten)
-          throw unavailable(`it has not taken the ends of ${unwritten.size} payments`);
-      }
-      if (guard.loss !== null) {
-        await guard.check(driver);
-        if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
-      }
-      const record = inStoreTime(given, clock.toStore(now) - now);
-      for (let round = 1; round <= maxRounds; round++) {
-        // The database need not be asked about an attempt that this process has begun.
-        const own = begun.get(record.id)?.held.record;
-        if (own !== undefined && isUnderWay(own, now)) return own;
-        const { next } = advance(null, { kind: 'begin', record });
-        if (next === null || next === undefined) throw new Error('a beginning stores a record');
-        const row = rowOf(next);
-        let existing: StoredRow | null;
-        let mayBeStored = false;
-        try {
-          const asked = clock.ask();
-          const counts = await driver.insertIfAbsent(row);
-          if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
-          existing = counts.existing;
-          mayBeStored = existing === null;
-          // Another process has noticed a loss, or the store is another one than before.
-          if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
-          if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
-          if (mayBeStored) guard.noteBegin(counts, record);
-        } catch (error) {
-          if (mayBeStored || error instanceof WriteUncertain) loseBegin(record);
-          throw error;
-        }
-        if (existing === null) {
-          begun.set(record.id, row);
-          // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
-          if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});
-          return null;
-        }
-        let found = read(existing);
-        // A lost connection has stored this beginning, and another process has changed it since. It is not sent any more.
-        if (found?.held.record.trackId === record.trackId) {
-          const { id, trackId } = record;
-          found = (await apply(id, eventOf({ id, trackId, outcome: null, at: now }), found)).after;
-        } else found = await current(record.id, now, found);
-        if (found !== null) return found.held.record;
-      }
-      throw unavailable('a record of it changes all the time');
-    },
+    begin,
     end,
     unwritten: () => unwritten.all().flatMap(({ end, record }) => (record === null ? [] : [{ end, record }])),
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
@@ -410,10 +420,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       assertOpen();
       return (await unwritten.find(id)) ?? (await current(id, now))?.held.record ?? null;
     },
-    async search(...args) {
-      assertOpen();
-      return search(...args);
-    },
+    search,
     async settle(id, state, by, now) {
       assertOpen();
       const found = await current(id, now);
