@@ -184,17 +184,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return tracked;
   };
 
-  /** Errors: as `pay`, before anything is sent. */
+  /** Checks a payment, and makes its call. Errors: as `pay`, before anything is sent. */
   function prepare<T extends PaymentOperation>(operation: T, { input, idempotencyKey }: PaymentIntent<T>) {
     validateIdempotencyKey(idempotencyKey);
     const call = bank.prepare(operation, input);
     const payer = payerOf(input.credentials);
-    const createdAt = now();
-    const record = pendingRecord(call, payer, idempotencyKey, paymentDetails(input), {
-      ...{ secret: store.secret, requestId: requestId() ?? null, replica },
-      ...{ createdAt, leaseUntil: createdAt + leaseMs },
-    });
-    return { call, payer, record };
+    return { call, payer, details: paymentDetails(input) };
   }
 
   /** For a payment that was sent: an error of the log does not keep it from being recorded. */
@@ -281,7 +276,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     intent: PaymentIntent<T>,
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
-    const { call, payer, record } = prepare(operation, intent);
+    const { call, payer, details } = prepare(operation, intent);
+    const createdAt = now();
+    const record = pendingRecord(call, payer, idempotencyKey, details, {
+      ...{ secret: store.secret, requestId: requestId() ?? null, replica },
+      ...{ createdAt, leaseUntil: createdAt + leaseMs },
+    });
     const earlier = await withStoreErrors(store.begin(record, now()), recordsNotKept(idempotencyKey));
     if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
     const refused = mayNotSend(record, idempotencyKey);
@@ -337,8 +337,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     pay: (operation, intent) => track(pay(operation, intent)),
 
     async isKnown(operation, intent) {
-      const { record } = prepare(operation, intent);
-      const asked = store.find(record.id, now());
+      const { payer } = prepare(operation, intent);
+      const asked = store.find(recordId(payer, intent.idempotencyKey), now());
       return (await withStoreErrors(asked, recordsNotKept(intent.idempotencyKey))) !== null;
     },
 
