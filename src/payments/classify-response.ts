@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { HttpResponse } from '../bank/http-message.ts';
+import { type HttpResponse, textOf } from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/json-limits.ts';
 import type { responseDrifts } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
@@ -150,10 +150,7 @@ const maxStatus = 64;
 
 function readBody(body: Buffer): Body {
   if (!isUtf8(body) || whatTakesTooLong(body) !== null) return unreadable;
-  const text = body
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .trim();
+  const text = textOf({ body }).trim();
   if (text === '') return { kind: 'empty', value: undefined };
   try {
     const value = parseExactJson(text);

@@ -1,3 +1,4 @@
+import { redact } from '../bank/errors.ts';
 import { envelopeNames, type OnDrift, validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
@@ -81,8 +82,9 @@ const hasMembers = (record: object | null): boolean => record !== null && Object
 function write(record: object | null, secrets: readonly string[]): string {
   return JSON.stringify(record, (_name, member) => {
     if (typeof member !== 'string') return member;
-    const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), member);
-    return clean.slice(0, maxText).replace(/\p{Cs}$/u, '');
+    return redact(member, secrets, member.length)
+      .slice(0, maxText)
+      .replace(/\p{Cs}$/u, '');
   });
 }
 

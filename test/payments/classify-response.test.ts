@@ -402,6 +402,7 @@ describe('the readable parts', () => {
     ['{}', null],
     ['', null],
     [`{"id":"${secret}-1"}`, '{"id":"[redacted]-1"}'],
+    [`{"id":"${'x'.repeat(3995)}${secret}"}`, `{"id":"${'x'.repeat(3995)}[reda"}`],
     [`{"id":"${'x'.repeat(5000)}"}`, `{"id":"${'x'.repeat(4000)}"}`],
   ])('of %j for a transfer are %j', (body, answer) => {
     expect(classify(200, body)).toEqual({ state: 'DONE', answer, isAccepted: false });
