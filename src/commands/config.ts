@@ -2,6 +2,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/environment.ts';
 import { StartError } from '../errors.ts';
 import { checkWitness } from '../payments/high-water-mark.ts';
+import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 import { readLogLevel } from './reload.ts';
@@ -43,7 +44,8 @@ async function checkFiles(config: Config): Promise<void> {
   const { checkStateFolder, readPersisted, readSchema } = await import('./serve.ts');
   const { url, witness } = config.state;
   await checkStateFolder(url).catch(collect);
-  if (witness !== undefined && url !== 'memory:') await checkWitness(witness).catch(collect);
+  if (witness !== undefined && parseStoreUrl(url).kind !== 'memory')
+    await checkWitness(witness).catch(collect);
   if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
 }

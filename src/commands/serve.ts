@@ -18,7 +18,7 @@ import { observeFailures } from '../payments/payment-errors.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
-import { passwordsOf } from '../payments/stores/store-address.ts';
+import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -113,7 +113,7 @@ export async function serveBankql(
     onCrowded: processScheduler.onCrowded,
   });
   const bank = limitBank(client, rateLimiter);
-  if (config.bank !== null && config.state.url === 'memory:')
+  if (config.bank !== null && parseStoreUrl(config.state.url).kind === 'memory')
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
@@ -274,8 +274,8 @@ export async function readPersisted(
  * be a new store, which knows of no earlier payment.
  */
 export async function checkStateFolder(url: string): Promise<void> {
-  const path = /^sqlite:(.*)$/s.exec(url)?.[1];
-  if (path !== undefined && url !== localStateUrl) checkFolder('STATE_URL', url, path);
+  const store = parseStoreUrl(url);
+  if (store.kind === 'sqlite' && url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
 }
 
 /** The operator's secrets, which the text of an error may contain. */

@@ -1,4 +1,5 @@
 import { normalized } from '../payments/outcome-words.ts';
+import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
@@ -165,7 +166,7 @@ const rules: readonly Rule[] = [
   (values) =>
     values.WORKERS > 1 &&
     values.BANK_BASE_URL !== undefined &&
-    stateUrlOf(values) === 'memory:' && [
+    storeKindOf(values) === 'memory' && [
       'WORKERS',
       'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
       'STATE_URL',
@@ -173,7 +174,7 @@ const rules: readonly Rule[] = [
 
   (values) =>
     values.STATE_WAIT_REPLICAS > 0 &&
-    !/^postgres/.test(stateUrlOf(values) ?? 'postgres:') && [
+    (storeKindOf(values) ?? 'postgres') !== 'postgres' && [
       'STATE_WAIT_REPLICAS',
       'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
       ...(['STATE_URL', 'BANK_BASE_URL'] as const),
@@ -183,14 +184,14 @@ const rules: readonly Rule[] = [
   (values) =>
     values.STATE_WITNESS !== undefined &&
     values.BANK_BASE_URL !== undefined &&
-    stateUrlOf(values) === 'memory:' && [
+    storeKindOf(values) === 'memory' && [
       'STATE_WITNESS',
       'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
       ...(['STATE_URL', 'BANK_BASE_URL'] as const),
     ],
 
   (values) =>
-    stateUrlOf(values) === null && [
+    storeKindOf(values) === null && [
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
       'BANK_BASE_URL',
@@ -222,6 +223,11 @@ export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null 
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? localStateUrl : null;
+}
+
+function storeKindOf(values: Values): StoreAddress['kind'] | null {
+  const url = stateUrlOf(values);
+  return url === null ? null : parseStoreUrl(url).kind;
 }
 
 /** What the values demand of each other and do not have, with the variables that each problem rests on. */

@@ -50,8 +50,8 @@ test.each([
 const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 
 test('standbys are waited for with PostgreSQL, and a witness watches a SQLite file', () => {
-  const postgres = { ...real, STATE_URL: 'postgres://me@a,b/pay', STATE_WAIT_REPLICAS: '1' };
-  expect(readConfig(postgres).state.waitReplicas).toBe(1);
+  for (const STATE_URL of ['postgres://me@a,b/pay', 'POSTGRESQL://me@a,b/pay'])
+    expect(readConfig({ ...real, STATE_URL, STATE_WAIT_REPLICAS: '1' }).state.waitReplicas).toBe(1);
   const sqlite = { ...real, STATE_URL: 'sqlite:s.db', STATE_WITNESS: '/witness/mark' };
   expect(readConfig(sqlite).state.witness).toBe('/witness/mark');
 });

@@ -5,6 +5,7 @@ import {
   restoreStore,
   type StoreContents,
 } from '../../payments/stores/sqlite/backup.ts';
+import { parseStoreUrl } from '../../payments/stores/store-address.ts';
 import { confirm, expectNone, type OperatorContext, sentence, subcommand } from './operator.ts';
 import { isoTime, paymentTable } from './payment-table.ts';
 
@@ -111,8 +112,8 @@ function oneFile(command: string, words: readonly string[]): string {
 
 /** Errors: StartError for a store that is no SQLite file. */
 function sqlitePath(url: OperatorContext['state']['url']): string {
-  const path = /^sqlite:(?!\/\/|:)(.+)$/s.exec(url)?.[1];
-  if (path !== undefined) return path;
+  const store = parseStoreUrl(url);
+  if (store.kind === 'sqlite') return store.path;
   throw new StartError(
     'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs).',
   );
