@@ -151,7 +151,8 @@ function generateManifest(
 
   for (const { file, text } of sources) {
     attempt(file, () => {
-      for (const node of parse(text, { noLocation: true }).definitions) {
+      const { definitions } = parse(text, { noLocation: true, allowEmptySelectionSets: false });
+      for (const node of definitions) {
         if (node.kind === Kind.FRAGMENT_DEFINITION) add(fragments, node.name.value, file, node);
         else if (node.kind !== Kind.OPERATION_DEFINITION)
           throw new Error('it holds something else than operations and fragments');

@@ -54,7 +54,7 @@ const maxAliasLength = 128;
  */
 export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
   try {
-    const document = parse(text, { maxTokens: limits.tokens });
+    const document = parse(text, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
     checkSize(document, limits);
     return document;
   } catch (error) {

@@ -64,6 +64,7 @@ test('documents that cannot be served are named with their reasons, all of them,
     {
       'ok.graphql': 'query Ok { bank { bankId } }',
       'syntax.graphql': 'query Broken { bank {',
+      'empty.graphql': 'query Empty { bank { } }',
       'unknown.graphql': 'query Unknown { bnk }',
       'spread.graphql': 'query Spread { bank { ...Nowhere } }',
       'deep.graphql': 'query Deep { bank { branches { nodes { bank { bankId } } } } }',
@@ -78,6 +79,7 @@ test('documents that cannot be served are named with their reasons, all of them,
   const lines = output.split('\n');
   for (const line of [
     'syntax.graphql: Syntax Error: Expected Name, found <EOF>.',
+    'empty.graphql: Syntax Error: Expected Name, found "}".',
     expect.stringMatching(/^unknown\.graphql: Cannot query field "bnk" on type "Query"\./),
     'spread.graphql: Unknown fragment "Nowhere".',
     'deep.graphql: The operation holds 5 levels of fields, and may hold 4; ask for less at a time.',
@@ -85,7 +87,7 @@ test('documents that cannot be served are named with their reasons, all of them,
     'nameless.graphql: an operation has no name',
     'schema.graphql: it holds something else than operations and fragments',
     'twice.graphql: Ok is the name of another one in ok.graphql',
-    expect.stringMatching(/^8 refused; .*manifest\.json is not written\.$/),
+    expect.stringMatching(/^9 refused; .*manifest\.json is not written\.$/),
   ])
     expect(lines).toContainEqual(line);
   await expect(readFile(out)).rejects.toThrow('ENOENT');

@@ -89,6 +89,29 @@ test.each([
   expect(await (await post(body)).text()).toContain(JSON.stringify(message).slice(1, -1));
 });
 
+describe('an empty selection is a syntax error with its place, and makes no call', () => {
+  test.each([
+    ['of the operation', '{ }', 3],
+    ['of a field', '{ bank { } }', 10],
+    ['of an inline fragment', '{ ... { } }', 9],
+    ['of a fragment', '{ bank { ...F } } fragment F on Bank { }', 40],
+    ['of a mutation', 'mutation { putProduct(input: { product: {} }) { } }', 49],
+  ])('%s', async (_what, query, column) => {
+    const answer = await post(JSON.stringify({ query }), { Accept: 'application/graphql-response+json' });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({
+      errors: [
+        {
+          message: 'Syntax Error: Expected Name, found "}".',
+          locations: [{ line: 1, column }],
+          extensions: expect.objectContaining({ code: 'GRAPHQL_PARSE_FAILED' }),
+        },
+      ],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+});
+
 test('an invalid body is not echoed', async () => {
   const text = await (await post('{"query": secret-in-the-body')).text();
   expect(text).not.toContain('secret-in-the-body');
