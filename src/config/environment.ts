@@ -66,13 +66,17 @@ const maxEdits = 2;
 /** A shorter name is near to too many that are not ours. */
 const minLength = 8;
 
+/** Names that environments set for other programs, although they are almost HTTPS_PROXY and NO_PROXY. */
+const otherPrograms: readonly string[] = ['HTTP_PROXY', 'WS_PROXY'];
+
 /**
  * Names that are almost those of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox bank would
  * start. Their values are not shown: they may be anything.
  */
 export function misspelledVariables(environment: Environment): ConfigProblem[] {
   return Object.keys(environment).flatMap((name) => {
-    if (name.length < minLength || isKnown(name) || !environment[name]) return [];
+    if (name.length < minLength || isKnown(name) || otherPrograms.includes(name) || !environment[name])
+      return [];
     const meant = variableNames.find(
       // A difference in length takes as many edits: checking it first avoids nearly all distances, which take far
       // longer.

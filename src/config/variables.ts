@@ -113,7 +113,7 @@ export const sections = {
     ),
     HTTPS_PROXY: variable(
       optional(proxyAddress),
-      'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` is the same',
+      'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` is the same, and bankql ignores `HTTP_PROXY`',
       {
         rarely: 'your environment sets it for every program; otherwise use `BANK_PROXY`',
         alias: 'https_proxy',

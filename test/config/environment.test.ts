@@ -52,6 +52,7 @@ describe('a name that is almost one of ours', () => {
     ['BANK_BASEURL', 'BANK_BASE_URL'],
     ['PERSISTED_DOCUMENT', 'PERSISTED_DOCUMENTS'],
     ['STATE_ALOW_VOLATIL', 'STATE_ALLOW_VOLATILE'],
+    ['HTTP_PROXYS', 'HTTPS_PROXY'],
   ])('%s stops the start, and %s is suggested', (name, meant) => {
     const { message } = refused({ [name]: 'secret' });
     expect(message).toBe(`${name}=… cannot be used: no variable has this name: did you mean ${meant}?`);
@@ -65,6 +66,9 @@ describe('a name that is almost one of ours', () => {
     ['XDG_STATE_HOME', '/var/lib'],
     ['NODE_ENVIRONMENT', 'test'],
     ['BNAK_BASE_URL', ''],
+    // Environments set these for every program.
+    ['HTTP_PROXY', 'http://proxy.example:3128'],
+    ['WS_PROXY', 'http://proxy.example:3128'],
   ])('%s=%s is none', (name, value) => {
     expect(misspelledVariables({ [name]: value })).toEqual([]);
   });
