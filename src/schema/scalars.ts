@@ -1,4 +1,4 @@
-import { GraphQLError, Kind } from 'graphql';
+import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { currencyDecimals } from '../contract/currency.ts';
 import { maxDecimalLength, numberParts, plainDecimal, plainNumber } from '../contract/decimal.ts';
 import type { Money } from '../contract/shared-parts.ts';
@@ -6,12 +6,15 @@ import { builder } from './builder.ts';
 
 /** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
 
-const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+/** A refusal of a value; `node` is a literal, whose place the error names. */
+const refuse = (message: string, node?: ValueNode) =>
+  new GraphQLError(message, { nodes: node ?? null, extensions: { code: 'BAD_USER_INPUT' } });
 
-function read(text: string): string {
+function read(text: string, node?: ValueNode): string {
   if (text.length <= maxDecimalLength && plainNumber.test(text)) return text;
   throw refuse(
     'A Decimal is written as digits with an optional sign and fraction, for example "1234.50": no exponent, no plus sign, no leading zeros, no white space.',
+    node,
   );
 }
 
@@ -32,8 +35,8 @@ builder.scalarType('Decimal', {
   },
   parseLiteral: (node) => {
     if (node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT)
-      return read(node.value);
-    throw refuse('A Decimal has to be a string or a number, for example "1234.50".');
+      return read(node.value, node);
+    throw refuse('A Decimal has to be a string or a number, for example "1234.50".', node);
   },
 });
 
@@ -59,18 +62,18 @@ export function parseDateTime(text: string): Date | null {
   return Number.isNaN(date.getTime()) || !isDay ? null : date;
 }
 
-function readDateTime(value: unknown): Date {
+function readDateTime(value: unknown, node?: ValueNode): Date {
   const date = typeof value === 'string' ? parseDateTime(value) : null;
   if (date !== null) return date;
-  throw refuse('A DateTime is a text such as "2026-11-22T10:30:00Z".');
+  throw refuse('A DateTime is a text such as "2026-11-22T10:30:00Z".', node);
 }
 
 builder.scalarType('DateTime', {
   description: 'A point in time, in UTC, such as "2026-11-22T10:30:00.000Z" (RFC 3339).',
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
   serialize: (date) => date.toISOString(),
-  parseValue: readDateTime,
-  parseLiteral: (node) => readDateTime(node.kind === Kind.STRING ? node.value : null),
+  parseValue: (value) => readDateTime(value),
+  parseLiteral: (node) => readDateTime(node.kind === Kind.STRING ? node.value : null, node),
 });
 
 const isCurrencyCode = (text: unknown): text is string => typeof text === 'string' && /^[A-Z]{3}$/.test(text);

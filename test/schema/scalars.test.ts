@@ -50,6 +50,19 @@ describe('an amount in minor units', () => {
   });
 });
 
+test.each([
+  ['a Decimal', 'mutation { putAccount(input: { accountId: "A", account: { balance: { amount: ', '"1e3"'],
+  ['a Decimal', 'mutation { putAccount(input: { accountId: "A", account: { balance: { amount: ', 'true'],
+  ['a DateTime', '{ bank { account(accountId: "A") { transactionRequests(since: ', '"yesterday"'],
+  ['a DateTime', '{ bank { account(accountId: "A") { transactionRequests(since: ', '2026'],
+])('the refusal of %s in a query says where it is: %s%s', async (_type, before, literal) => {
+  await using fixture = await startBankqlFixture();
+  const after = before.startsWith('mutation') ? ' } } }) { trackId } }' : ') { totalCount } } } }';
+  const { errors } = await fixture.ask(before + literal + after);
+  expect(errors).toEqual([expect.objectContaining({ locations: [{ line: 1, column: before.length + 1 }] })]);
+  expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+});
+
 test('precise fields stand beside the texts of the bank, which stay as they are', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.on(`GET ${account}/transactions/T/transaction`, {
