@@ -243,6 +243,8 @@ export const bankAddress = address((given) => {
   if (!isHttp(url)) throw new Error('give an address such as https://bank.example.');
   if (hasUserinfo(url)) throw new Error('leave credentials out of it.');
   if (url.search !== '' || url.hash !== '') throw new Error('leave out what follows ? or #.');
+  if (/\/v1\/api\/*$/i.test(url.pathname))
+    throw new Error('give the address without /v1/api, with which every path of the specification begins.');
   return given;
 });
 

@@ -69,7 +69,7 @@ export const sections = {
   'The bank': {
     BANK_BASE_URL: variable(
       optional(bankAddress, 'none: the sandbox bank'),
-      "the bank's address, in front of every path of the specification",
+      "the bank's address, in front of every path of the specification; without `/v1/api`, with which each path begins",
     ),
     BANK_ALLOW_HTTP: variable(flag(false), 'accept plain http to a bank that is not on loopback', {
       rarely: 'the bank is reached over plain http, in a network that you trust',

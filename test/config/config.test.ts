@@ -116,6 +116,8 @@ test.each<[string, Record<string, string>, string]>([
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/?a=b' }, 'what follows'],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/v1/api' }, 'without /v1/api'],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/open/v1/api//' }, 'without /v1/api'],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'http://bank.example', STATE_URL: 'memory:' }, 'BANK_ALLOW_HTTP'],
   ['BANK_BASE_URL', { NODE_ENV: 'production' }, 'SANDBOX=1'],
   ['STATE_URL', { BANK_BASE_URL: 'https://bank.example' }, 'sqlite:'],
