@@ -483,9 +483,11 @@ export const sections = {
     }),
   },
   'For people who explore': {
-    GRAPHIQL: variable(optional(anyFlag, 'on with the sandbox, else off'), 'GraphiQL for browsers', {
-      rarely: 'developers explore a real bank',
-    }),
+    GRAPHIQL: variable(
+      optional(anyFlag, 'on with the sandbox, else off'),
+      'GraphiQL for browsers ([how](explore.md#graphiql)); with a real bank, it also needs `INTROSPECTION=on` for its documentation and `EXPLAIN=on` for its REST calls',
+      { rarely: 'developers explore a real bank' },
+    ),
     EXPLAIN: variable(
       optional(anyFlag, 'on with the sandbox, else off'),
       'whether requests may ask for their cost in REST calls with the header `x-bankql-explain` ([how](explore.md))',

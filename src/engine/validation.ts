@@ -3,7 +3,8 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
-  NoSchemaIntrospectionCustomRule,
+  getNamedType,
+  isIntrospectionType,
   specifiedRules,
   type ValidationContext,
   type ValidationRule,
@@ -40,7 +41,7 @@ export function createDocumentCheck({
   const rules: readonly ValidationRule[] = [
     ...specifiedRules,
     OnePaymentRule,
-    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+    ...(introspection ? [] : [NoIntrospectionRule]),
   ];
   return (text) => {
     // Sizes too are checked before validation, which takes time.
@@ -75,6 +76,17 @@ function documentError(code: ErrorCode, error: GraphQLError): RequestError {
   return isErrorCode(extensions.code)
     ? new RequestError(extensions.code, message, place)
     : new RequestError(code, truncate(message), { ...place, http: { status: 400, isOfDocument: true } });
+}
+
+/** Refuses introspection, as graphql's NoSchemaIntrospectionCustomRule does, but says how it is switched on. */
+function NoIntrospectionRule(context: ValidationContext): ASTVisitor {
+  const message = 'Introspection is switched off here; the operator switches it on with INTROSPECTION=on.';
+  return {
+    Field(node) {
+      const type = getNamedType(context.getType());
+      if (type && isIntrospectionType(type)) context.reportError(new GraphQLError(message, { nodes: node }));
+    },
+  };
 }
 
 /**

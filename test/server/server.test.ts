@@ -1,3 +1,4 @@
+import { getIntrospectionQuery } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BankqlError } from '../../src/errors.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
@@ -191,9 +192,20 @@ describe('introspection', () => {
 
   test('is refused where it is off; __typename is not', async () => {
     await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
-    const result = await closed.ask('{ __schema { queryType { name } } }');
-    expect(result.data).toBeUndefined();
-    expect(result.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    for (const document of [
+      '{ __schema { queryType { name } } }',
+      '{ __type(name: "Query") { name } }',
+      getIntrospectionQuery(),
+    ]) {
+      const result = await closed.ask(document);
+      expect(result.data).toBeUndefined();
+      expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
+        [
+          'GRAPHQL_VALIDATION_FAILED',
+          'Introspection is switched off here; the operator switches it on with INTROSPECTION=on.',
+        ],
+      ]);
+    }
     expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
   });
 });
