@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { type Variable, variables } from '../../src/config/variables.ts';
+import { runProcess } from '../support/process.ts';
+import { freePort } from '../support/redis.ts';
+
+const root = join(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');
+
+const codeOf = (language: string) =>
+  new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page)?.[1] ?? expect.fail('no code');
+
+test('the code of the page starts bankql with a sandbox bank, and stops both', async () => {
+  const port = await freePort();
+  const code = codeOf('ts')
+    .replace("'bankql'", JSON.stringify(join(root, 'src/index.ts')))
+    .replaceAll('4010', String(port));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code]);
+  // Behind them is the log.
+  expect(stdout.split('\n').slice(0, 2)).toEqual([
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    '{"data":{"bank":{"branches":{"nodes":[{"name":"Λευκωσία Κεντρικό"}]}}}}',
+  ]);
+});
+
+test('the command of the page is one of the sandbox', async () => {
+  const words = codeOf('sh').trim().split(' ');
+  expect(words.shift()).toBe('bankql');
+  const { code, output } = await runProcess({}, [...words, '--describe']);
+  expect([code, output]).toEqual([0, expect.stringContaining('http://127.0.0.1:4010/sandbox/reset')]);
+});
+
+test('the page has a row for each option and its variable', () => {
+  const rows = [...page.matchAll(/^\| `(--\w+)` \| `(\w+)` \|/gm)].map(([, option, name]) => [name, option]);
+  const options = Object.entries<Variable>(variables).flatMap(([name, { option }]) =>
+    option === undefined ? [] : [[name, option]],
+  );
+  expect(rows).toEqual(options);
+});
