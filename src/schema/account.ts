@@ -230,7 +230,12 @@ written.put({
  * Errors: BAD_USER_INPUT.
  */
 function requireBalance(record: Account, { balance }: ChangesInput<typeof account.fields>): void {
-  if (balance?.amount != null || (record.balance?.amount != null && balance?.amount !== null)) return;
+  if (balance?.amount === null)
+    throw badUserInput(
+      '`changes.balance.amount` cannot be null: written without an amount, the account may lose its balance. Nothing was written.',
+      'changes.balance.amount',
+    );
+  if (balance?.amount !== undefined || record.balance?.amount != null) return;
   throw badUserInput(
     'The account as read has no `balance.amount`, and written without one it may lose its balance: read it through a view (`viewId`) that shows the whole account. Nothing was written.',
   );

@@ -324,6 +324,24 @@ function changesOf(fields: Fields, changes: object, path: string): Record<string
   return made;
 }
 
+/**
+ * The path in changes, such as `balance.amount`, that is null and so clears the member of a body with the path `rest`; null
+ * if the changes do not name that member, or give it a value.
+ */
+export function clearedBy(
+  fields: Fields,
+  changes: unknown,
+  [rest, ...below]: readonly string[],
+): string | null {
+  const [name, field] = Object.entries(fields).find(([, each]) => each.rest === rest) ?? [];
+  if (name === undefined || field === undefined) return null;
+  const change: unknown = Reflect.get(Object(changes), name);
+  if (below.length === 0) return change === null ? name : null;
+  const { of } = field.type;
+  const path = typeof of === 'object' ? clearedBy(of.fields, change, below) : null;
+  return path && `${name}.${path}`;
+}
+
 function valueUnderEitherName(
   field: Field,
   value: unknown,

@@ -18,7 +18,7 @@ import {
   orError,
   startPrefetch,
 } from './field-extensions.ts';
-import { bodyOf, changesType, inputType, toChanges } from './fields.ts';
+import { bodyOf, changesType, clearedBy, inputType, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { type NodeRef, type NodeType, recordOf } from './node.ts';
 
@@ -274,10 +274,18 @@ export function writtenRecord<
       };
     };
 
-    const missing = (path: string) =>
-      badUserInput(
-        `The bank's ${operation.id} requires \`${path}\`, which neither \`changes\` nor the record has; nothing was written.`,
+    const missing = (changes: object, path: string) => {
+      const cleared = clearedBy(changed.fields, changes, path.split('.'));
+      if (cleared === null)
+        return badUserInput(
+          `The bank's ${operation.id} requires \`${path}\`, which neither \`changes\` nor the record has; nothing was written.`,
+        );
+      const argument = `changes.${cleared}`;
+      return badUserInput(
+        `\`${argument}\` cannot be null: the bank's ${operation.id} requires \`${path}\`; nothing was written.`,
+        argument,
       );
+    };
 
     const resolve = async (
       _root: object,
@@ -296,7 +304,7 @@ export function writtenRecord<
           conflict = { node: { ...node, record }, error: conflictError(operation, version) };
           return null;
         }
-        body = updatedBody(operation.body, record, changesOf(record), missing);
+        body = updatedBody(operation.body, record, changesOf(record), (path) => missing(given.changes, path));
         // It has the operation's shape, but TypeScript cannot infer that through a type parameter.
         return body as never;
       });

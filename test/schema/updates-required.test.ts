@@ -60,6 +60,23 @@ describe('what a bank requires', () => {
     expect(fixture.bank.lines().filter((line) => line.startsWith('PUT'))).toEqual([]);
   });
 
+  test.each([
+    [account, accountRecord, 'label: "l", balance: null', 'balance'],
+    [account, accountRecord, 'balance: { amount: null }', 'balance.amount'],
+    [branch, branchRecord, 'address: { city: null }', 'address.city'],
+    [products, product, 'bankIds: null', 'bankIds'],
+  ] as const)('what changes clear is named as their argument: %#', async (it, record, changes, argument) => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it).record = record;
+    const { errors } = await fixture.ask(`mutation { ${update(it, changes)} }`);
+    expect(errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining(`\`changes.${argument}\` cannot be null: `),
+        extensions: expect.objectContaining({ argument: ['changes', ...argument.split('.')] }),
+      }),
+    ]);
+  });
+
   test('of what is not there, changes that only keep and clear make nothing', async () => {
     await using fixture = await startBankqlFixture();
     serve(fixture.bank, branch).record = { acceptsDeposits: false, id: 'branch-id' };
