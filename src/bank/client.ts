@@ -41,6 +41,11 @@ export interface BankRead<T> extends ReadResult {
   readonly answer: T;
 }
 
+/** The answer to a write. */
+export interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> {
+  readonly answer: T | null;
+}
+
 /** Gets what was read, or why it was not, once. */
 interface BankReader<T> {
   onAnswer(read: BankRead<T>): void;
@@ -69,13 +74,13 @@ export interface BankClient {
   ): void;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
-   * Shape:  the answer as in contract/, null if the bank answered with no more than its status; the call's Track-ID.
+   * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
    * Errors: as `read`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     input: CallInput<T>,
-  ): Promise<{ readonly answer: Answer<T> | null; readonly trackId: string | null }>;
+  ): Promise<BankWrite<Answer<T>>>;
   /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -151,13 +156,14 @@ export function createBankClient(options: BankOptions): BankClient {
       const { trackId } = call;
       try {
         const response = await send(call);
+        const received = { trackId, status: response.status, bytes: response.body.length };
         if (isEmptyResponse(successOf(call, response))) {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
-          return { answer: null, trackId };
+          return { answer: null, ...received };
         }
         const { answer, drifts } = parseSuccess(call, response);
         for (const drift of drifts) onDrift?.(drift);
-        return { answer, trackId };
+        return { answer, ...received };
       } catch (error) {
         const failure = error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
         throw failure instanceof BankqlError ? withMayBeDone(failure) : failure;

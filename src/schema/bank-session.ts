@@ -159,9 +159,9 @@ export class BankSession {
     if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = observer?.began(operation, null);
     try {
-      const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
+      const { answer, trackId, status, bytes } = await bank.write(operation, { ids, body, credentials });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
-      ended?.({ source: 'bank', status: null, bytes: null, trackId, code: null });
+      ended?.({ source: 'bank', status, bytes, trackId, code: null });
       return { answer, trackId };
     } catch (error) {
       ended?.(failedOutcome(error));

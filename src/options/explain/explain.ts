@@ -3,8 +3,9 @@ import type { Operation } from '../../contract/operation.ts';
 import { type CallRecorder, explainHeader } from '../../engine/context.ts';
 import type { ExplainOption } from '../../engine/engine.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { detailsOf } from '../../errors.ts';
+import { BankqlError } from '../../errors.ts';
 import type { PaymentService } from '../../payments/service.ts';
+import type { PaymentRecord } from '../../payments/store.ts';
 import type { CallOutcome } from '../../schema/bank-session.ts';
 import { withFields } from '../map-fields.ts';
 import { type ExplainedCall, planCalls } from './plan.ts';
@@ -14,9 +15,9 @@ export interface RecordedCall extends ExplainedCall, Omit<CallOutcome, 'source'>
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
    * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
-   * record; `unknown`: a payment that failed, whose error tells whether it was sent.
+   * record; `none`: a payment for which nothing was sent; `unknown`: a payment that failed unexpectedly.
    */
-  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'unknown';
+  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown';
   /**
    * When it was requested, relative to the operation's start, and how long
    * it took, including the wait for a connection.
@@ -80,13 +81,14 @@ function createRecorder() {
       ...payments,
       pay: async (operation, intent) => {
         const ended = began(operation, null);
+        const { input, idempotencyKey } = intent;
+        const earlier = payments.find(input.credentials, idempotencyKey).catch(() => null);
         try {
           const paid = await payments.pay(operation, intent);
           ended({ ...nothingKnown, source: paid.replayed ? 'record' : 'bank', trackId: paid.trackId });
           return paid;
         } catch (error) {
-          const { code, trackId } = detailsOf(error);
-          ended({ ...nothingKnown, source: 'unknown', trackId: trackId ?? null, code });
+          ended(failedPayment(error, await earlier));
           throw error;
         }
       },
@@ -100,6 +102,18 @@ function createRecorder() {
       return { restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
     },
   } satisfies CallRecorder & { enter(path: string): void };
+}
+
+/**
+ * The outcome of a payment that failed. Its error is the same for the request that sent it and for later ones with its key: only
+ * the record as it was before, or is while it is sent, tells them apart.
+ */
+function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
+  if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };
+  const { code, status = null, trackId = null } = error.extensions;
+  const wasSent = status !== null || code === 'OUTCOME_UNKNOWN';
+  const hadEnded = earlier !== null && earlier.state !== 'PENDING';
+  return { source: hadEnded ? 'record' : wasSent ? 'bank' : 'none', status, bytes: null, trackId, code };
 }
 
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;

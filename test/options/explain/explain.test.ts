@@ -139,6 +139,60 @@ describe('an operation that is explained', () => {
     ]);
   });
 
+  test('has the status and the size of a write, and the status of one that failed', async () => {
+    const update = (id: string) =>
+      `mutation { putCustomer(input: { customerId: "${id}", customer: { email: "a@example.com", legalName: "A" } }) { trackId } }`;
+    const callsOf = async (query: string) => (await ask(query, 'calls')).extensions?.explain;
+    expect(await callsOf(update('alice'))).toMatchObject({
+      restCalls: 1,
+      calls: [{ operation: 'putCustomerID', source: 'bank', status: 200, bytes: expect.any(Number) }],
+    });
+    expect(await callsOf(update('bob'))).toMatchObject({
+      restCalls: 1,
+      calls: [{ operation: 'putCustomerID', source: 'bank', status: 403, bytes: null, code: 'FORBIDDEN' }],
+    });
+  });
+
+  describe('of a payment that failed', () => {
+    const payment = (key: string, amount = '1.00') =>
+      `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "${amount}", currency: "EUR" }, idempotencyKey: "${key}" }) { trackId } }`;
+    const explained = async (query: string) => (await ask(query, 'calls')).extensions?.explain;
+
+    test('tells that the bank refused it, and when its record did', async () => {
+      const refused = { operation: 'postMakeTransaction', status: 400, code: 'BANK_REJECTED' };
+      const poor = payment('poor', '1000000.00');
+      expect(await explained(poor)).toMatchObject({ restCalls: 1, calls: [{ ...refused, source: 'bank' }] });
+      expect(await explained(poor)).toMatchObject({
+        restCalls: 0,
+        calls: [{ ...refused, source: 'record' }],
+      });
+      expect(bank.calls).toHaveLength(1);
+    });
+
+    test('tells that its outcome is unknown', async () => {
+      bank.otherwise({ status: 503, body: '' });
+      const unknown = { code: 'OUTCOME_UNKNOWN', status: 503, trackId: expect.any(String) };
+      expect(await explained(payment('lost'))).toMatchObject({
+        restCalls: 1,
+        calls: [{ ...unknown, source: 'bank' }],
+      });
+      bank.otherwise(forward);
+      expect(await explained(payment('lost'))).toMatchObject({
+        restCalls: 0,
+        calls: [{ ...unknown, source: 'record' }],
+      });
+      expect(bank.calls).toHaveLength(1);
+    });
+
+    test('tells that nothing was sent', async () => {
+      expect(await explained(payment('x'.repeat(256)))).toMatchObject({
+        restCalls: 0,
+        calls: [{ source: 'none', status: null, trackId: null, code: 'BAD_USER_INPUT' }],
+      });
+      expect(bank.calls).toEqual([]);
+    });
+  });
+
   test('of a payment that was made before tells that it came from its record', async () => {
     const payment = `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "explained" }) { trackId } }`;
     const sources = async () =>
