@@ -106,7 +106,10 @@ export interface IncrementalOption {
   isUsedBy(operation: ExecutableOperation): boolean;
   /** The limits of its answers. */
   limits(limits: AnswerLimits): AnswerLimits;
-  /** Shape: an ordinary result if no @defer or @stream is in force. Never rejects. */
+  /**
+   * Shape:  an ordinary result if no @defer or @stream is in force.
+   * Errors: BAD_USER_INPUT if an argument of @stream is invalid; nothing was executed.
+   */
   execute(options: IncrementalOptions): Promise<ExecutionResult | IncrementalResult>;
 }
 

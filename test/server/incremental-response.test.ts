@@ -214,6 +214,45 @@ test.each([
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
+describe('a client whose @stream begins before the list', () => {
+  const streamed = (argument: string, declared = '') =>
+    `query ${declared} { bank { account(accountId: "a") { otherAccounts { nodes @stream(${argument}) { otherAccountId } } } } }`;
+
+  test.each([
+    ['a literal', streamed('initialCount: -1'), {}],
+    ['a variable', streamed('initialCount: $n', '($n: Int!)'), { n: -1 }],
+    ['a default', streamed('initialCount: $n', '($n: Int = -2)'), {}],
+    [
+      'a fragment',
+      `query { bank { ...F } } fragment F on Bank { branches { nodes @stream(initialCount: -1) { name } } }`,
+      {},
+    ],
+  ])('is told so for %s, and nothing is asked of the bank', async (_what, query, variables) => {
+    const reading = await startReading(
+      fixture.url,
+      { query, variables },
+      { ...credentials, Accept: multipart },
+    );
+    expect(JSON.parse(await reading.text())).toEqual({
+      errors: [
+        {
+          message: '@stream needs an initialCount of 0 or more.',
+          locations: [{ line: 1, column: query.indexOf('@stream') + 1 }],
+          extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }),
+        },
+      ],
+    });
+    expect(fixture.bank.calls).toEqual([]);
+    expect(fixture.log.map((line) => JSON.parse(line).level).filter((level) => level >= 50)).toEqual([]);
+  });
+
+  test('is answered if the directive has no effect', async () => {
+    slow.release();
+    const reading = await read(streamed('if: false, initialCount: -1'));
+    expect(await reading.text()).toContain('"otherAccountId":"z"');
+  });
+});
+
 test('a GET gets several results too', async () => {
   slow.release();
   const target = `${fixture.url}?query=${encodeURIComponent(query)}`;

@@ -5,14 +5,17 @@ import {
   type GraphQLField,
   type GraphQLSchema,
   GraphQLStreamDirective,
+  getDirectiveValues,
   visit,
 } from 'graphql';
+import type { ExecutableOperation } from '../../engine/documents.ts';
 import type { IncrementalOption } from '../../engine/engine.ts';
+import { RequestError } from '../../engine/errors.ts';
 import type { AnswerLimits } from '../../executor/answer-budget.ts';
 import { isPromise } from '../../executor/promises.ts';
 import type { Selection } from '../../executor/selection.ts';
 import type { Context } from '../../schema/context.ts';
-import { fieldExtensionsOf } from '../../schema/field-extensions.ts';
+import { fieldExtensionsOf, nullOnError } from '../../schema/field-extensions.ts';
 import { nodeTypes } from '../../schema/node.ts';
 import { withFields } from '../map-fields.ts';
 import { executeIncrementally } from './incremental-execution.ts';
@@ -66,6 +69,7 @@ export function createIncremental(): IncrementalOption {
       const { schema, document, kind, name, hideSuggestions } = operation;
       const deferrable = schemas.get(schema) ?? deferrableSchema(schema);
       schemas.set(schema, deferrable);
+      checkStreams(operation, operation.variablesOf(variables));
       const { budget } = context;
       const result = await executeIncrementally(
         {
@@ -102,4 +106,22 @@ function usesIncremental(document: DocumentNode): boolean {
     },
   });
   return isUsed;
+}
+
+/** Errors: BAD_USER_INPUT for a negative `initialCount`, which graphql takes for a mistake in the program that calls it. */
+function checkStreams(
+  { node, fragments }: ExecutableOperation,
+  variableValues: Selection['variableValues'],
+): void {
+  for (const part of [node, ...Object.values(fragments)])
+    visit(part, {
+      Field(field) {
+        // Fields fail by themselves if an argument of their directive is invalid.
+        const stream = nullOnError(() => getDirectiveValues(GraphQLStreamDirective, field, variableValues));
+        if (stream?.if === true && Number(stream.initialCount) < 0)
+          throw new RequestError('BAD_USER_INPUT', '@stream needs an initialCount of 0 or more.', {
+            nodes: field.directives?.filter(({ name }) => name.value === GraphQLStreamDirective.name),
+          });
+      },
+    });
 }
