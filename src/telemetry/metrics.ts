@@ -295,8 +295,10 @@ function logRestCall(logger: Logger, call: CallReport): void {
   // Those of an open breaker come at the rate of requests; that it opened is one line.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
-  if (logger.isLevelEnabled(level))
-    logger[level]({ ...call, callId: call.callId ?? call.trackId ?? randomUUID() }, 'bank call');
+  if (!logger.isLevelEnabled(level)) return;
+  const milliseconds = Math.round(call.milliseconds * 10) / 10;
+  const callId = call.callId ?? call.trackId ?? randomUUID();
+  logger[level]({ ...call, milliseconds, callId }, 'bank call');
 }
 
 /** What the log says of a store's own news. */

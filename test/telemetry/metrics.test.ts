@@ -50,3 +50,10 @@ test('where nobody reads metrics, what happens with each request is not counted'
   const unread = createTelemetry(silent, silent, { areMetricsRead: false });
   expect(await countedBy(unread)).toEqual({ counted: [], ofProcess: 0 });
 });
+
+test('the log has the time of a REST call with one decimal, in milliseconds', () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+  createTelemetry(logger, silent).onCall({ ...call, milliseconds: 1.582_329_999_999_729 });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'bank call', milliseconds: 1.6 }]);
+});
