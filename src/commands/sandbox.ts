@@ -56,8 +56,8 @@ const variableOf = Object.fromEntries(
   }),
 );
 
-/** What the words and the environment say; the words come first. Errors: StartError for an option that there is not. */
-function readOptions({ environment, args }: Pick<CliContext, 'environment' | 'args'>) {
+/** What the words say: the variables that its options set, by name. Errors: StartError for an option that there is not. */
+function readOptions(args: readonly string[]) {
   const { values, positionals } = readWords('sandbox', args, {
     describe: { type: 'boolean' },
     ...Object.fromEntries(Object.keys(variableOf).map((option) => [option, { type: 'string' as const }])),
@@ -68,21 +68,45 @@ function readOptions({ environment, args }: Pick<CliContext, 'environment' | 'ar
   const given = Object.fromEntries(
     Object.entries(options).map(([option, value]) => [variableOf[option] ?? option, String(value)]),
   );
+  return { describe, given };
+}
+
+/** The options of the sandbox bank. Errors: ConfigError. */
+function sandboxOf(environment: CliContext['environment'], given: Readonly<Record<string, string>>) {
   // It serves nothing else: the ports of bankql are free for it.
   const unused = { PORT: '0', METRICS_PORT: undefined, METRICS_HOST: undefined, WORKERS: undefined };
   const fixed = { ...unused, BANK_BASE_URL: undefined, SANDBOX: 'on' };
-  return { describe, options: readConfig({ ...environment, ...given, ...fixed }).sandbox };
+  return readConfig({ ...environment, ...given, ...fixed }).sandbox;
+}
+
+/** An error with the options in the place of the variables that they set. */
+function byOption(error: unknown, given: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof ConfigError)) return error;
+  const optionOf = (name: string) =>
+    Object.keys(variableOf).find((option) => variableOf[option] === name && Object.hasOwn(given, name));
+  return new ConfigError(
+    error.problems.map((problem) => {
+      const option = optionOf(problem.variable);
+      return option === undefined ? problem : { ...problem, variable: `--${option}` };
+    }),
+  );
 }
 
 /** `bankql sandbox`: only the sandbox bank; with `--describe` who is in it, and what to try. */
-export async function runSandbox(context: CliContext): Promise<Service | number> {
-  const { write } = context;
-  const { describe, options } = readOptions(context);
-  if (describe) {
+export async function runSandbox({ environment, args, write }: CliContext): Promise<Service | number> {
+  const { describe, given } = readOptions(args);
+  try {
+    const options = sandboxOf(environment, given);
+    if (!describe) return announced(await openSandbox(options), write);
     write(await using(options, describeSandbox));
     return 0;
+  } catch (error) {
+    throw byOption(error, given);
   }
-  const sandbox = await openSandbox(options);
+}
+
+/** Says where the sandbox bank is, and how it is called. */
+function announced(sandbox: Sandbox, write: CliContext['write']): Service {
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
   write(
     [

@@ -68,7 +68,18 @@ test('options say what its variables said, and stand before them', async () => {
   expect(text).toContain('http://127.0.0.1:4712/sandbox/reset');
   await expect(describe({}, ['--rain', '1'])).rejects.toThrow("Unknown option '--rain'");
   await expect(describe({}, ['--port'])).rejects.toThrow('argument missing');
-  await expect(describe({}, ['--latency', 'x'])).rejects.toThrow('SANDBOX_LATENCY_MS=x cannot be used');
+});
+
+test.each([
+  [['--latency', 'x'], {}, '--latency=x cannot be used: give a whole number from 0 to'],
+  [['--port=abc'], { SANDBOX_PORT: '4711' }, '--port=abc cannot be used: give a whole number from 0 to'],
+  [['--scenario', 'nothing'], {}, '--scenario=nothing cannot be used: give standard'],
+  [['--port', '4712'], { SANDBOX_NOW: 'later' }, 'SANDBOX_NOW=later cannot be used'],
+])('a value that cannot be used is named as it was given: %j %j', async (args, environment, message) => {
+  await expect(describe(environment, args)).rejects.toMatchObject({
+    name: 'ConfigError',
+    message: expect.stringMatching(new RegExp(`^${message}`)),
+  });
 });
 
 test('--describe prints who is there, by the variables that the sandbox starts with', async () => {
