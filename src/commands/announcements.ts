@@ -86,10 +86,17 @@ function banner(started: Started): string {
 }
 
 /** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
-export function describeState(status: StoreStatus | null, loss: string | null, now: number): string {
+export function describeState(
+  status: StoreStatus | null,
+  loss: string | null,
+  now: number,
+  isInMemory = false,
+): string {
   if (loss !== null)
     return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payment-stores.md, "A store that lost records".`;
   if (status === null) return 'Payment records: the store does not answer at the moment.';
+  // A start is the beginning of such a store.
+  if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
   const { records, pending, unknown, newestAt } = status;
   if (records === 0 || newestAt === null) return 'Payment records: none.';
   const open = pending + unknown === 0 ? '' : `; ${pending} PENDING, ${unknown} UNKNOWN`;

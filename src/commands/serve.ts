@@ -204,7 +204,8 @@ export async function serveBankql(
   const metricsServer = isWorker
     ? null
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
-  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
+  const isInMemory = config.state.url === 'memory:';
+  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
   announcements.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,

@@ -106,3 +106,10 @@ test.each([
 ])('the start says of %j: %s', (status, line) => {
   expect(describeState(status, null, now)).toBe(line);
 });
+
+test('the start says that records are in memory only', () => {
+  const empty = { records: 0, pending: 0, unknown: 0, newestAt: null };
+  expect(describeState(empty, null, now, true)).toBe(
+    'Payment records: none yet; they are kept in memory, until bankql stops.',
+  );
+});
