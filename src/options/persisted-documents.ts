@@ -127,7 +127,12 @@ const plainId = (id: string): string => id.replace(/^sha256:/, '');
  */
 export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for (const [id, text] of entriesOf(JSON.parse(await readFile(file, 'utf8')))) {
+  const manifest = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    // Its own message would repeat the path.
+    const remedy = 'correct the path, or make a manifest with bankql persist --out.';
+    throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
+  });
+  for (const [id, text] of entriesOf(JSON.parse(manifest))) {
     if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
     texts.set(plainId(id), text);
   }

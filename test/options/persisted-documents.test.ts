@@ -107,7 +107,9 @@ describe('a manifest', () => {
   test('that is refused stops the start in one line', async () => {
     const { code, output } = await runProcess({ PERSISTED_DOCUMENTS: join(folder, 'nowhere.json') });
     expect(code).toBe(1);
-    expect(output).toMatch(/^PERSISTED_DOCUMENTS=\S+nowhere\.json cannot be used: ENOENT.*\n$/);
+    expect(output).toMatch(
+      /^PERSISTED_DOCUMENTS=\S+nowhere\.json cannot be used: the file cannot be read \(ENOENT\): correct the path, or make a manifest with bankql persist --out\.\n$/,
+    );
   });
 });
 
