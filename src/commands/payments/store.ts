@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { StartError, stopStart } from '../../errors.ts';
 import {
   backupStore,
@@ -21,8 +22,13 @@ A plain copy of the file misses what is in its write-ahead log.
   ({ positionals }) => {
     const file = oneFile('backup', positionals);
     return async ({ state, write, progress }) => {
+      const path = sqlitePath(state.url);
+      if (existsSync(file))
+        throw new StartError(
+          `${file} exists, and is not replaced: name a file that does not exist, or move this one away.`,
+        );
       progress('Copying the records, and verifying the copy …');
-      const held = await backupStore(sqlitePath(state.url), file).catch(stopStart());
+      const held = await backupStore(path, file).catch(stopStart());
       progress(null);
       write(`Backed up ${describe(held)} to ${file}.\n`);
     };

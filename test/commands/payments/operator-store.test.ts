@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -36,6 +36,18 @@ const run = (args: readonly string[], answer?: string) =>
   operate(args, { state: { url: `sqlite:${path}`, retentionMs }, answer, now });
 
 describe('backup and restore', () => {
+  test('a backup does not replace a file, and says what to do', async () => {
+    await begin('a');
+    const file = join(folder, `${stores}.backup`);
+    writeFileSync(file, 'precious');
+    expect(await run(['backup', file])).toEqual({
+      code: 1,
+      output: '',
+      errors: `${file} exists, and is not replaced: name a file that does not exist, or move this one away.\n`,
+    });
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+  });
+
   test('save the records, and name what began after the backup', async () => {
     await begin('a');
     const file = join(folder, `${stores}.backup`);
