@@ -15,6 +15,7 @@ import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
 import { post, runProcess, startProcess } from './support/process.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
+import { lateBy } from './support/waits.ts';
 
 const run = promisify(exec);
 
@@ -130,7 +131,7 @@ describe('npm start', () => {
     process.kill(-Number(npm.pid), 'SIGTERM');
     await ended;
     // Longer than bankql takes to notice that its shell has ended.
-    setTimeout(answer.resolve, 1000);
+    void lateBy(1000).then(answer.resolve);
     expect((await paid).code).toBe('DONE');
     await expect.poll(() => isServed(url), { interval: 100 }).toBe(false);
   });

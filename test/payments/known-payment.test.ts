@@ -18,7 +18,7 @@ const given = {
 const intentOf = ({ idempotencyKey, bankId, credentials, description }: typeof given) => ({
   idempotencyKey,
   input: {
-    ids: { BANK_ID: bankId, ACCOUNT_ID: 'A' },
+    ids: { bankId: bankId, accountId: 'A' },
     body: { from: {}, to: {}, description },
     credentials,
   },
