@@ -2,7 +2,6 @@ import { readConfig } from '../config/config.ts';
 import { StartError, stopStart } from '../errors.ts';
 import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
-import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import type { CliContext } from './command.ts';
 import { find, list, show } from './payments/find.ts';
 import { findMissing } from './payments/from-log.ts';
@@ -87,7 +86,7 @@ async function withStore<T>(
   { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
-  if (parseStoreUrl(url).kind === 'memory') {
+  if (url === 'memory:') {
     throw new StartError(
       'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
     );
