@@ -154,6 +154,9 @@ const places: Readonly<Record<string, string>> = {
     '*this request* did; the clause goes on to name where an answer says otherwise',
   'docs/payments.md: bankql did not reach the bank, and sent nothing with this key':
     'of the one request of a record: another one of the key would have been found',
+  'docs/explore.md: The payment failed, and this request sent nothing for it': 'of this request alone',
+  'src/options/explain/explain.ts: a payment for which this request sent nothing':
+    'a comment on this request',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
   'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
   'docs/schema.md: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',

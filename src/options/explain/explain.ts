@@ -15,7 +15,7 @@ export interface RecordedCall extends ExplainedCall, Omit<CallOutcome, 'source'>
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
    * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
-   * record; `none`: a payment for which nothing was sent; `unknown`: a payment that failed unexpectedly.
+   * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly.
    */
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown';
   /**
