@@ -99,7 +99,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       expect(await begin(each, `d-${n}`)).toBeNull();
       expect(each.loss).toBeNull();
     }
-    expect(events).toEqual([{ kind: 'loss', loss: expect.any(String) }, { kind: 'loss-accepted' }]);
+    // It is told once more if it was looked at meanwhile, and found to be of more payments.
+    const [last, ...earlier] = events.map(({ kind }) => kind).reverse();
+    expect([last, ...new Set(earlier)]).toEqual(['loss-accepted', 'loss']);
     const [row] = await postgres.query('SELECT metadata FROM bankql.store');
     expect(JSON.parse(String(row?.metadata)).decisions).toMatchObject([
       { by: 'Ada: the server was replaced', at: start + 5 },
