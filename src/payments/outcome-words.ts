@@ -164,24 +164,30 @@ const hasSuccess = ({ own, inside }: Signs) => own.has('done') || own.has('succe
 const happened =
   'accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit';
 const happening = 'progress|processed|processing|execut|pending|submit|under[ _-]?way|settl';
+/** Bounded, as are the ends of words: otherwise a long text of one word would take a time that grows with its square. */
+const gap = String.raw`[\s_-]{0,3}`;
 /**
  * A text that refuses a repetition: of this very request, which something on the way to the bank may have sent twice, the
  * first time with success. Or one that speaks of a payment that was executed, or may have been.
  */
 const mentionsOfExecution = [
-  /duplicat/i,
-  new RegExp(`(already|previously)[\\s_-]*((has|is|was)[\\s_-]*)?(been[\\s_-]*)?(${happened})`, 'i'),
-  new RegExp(`(${happened})\\w*[\\s_-]*(already|before\\b|previously|earlier)`, 'i'),
-  new RegExp(`(already|being|currently|still)[\\s_-]*((being|in)[\\s_-]*)?(${happening})`, 'i'),
-  /(may|might)[\s_-]*(already[\s_-]*)?have[\s_-]*been/i,
-  /(gateway|upstream|backend)[\s_-]*time[ds]?[\s_-]*out/i,
-];
+  'duplicat',
+  `(already|previously)${gap}((has|is|was)${gap})?(been${gap})?(${happened})`,
+  String.raw`(${happened})\w{0,4}${gap}(already|before\b|previously|earlier)`,
+  `(already|being|currently|still)${gap}((being|in)${gap})?(${happening})`,
+  `(may|might)${gap}(already${gap})?have${gap}been`,
+  `(gateway|upstream|backend)${gap}time[ds]?${gap}out`,
+].map((source) => new RegExp(source, 'i'));
 /** In a text with a negation, such as `No payment was executed`, it means the opposite. */
-const statementOfExecution =
-  /^(?!.*(\bno|\bnot|n['’]t|nothing|never|without)\b).*\b(has|have|was|were)[\s_-]*(been[\s_-]*)?(book|complet|execut|paid|processed|settl|success)/is;
+const negation = /\b(no|not|nothing|never|without)\b|n['’]t\b/i;
+const statementOfExecution = new RegExp(
+  String.raw`\b(has|have|was|were)${gap}(been${gap})?(book|complet|execut|paid|processed|settl|success)`,
+  'i',
+);
 
 const speaksOfExecution = (text: string): boolean =>
-  mentionsOfExecution.some((mention) => mention.test(text)) || statementOfExecution.test(text);
+  mentionsOfExecution.some((mention) => mention.test(text)) ||
+  (statementOfExecution.test(text) && !negation.test(text));
 
 /**
  * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending

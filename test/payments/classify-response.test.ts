@@ -613,6 +613,13 @@ describe('a bank with words of its own', () => {
   });
 });
 
+test('long texts are read in a time that does not grow with the square of their length', () => {
+  const long = 100_000;
+  for (const text of ['accept', '_', 'already ', 'still_', 'has been ', ' '].map((part) => part.repeat(long)))
+    for (const message of [text, `accept${text}`, `already${text}`])
+      expect(classify(422, JSON.stringify({ code: 1, message })).state).toMatch(/^(REJECTED|UNKNOWN)$/);
+});
+
 test('a text that sounds like a repetition is a refusal if the operator says so', () => {
   const body = '{"code":422,"message":"Duplicate of a request that we did not execute"}';
   const refusal = bankWordsOf([], ['duplicate of a request that we did not execute']);
