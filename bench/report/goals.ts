@@ -89,7 +89,7 @@ function goalsOf({ a, b, c, e, g, h, i }: Results): Goal[] {
     bounded('the same after an earlier start', 'at most', 1500, g && medianOf(g.again.answer), ' ms'),
     ...(h ?? []).map(({ title, processes, workers }) =>
       bounded(
-        `${title}: throughput of two workers divided by that of one, by their processor time beside that of two processes`,
+        `${title}: throughput of two workers divided by that of one, by the processor time of two workers and of two processes`,
         'at least',
         1.8,
         (2 * processes) / workers,
