@@ -86,21 +86,21 @@ describe('started with nothing', () => {
 describe('npm start', () => {
   /** In a process group of its own, as supervisors start it. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
-    const npm = spawn('npm', ['start'], {
+    const started = spawn('npm', ['start'], {
       cwd: join(import.meta.dirname, '..'),
       env: { ...process.env, PORT: '0', SANDBOX_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     });
     let output = '';
-    npm.stdout.on('data', (text) => {
+    started.stdout.on('data', (text) => {
       output += text;
     });
     const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1] ?? '';
     // A start that fails is no reason to wait.
-    await expect.poll(() => address() !== '' || npm.exitCode !== null).toBe(true);
+    await expect.poll(() => address() !== '' || started.exitCode !== null).toBe(true);
     expect(address()).not.toBe('');
-    return { npm, url: address() };
+    return { started, url: address() };
   }
 
   const isServed = (url: string) =>
@@ -110,8 +110,8 @@ describe('npm start', () => {
     );
 
   test('stops with SIGTERM: nothing is left that holds the port', async () => {
-    const { npm, url } = await npmStart();
-    npm.kill('SIGTERM');
+    const { started, url } = await npmStart();
+    started.kill('SIGTERM');
     await expect.poll(() => isServed(url), { interval: 100 }).toBe(false);
   });
 
@@ -119,7 +119,7 @@ describe('npm start', () => {
     await using bank = await startPaymentBank();
     const answer = Promise.withResolvers<void>();
     bank.decide = (payment) => (socket) => void answer.promise.then(() => accept(payment)(socket));
-    const { npm, url } = await npmStart({
+    const { started, url } = await npmStart({
       BANK_BASE_URL: bank.url,
       STATE_URL: 'memory:',
       BANK_TRANSFER_TIMEOUT_MS: '60000',
@@ -127,8 +127,8 @@ describe('npm start', () => {
     });
     const paid = pay(url, transfer('under-way'));
     await expect.poll(() => bank.payments).toHaveLength(1);
-    const ended = once(npm, 'exit');
-    process.kill(-Number(npm.pid), 'SIGTERM');
+    const ended = once(started, 'exit');
+    process.kill(-Number(started.pid), 'SIGTERM');
     await ended;
     // Longer than bankql takes to notice that its shell has ended.
     void lateBy(1000).then(answer.resolve);
