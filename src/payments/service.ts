@@ -410,24 +410,22 @@ function replay<T extends PaymentOperation>(
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };
-  switch (earlier.state) {
-    case 'DONE':
-      return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
-    case 'PENDING':
-      throw new BankqlError(
-        'IDEMPOTENCY_IN_PROGRESS',
-        'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
-        { ...details, retryAfter: 1 },
-      );
-    case 'REJECTED': {
-      const rejection = rejectionOf(earlier);
-      throw new BankqlError(
-        rejection.code,
-        rejection.message,
-        status === null ? details : { ...details, status },
-      );
-    }
-    case 'UNKNOWN':
-      throw outcomeUnknown(earlier, idempotencyKey, message ?? unknownBecause.noAnswer);
+  const { effects } = advance({ record: earlier, awaited: false }, { kind: 'told' });
+  if (effects.includes('say that it was done'))
+    return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
+  if (effects.includes('say that it has begun'))
+    throw new BankqlError(
+      'IDEMPOTENCY_IN_PROGRESS',
+      'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
+      { ...details, retryAfter: 1 },
+    );
+  if (effects.includes('say that it was rejected')) {
+    const rejection = rejectionOf(earlier);
+    throw new BankqlError(
+      rejection.code,
+      rejection.message,
+      status === null ? details : { ...details, status },
+    );
   }
+  throw outcomeUnknown(earlier, idempotencyKey, message ?? unknownBecause.noAnswer);
 }
