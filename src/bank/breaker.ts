@@ -24,9 +24,9 @@ const minCalls = 20;
 
 /**
  * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or
- * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. Neither do the bad
- * calls of a few callers, such as of one with an account that the bank cannot serve, while more callers have only good
- * ones. While it is open, calls fail at once, unsent; after a while one trial call at a time is let through.
+ * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. For the same
+ * reason it stays closed while the callers with bad calls are no more than those with only good ones: one caller may have an
+ * account that the bank cannot serve. While it is open, calls fail at once, unsent; after a while one trial call at a time is let through.
  */
 export class CircuitBreaker {
   readonly #threshold: number;
@@ -104,9 +104,9 @@ class Second {
   calls = 0;
   failed = 0;
   slow = 0;
-  /** A caller with a good call: the last one. */
+  /** The caller of the last good call. */
   good: string | null = null;
-  /** Callers with bad calls: more than there can be of the others. */
+  /** The callers of bad calls, at most one more than there are good callers in the window. */
   readonly bad = new Set<string>();
   readonly number: number;
 

@@ -204,7 +204,7 @@ export async function serveBankql(
   const metricsServer = isWorker
     ? null
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
-  const isInMemory = config.state.url === 'memory:';
+  const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
   announcements.started({
     url: server.url,

@@ -46,19 +46,21 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
 ]);
 
-/** A part of a body is no evidence, and bankql asks for none. */
 const partialContent = 206;
 const noContent = 204;
 
+type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
+
 /**
- * Whether a body may be empty because the connection broke before it came: nothing in the answer's head says that it is empty, or
- * how it ends.
+ * Whether a successful answer may lack a part of its body: it is 206, or its body is empty and nothing in its head says so, so that the
+ * connection may have broken before the body came.
  */
-const isCutOff = (status: number, headers: HttpResponse['headers'], body: Buffer): boolean =>
-  body.length === 0 &&
-  status !== noContent &&
-  headers['content-length'] === undefined &&
-  headers['transfer-encoding'] === undefined;
+const isIncomplete = ({ status, headers, body }: Answered): boolean =>
+  status === partialContent ||
+  (body.length === 0 &&
+    status !== noContent &&
+    headers['content-length'] === undefined &&
+    headers['transfer-encoding'] === undefined);
 
 const verdict = (state: PaymentVerdict['state'], answer: string | null = null): PaymentVerdict => ({
   state,
@@ -70,15 +72,10 @@ const verdict = (state: PaymentVerdict['state'], answer: string | null = null): 
  * Classifies the bank's answer to a payment by the table in docs/payment-operations.md. DONE needs evidence, and so does REJECTED,
  * because a firewall or a proxy may have answered instead of the bank; everything else is UNKNOWN.
  */
-export function classifyPaymentResponse(
-  { status, headers, body }: Pick<HttpResponse, 'status' | 'headers' | 'body'>,
-  options: ClassifyOptions,
-): PaymentVerdict {
-  if (status === partialContent) return verdict('UNKNOWN');
+export function classifyPaymentResponse(response: Answered, options: ClassifyOptions): PaymentVerdict {
+  const { status, body } = response;
   if (status >= 200 && status < 300)
-    return isCutOff(status, headers, body)
-      ? verdict('UNKNOWN')
-      : classifySuccess(status, readBody(body), options);
+    return isIncomplete(response) ? verdict('UNKNOWN') : classifySuccess(status, readBody(body), options);
   if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
   if (status === 401) return verdict('RELEASED');
   const { kind, value } = readBody(body);

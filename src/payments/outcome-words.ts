@@ -164,16 +164,16 @@ const hasSuccess = ({ own, inside }: Signs) => own.has('done') || own.has('succe
 const happened =
   'accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit';
 const happening = 'progress|processed|processing|execut|pending|submit|under[ _-]?way|settl';
-/** Bounded, as are the ends of words: otherwise a long text of one word would take a time that grows with its square. */
-const gap = String.raw`[\s_-]{0,3}`;
+const gap = String.raw`[\s_-]*`;
 /**
- * A text that refuses a repetition: of this very request, which something on the way to the bank may have sent twice, the
- * first time with success. Or one that speaks of a payment that was executed, or may have been.
+ * Texts that refuse a repetition: of this very request, which something on the way to the bank may have sent twice, the
+ * first time with success; and texts about a payment that was executed, is being executed, or may have been. The end of a word
+ * is bounded: otherwise the search in one long word would take a time that grows with the square of its length.
  */
 const mentionsOfExecution = [
   'duplicat',
   `(already|previously)${gap}((has|is|was)${gap})?(been${gap})?(${happened})`,
-  String.raw`(${happened})\w{0,4}${gap}(already|before\b|previously|earlier)`,
+  String.raw`(${happened})\w{0,6}${gap}(already|before\b|previously|earlier)`,
   `(already|being|currently|still)${gap}((being|in)${gap})?(${happening})`,
   `(may|might)${gap}(already${gap})?have${gap}been`,
   `(gateway|upstream|backend)${gap}time[ds]?${gap}out`,

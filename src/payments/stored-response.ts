@@ -2,6 +2,7 @@ import { redact } from '../bank/errors.ts';
 import { envelopeNames, type OnDrift, validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { shorten } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 
 /**
@@ -82,9 +83,7 @@ const hasMembers = (record: object | null): boolean => record !== null && Object
 function write(record: object | null, secrets: readonly string[]): string {
   return JSON.stringify(record, (_name, member) => {
     if (typeof member !== 'string') return member;
-    return redact(member, secrets, member.length)
-      .slice(0, maxText)
-      .replace(/\p{Cs}$/u, '');
+    return shorten(redact(member, secrets, member.length), maxText);
   });
 }
 

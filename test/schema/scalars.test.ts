@@ -55,7 +55,7 @@ test.each([
   ['a Decimal', 'mutation { putAccount(input: { accountId: "A", account: { balance: { amount: ', 'true'],
   ['a DateTime', '{ bank { account(accountId: "A") { transactionRequests(since: ', '"yesterday"'],
   ['a DateTime', '{ bank { account(accountId: "A") { transactionRequests(since: ', '2026'],
-])('the refusal of %s in a query says where it is: %s%s', async (_type, before, literal) => {
+])('the error for an invalid %s literal has its location: %s%s', async (_type, before, literal) => {
   await using fixture = await startBankqlFixture();
   const after = before.startsWith('mutation') ? ' } } }) { trackId } }' : ') { totalCount } } } }';
   const { errors } = await fixture.ask(before + literal + after);

@@ -214,7 +214,7 @@ test.each([
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
-describe('a client whose @stream begins before the list', () => {
+describe('a client that gives @stream a negative initialCount', () => {
   const streamed = (argument: string, declared = '') =>
     `query ${declared} { bank { account(accountId: "a") { otherAccounts { nodes @stream(${argument}) { otherAccountId } } } } }`;
 
@@ -227,7 +227,7 @@ describe('a client whose @stream begins before the list', () => {
       `query { bank { ...F } } fragment F on Bank { branches { nodes @stream(initialCount: -1) { name } } }`,
       {},
     ],
-  ])('is told so for %s, and nothing is asked of the bank', async (_what, query, variables) => {
+  ])('gets an error for %s, before any REST call', async (_what, query, variables) => {
     const reading = await startReading(
       fixture.url,
       { query, variables },

@@ -121,7 +121,7 @@ describe('an operation leaves one line', () => {
     expect(JSON.stringify(lines)).not.toContain('secretOfTheTest');
   });
 
-  test('a payment that failed is told by its code, whether `errors` or `userErrors` has it', async () => {
+  test('the line of a failed payment has its code, whether `errors` or `userErrors` contains it', async () => {
     await using fixture = await start();
     fixture.bank.otherwise({ status: 422, body: { message: 'The limit is used up.' } });
     const refused = (name: string, key: string, selected: string) =>

@@ -99,7 +99,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       expect(await begin(each, `d-${n}`)).toBeNull();
       expect(each.loss).toBeNull();
     }
-    // It is told once more if it was looked at meanwhile, and found to be of more payments.
+    // The store reports the loss again if it checks once more and finds another number of payments.
     const [last, ...earlier] = events.map(({ kind }) => kind).reverse();
     expect([last, ...new Set(earlier)]).toEqual(['loss-accepted', 'loss']);
     const [row] = await postgres.query('SELECT metadata FROM bankql.store');
