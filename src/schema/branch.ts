@@ -22,7 +22,7 @@ import {
 } from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, findListItem, identify, isRepeatedIn, itemId, shownId } from './list-item.ts';
+import { byOwnId, findListItem, isRepeatedIn, itemId, shownId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
@@ -72,10 +72,14 @@ export const branches = {
     },
     (list, { bankId }, args) => {
       const query = branchQueryOf(args);
-      return (record, position): BranchNode => {
-        const { id, index } = identify(record, position, list);
-        return { bankId, branchId: id, query, index, record };
-      };
+      return (record, index): BranchNode => ({
+        bankId,
+        branchId: itemId(record),
+        query,
+        index,
+        list,
+        record,
+      });
     },
   ),
 };

@@ -11,6 +11,8 @@ import { findById, type ListItem, shortList } from '../loaders/loaders.ts';
 export interface ListPosition<Query> {
   readonly index: number;
   readonly query: Query | null;
+  /** The list in which it was found, if it was: which of the two identifies it is found out when somebody asks (identityOf). */
+  readonly list?: readonly ListItem[] | undefined;
 }
 
 /** The position of an entry that its own id identifies: it plays no part. */
@@ -59,12 +61,7 @@ function repeatedIn<Item>(
   return repeated;
 }
 
-interface Origin {
-  readonly list: readonly unknown[];
-  readonly index: number;
-}
-
-const origins = new WeakMap<object, Origin>();
+const origins = new WeakMap<object, { readonly list: readonly unknown[]; readonly index: number }>();
 const remembered = new WeakSet<readonly object[]>();
 
 /** Remembers the positions of a list's entries, for lists that are made of this one. */
@@ -75,20 +72,27 @@ export function rememberPositions(list: readonly object[]): void {
     if (!(entry instanceof Error)) origins.set(entry, { list, index });
 }
 
-/** Where the bank listed an entry of its list, or of one that was made of it. */
-export const originOf = <T extends object>(entry: T, index: number, list: readonly T[]) =>
-  // The list of an entry's origin has entries of its type.
-  (origins.get(entry) ?? { list, index }) as { readonly list: readonly T[]; readonly index: number };
+/** An entry that was found in a list: the bank's, or one that was made of it. */
+interface ListedEntry<Item> {
+  readonly index: number;
+  readonly list?: readonly Item[] | undefined;
+  readonly record?: Item | undefined;
+}
 
-/** The identifier of an entry of the bank's list, or of a list that was made of it: its id, or else its position. */
-export function identify(
-  entry: ListItem,
-  index: number,
-  list: readonly ListItem[],
-): { readonly id: string | null; readonly index: number } {
-  const origin = originOf(entry, index, list);
-  const id = itemId(entry);
-  return { id: id !== null && isRepeatedIn(origin.list, itemId, id) ? null : id, index: origin.index };
+/**
+ * What identifies an entry: its name, unless others in the bank's list have it too, or else its position there. `nameOf` tells the
+ * others' names.
+ */
+export function identityOf<Item extends object>(
+  { index, list, record }: ListedEntry<Item>,
+  name: string | null,
+  nameOf: (item: Exclude<Item, Error>) => string | null,
+): { readonly name: string | null; readonly index: number } {
+  if (list === undefined || record === undefined) return { name, index };
+  const origin = origins.get(record) ?? { list, index };
+  // The list of an entry's origin has entries of its type.
+  const isShared = name !== null && isRepeatedIn(origin.list as readonly Item[], nameOf, name);
+  return { name: isShared ? null : name, index: origin.index };
 }
 
 /**

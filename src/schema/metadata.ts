@@ -10,7 +10,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, identify, type ListPosition, listIndex } from './list-item.ts';
+import { findListItem, identityOf, itemId, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, type NodeRef } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
@@ -30,8 +30,10 @@ const metadataNode = defineNodeType({
   entityKey: null,
   isListed: true,
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
-  toKey: ({ query, metadataId, index }: MetadataNode) =>
-    metadataId === null ? ([query, metadataId, index] as const) : ([query, metadataId] as const),
+  toKey(node: MetadataNode) {
+    const { name, index } = identityOf(node, node.metadataId, itemId);
+    return name === null ? ([node.query, name, index] as const) : ([node.query, name] as const);
+  },
   toIds: ([query, metadataId, index = 0]): MetadataIds => ({ query, metadataId, index }),
   read: async (ids, context) =>
     findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
@@ -56,10 +58,13 @@ builder.queryField('metadata', (t) =>
       (_root: object, { id }: { id: string }, context) =>
         loadMetadata({ id: notGlobalId('id', id) }, context),
       (list, _root, query) =>
-        (record, position): MetadataNode => {
-          const { id, index } = identify(record, position, list);
-          return { query: { id: query.id }, metadataId: id, index, record };
-        },
+        (record, index): MetadataNode => ({
+          query: { id: query.id },
+          metadataId: itemId(record),
+          index,
+          list,
+          record,
+        }),
     ),
   }),
 );

@@ -13,7 +13,7 @@ import {
   subselectionOf,
   withDeferred,
 } from '../executor/selection.ts';
-import type { BankIds, ViewIds } from '../loaders/loaders.ts';
+import type { BankIds, ListItem, ViewIds } from '../loaders/loaders.ts';
 import type { AccountNode } from './account.ts';
 import type { BranchNode } from './branch.ts';
 import { builder, type ObjectFields, type Types } from './builder.ts';
@@ -31,7 +31,7 @@ import {
   unknownRecord,
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { type ListPosition, listIndex, mapListItems } from './list-item.ts';
+import { identityOf, itemId, type ListPosition, listIndex, mapListItems } from './list-item.ts';
 import type { MetadataNode } from './metadata.ts';
 import type { OtherAccountNode } from './other-account.ts';
 import type { ProductNode } from './product.ts';
@@ -129,7 +129,7 @@ export const identifiedBy = <Name extends string>(...names: readonly Name[]) => 
     Object.fromEntries(names.map((name, at) => [name, validateId(name, key[at] ?? '')])) as Named<Name>,
 });
 
-/** The ids of an entry of a list: its own is null if the bank gave none, or gave it to several. */
+/** The ids of an entry of a list. Its own is null if its position identifies it: `identityOf` says so of one that has its `list`. */
 export type ListedIds<Parent extends string, Own extends string, Query> = Named<Parent> &
   Named<Own, string | null> &
   ListPosition<Query>;
@@ -154,10 +154,10 @@ export function listedBy<Parent extends string, Own extends string, Query>(
       z.tuple([z.string(), ...others, z.string()]),
       z.tuple([z.string(), ...others, z.null(), listIndex, query.nullable()]),
     ]),
-    toKey(linked: Ids): readonly unknown[] {
-      const id = linked[own];
+    toKey(linked: NodeRef<Ids, ListItem>): readonly unknown[] {
+      const { name, index } = identityOf(linked, linked[own], itemId);
       const key = parent.toKey(linked);
-      return id === null ? [...key, id, linked.index, linked.query] : [...key, id];
+      return name === null ? [...key, name, index, linked.query] : [...key, name];
     },
     toIds(key: readonly unknown[]) {
       const [id, index = 0, asked = null] = key.slice(parents.length);

@@ -17,15 +17,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import {
-  findListItem,
-  identify,
-  isRepeatedIn,
-  itemId,
-  itemNotFound,
-  rememberPositions,
-  shownId,
-} from './list-item.ts';
+import { findListItem, isRepeatedIn, itemId, itemNotFound, rememberPositions, shownId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -126,10 +118,16 @@ function otherAccountsIn(
   asked: OtherAccountSearch,
 ): ToNode<OtherAccount, OtherAccountNode> {
   const query = queryOf(asked);
-  return (record, position) => {
-    const { id, index } = identify(record, position, list);
-    return { bankId, accountId, viewId, otherAccountId: id, query, index, record };
-  };
+  return (record, index) => ({
+    bankId,
+    accountId,
+    viewId,
+    otherAccountId: itemId(record),
+    query,
+    index,
+    list,
+    record,
+  });
 }
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */

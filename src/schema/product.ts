@@ -15,7 +15,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { byOwnId, findListItem, identify, itemId, itemNotFound } from './list-item.ts';
+import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields } from './node.ts';
 import { versionIn, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
@@ -75,10 +75,14 @@ export const products = {
       context.session.loaders.load(postProducts, { bankId, query: queryOf(args, context) }),
     (list, { bankId }, args, context) => {
       const query = queryOf(args, context);
-      return (record, position): ProductNode => {
-        const { id, index } = identify(record, position, list);
-        return { bankId, productId: id, query, index, record };
-      };
+      return (record, index): ProductNode => ({
+        bankId,
+        productId: itemId(record),
+        query,
+        index,
+        list,
+        record,
+      });
     },
   ),
 };

@@ -15,7 +15,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
-import { isRepeatedIn, itemNotFound, listIndex, originOf, rememberPositions } from './list-item.ts';
+import { identityOf, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -34,7 +34,7 @@ interface RequestPosition {
   /** The payment whose answer contains it; null for the account's own list. */
   readonly trackId: string | null;
   /** The list itself, if it has been read. */
-  readonly list?: readonly (TransactionRequest | Error)[];
+  readonly list?: readonly TransactionRequest[];
 }
 
 interface TransactionRequestIds extends ViewIds, RequestPosition {
@@ -60,10 +60,13 @@ const transactionRequestNode = defineNodeType({
     z.tuple([...viewKey, z.string()]),
     z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
   ]),
-  toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
-    resourceUrl === null || isRepeatedIn(list ?? [], urlOf, resourceUrl)
-      ? ([bankId, accountId, viewId, null, index, trackId] as const)
-      : ([bankId, accountId, viewId, resourceUrl] as const),
+  toKey(request: TransactionRequestNode) {
+    const { bankId, accountId, viewId, trackId } = request;
+    const { name, index } = identityOf(request, request.resourceUrl, urlOf);
+    return name === null
+      ? ([bankId, accountId, viewId, name, index, trackId] as const)
+      : ([bankId, accountId, viewId, name] as const);
+  },
   toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
     ...validateViewIds(bankId, accountId, viewId),
     resourceUrl,
@@ -220,7 +223,7 @@ export const transactionRequests = {
     connectionTo(TransactionRequestObject, 'transaction requests', 'A transaction request'),
     findRequests,
     (list, account) => (record, index) =>
-      toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
+      toTransactionRequestNode(account, record, { index, list, trackId: null }),
   ),
 };
 
