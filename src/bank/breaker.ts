@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/operation.ts';
 import type { Send } from './exchange.ts';
-import { type HttpResult, isGatewayError, TransportFailure } from './http-message.ts';
+import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
 export type BreakerReason = 'failed' | 'slow';
@@ -75,7 +75,7 @@ export class CircuitBreaker {
   #faultOf(result: HttpResult): BreakerReason | null {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
-    if (isGatewayError(result)) return 'failed';
+    if (gatewayErrors.has(result.status)) return 'failed';
     return result.milliseconds >= this.#slowMs ? 'slow' : null;
   }
 

@@ -1,6 +1,6 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
-import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http-message.ts';
+import { gatewayErrors, type HttpResponse, type TransportFailure, textOf } from './http-message.ts';
 import { whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { errorName, errorWords } from './response.ts';
@@ -64,7 +64,7 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
     });
   if (status >= 400 && status < 500)
     return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
-  if (isGatewayError(response)) {
+  if (gatewayErrors.has(response.status)) {
     return kind === 'read'
       ? error('BANK_UNAVAILABLE', `The bank is not available for ${operation} (status ${status}).`)
       : error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));

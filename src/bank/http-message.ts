@@ -29,9 +29,7 @@ export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWit
   response.body.toString('utf8', hasMark ? markLength : 0);
 
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
-
-export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErrorStatuses.has(status);
+export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
  * No complete answer came.

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { TimerQueue } from './deadline.ts';
 import { contextOptions, type Send } from './exchange.ts';
-import { isGatewayError, TransportFailure } from './http-message.ts';
+import { gatewayErrors, TransportFailure } from './http-message.ts';
 import { resend } from './request.ts';
 
 /** The largest burst of retries. */
@@ -45,7 +45,9 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
     next(call, limits, (result, sent) => {
       // No connection, a broken connection, or a gateway error of a proxy may be transient.
       const isTransient =
-        result instanceof TransportFailure ? result.reason === 'unavailable' : isGatewayError(result);
+        result instanceof TransportFailure
+          ? result.reason === 'unavailable'
+          : gatewayErrors.has(result.status);
       if (!isTransient) return onResult(result, sent);
       const { deadline, cancellation } = limits;
       const now = performance.now();
