@@ -164,16 +164,19 @@ function idOf(document: Document<unknown, never>): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
+/** A document's text without comments, texts in quotes and commas. */
+export const withoutTexts = (text: string): string =>
+  text.replace(/#.*|"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|,/g, ' ');
+
 /** Whether a document's text holds a mutation. In doubt it does: what changes something is not sent again. */
-export const isMutation = (text: string): boolean =>
-  /(^|\})\s*mutation\b/.test(text.replace(/#.*|"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|,/g, ' '));
+export const isMutation = (text: string): boolean => /(^|\})\s*mutation\b/.test(withoutTexts(text));
 
 function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Rejects with the signal's reason if it was aborted. */
-function throwIfAborted(signal: AbortSignal | undefined): void {
+/** Throws the signal's reason if it was aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
 
@@ -227,6 +230,8 @@ export interface ClientOptions {
 export interface RequestOptions {
   /** Ends the request and its retries; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** A query is not tried again after this time, in milliseconds of `Date.now()`. */
+  readonly retryUntil?: number | undefined;
 }
 
 type Variables<V> = Record<string, never> extends V ? [variables?: V] : [variables: V];
@@ -235,12 +240,12 @@ type Arguments<V> = [...Variables<V>, options?: RequestOptions];
 /** TypeScript does not see through a list whose first member is optional or not, as V decides. */
 function named<V>(args: Arguments<V>): { readonly variables: V | undefined } & RequestOptions {
   const [variables, options] = args as unknown as [V?, RequestOptions?];
-  return { variables, signal: options?.signal };
+  return { ...options, variables };
 }
 
 /**
- * It resolves to an answer, whatever the server or the network says: failures are among its `errors`. It rejects if
- * `signal` is aborted, if `headers` fails, and for a document that cannot be sent.
+ * It resolves to an answer, whatever the server, the network or `headers` says: failures are among its `errors`. It rejects
+ * if `signal` is aborted, and for a document that cannot be sent.
  */
 export interface Client {
   /** Sends a query. If an error is `retryable`, it is sent again, a few times and as late as the server says. */
@@ -260,14 +265,14 @@ export function createClient(options: ClientOptions): Client {
   } = options;
 
   async function attempt<Data>(body: string, signal: AbortSignal | undefined): Promise<Answer<Data>> {
-    const headers = typeof options.headers === 'function' ? await options.headers() : options.headers;
-    throwIfAborted(signal);
     // Not AbortSignal.any: React Native has none.
     const attempted = new AbortController();
     const abort = () => attempted.abort();
     const timer = setTimeout(abort, timeoutMs);
     signal?.addEventListener('abort', abort);
     try {
+      const headers = typeof options.headers === 'function' ? await options.headers() : options.headers;
+      throwIfAborted(signal);
       const response = await (options.fetch ?? fetch)(url, {
         method: 'POST',
         headers: {
@@ -298,16 +303,17 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     async query<Data, V>(document: Document<Data, V>, ...args: Arguments<V>) {
-      const { variables, signal } = named(args);
+      const { variables, signal, retryUntil = Number.POSITIVE_INFINITY } = named(args);
       const { json, text } = bodyOf(document, variables);
       if (isMutation(text)) throw new TypeError('This document is a mutation: send it with `mutate`.');
       let best: Answer<Data> | undefined;
       for (let tries = 0; ; tries++) {
         const answer = await attempt<Data>(json, signal);
-        // A later attempt that failed as a whole takes nothing away from what an earlier one brought.
-        if (best === undefined || answer.data !== null || best.data === null) best = answer;
+        // A later attempt in which more failed takes nothing away from what an earlier one brought.
+        if (!best?.data || (answer.data && answer.errors.length <= best.errors.length)) best = answer;
         const delay = delayBefore(answer.errors, tries);
         if (delay === null || tries >= retries || delay > maxRetryDelayMs) return best;
+        if (Date.now() + delay > retryUntil) return best;
         await wait(delay, signal);
       }
     },

@@ -6,7 +6,9 @@ import {
   delayBefore,
   type RequestOptions,
   type TypedDocument,
+  throwIfAborted,
   wait,
+  withoutTexts,
 } from './graphql-client.ts';
 
 /** What bankql's record says of a payment; the members that the app's own document selects. */
@@ -106,7 +108,9 @@ function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
 
 /** Whether the payment was answered as done: a document may leave it out, by a variable. */
 const isDone = (answer: Answer<unknown>): boolean =>
-  ownError(answer) === undefined && Object.values(answer.data ?? {}).some((payload) => payload != null);
+  ownError(answer) === undefined &&
+  // `__typename` is a text.
+  Object.values(answer.data ?? {}).some((payload) => Object(payload) === payload);
 
 /**
  * The outcome of an attempt that was not answered as done. `again`: another attempt with the same key is needed to find
@@ -125,6 +129,7 @@ function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
   const isAnswered = error !== undefined && error.code !== 'NETWORK_ERROR' && error.code !== 'BAD_RESPONSE';
   switch (payment?.state) {
     case undefined:
+      if (error?.code === 'OUTCOME_UNKNOWN') return { state: 'UNKNOWN' };
       // What was not answered may still be on its way.
       return { state: payment === null && isAnswered ? 'NOT_BEGUN' : 'UNCONFIRMED', again };
     case 'UNKNOWN':
@@ -165,18 +170,21 @@ export interface PaymentsOptions {
   readonly paymentQuery?: PaymentQuery;
 }
 
-/** A payment's variables; the helper adds the key to the input. */
+/** A payment's variables; the helper adds the key to the input. A document without the variable `input` has none. */
 type PaymentVariables<V> = V extends { input: infer Input }
   ? Omit<V, 'input'> & { input: Omit<Input, 'idempotencyKey'> }
-  : V;
+  : unknown extends V
+    ? { input: object }
+    : never;
 
 export interface Payments {
   /**
    * Pays once for an intent, however often it is called: while one call is under way the next gets its promise, and a later
    * one, after a reload too, sends the key that was kept, so that bankql answers with the end of the first. `intent` is
    * the app's name for what the person wants to pay, such as a draft's id. `document` is a mutation that makes this payment
-   * and nothing else; one with `pay` selects `userErrors { code message retryable retryAfter }`.
-   * Errors: TypeError for a `pay` without `userErrors`, and those of the storage, before anything is sent; the signal's reason, which ends the waiting and not the payment.
+   * and nothing else, with a variable `input`; one with `pay` selects `userErrors { code message retryable retryAfter }`.
+   * Errors: TypeError for a document or variables without `input`, or a `pay` without `userErrors`, and those of the storage,
+   * before anything is sent; the signal's reason, which ends the waiting and not the payment.
    */
   pay<Data, V>(
     intent: string,
@@ -197,19 +205,21 @@ export function createPayments(options: PaymentsOptions): Payments {
   const randomUUID = options.randomUUID ?? crypto?.randomUUID?.bind(crypto);
   if (randomUUID === undefined) {
     throw new TypeError(
-      'createPayments cannot make keys here: there is no crypto.randomUUID, which needs a page that came by HTTPS. Pass the option randomUUID, such as that of expo-crypto in React Native.',
+      'There is no crypto.randomUUID, which needs a page that came by HTTPS: give createPayments the option randomUUID, such as that of expo-crypto in React Native.',
     );
   }
   const keys = createKeyStore(options.storage, randomUUID);
-  const underWay = new Map<string, { readonly asked: string; readonly outcome: Promise<unknown> }>();
+  const underWay = new Map<string, UnderWay>();
+  /** A key that cannot be removed says the same again. */
+  const drop = (intent: string, key: string) => keys.drop(intent, key).catch(() => {});
 
   /** Undefined if the record could not be read. */
   async function ask(
     idempotencyKey: string,
-    signal: AbortSignal | undefined,
+    requestOptions: RequestOptions,
   ): Promise<{ payment: PaymentRecord | null | undefined; errors: readonly ClientError[] }> {
     const document = (options.paymentQuery ?? paymentQuery) as PaymentQuery;
-    const { data, errors } = await client.query(document, { idempotencyKey }, { signal });
+    const { data, errors } = await client.query(document, { idempotencyKey }, requestOptions);
     return { payment: errors.length === 0 ? data?.payment : undefined, errors };
   }
 
@@ -217,29 +227,29 @@ export function createPayments(options: PaymentsOptions): Payments {
     intent: string,
     document: Document<Data, V>,
     variables: PaymentVariables<V>,
-    signal: AbortSignal | undefined,
   ): Promise<PaymentOutcome<Data>> {
-    const started = Date.now();
+    const retryUntil = Date.now() + patienceMs;
     let { key, isNew } = await keys.open(intent);
     const resumed = !isNew;
     for (let tries = 0; ; tries++) {
       const { input } = variables as { input: object };
       const all = { ...variables, input: { ...input, idempotencyKey: key } } as V;
-      const sent = client.mutate<Data, object>(document as Document<Data, object>, all as object, { signal });
-      const answer = withUserErrors(await sent);
+      const answer = withUserErrors(
+        await client.mutate<Data, object>(document as Document<Data, object>, all as object),
+      );
       const end = (state: PaymentOutcomeState, payment: PaymentRecord | null) => {
         const { data, errors } = answer;
         return { state, idempotencyKey: key, resumed, data, payment, errors };
       };
       if (isDone(answer)) return end('DONE', null);
-      const { payment } = await ask(key, signal);
+      const { payment } = await ask(key, { retryUntil });
       const { state, again, newKey } = judge({ idempotencyKey: key, isNewKey: isNew, answer, payment });
       const delay = newKey ? 0 : (delayBefore(answer.errors, tries) ?? 1000);
-      const isOver = Date.now() - started + delay > patienceMs;
-      if (newKey || (state === 'REJECTED' && (!again || isOver))) await keys.drop(intent, key);
+      const isOver = Date.now() + delay > retryUntil;
+      if (newKey || (state === 'REJECTED' && (!again || isOver))) await drop(intent, key);
       if (newKey && !isOver) ({ key, isNew } = await keys.open(intent));
       else if (!again || isOver) return end(state, payment ?? null);
-      await wait(delay, signal);
+      await wait(delay, undefined);
     }
   }
 
@@ -250,26 +260,30 @@ export function createPayments(options: PaymentsOptions): Payments {
       variables: PaymentVariables<V>,
       { signal }: RequestOptions = {},
     ) {
-      checkSelection(document);
-      const asked = JSON.stringify([String(document), variables]);
-      const first = underWay.get(intent);
-      if (first?.asked === asked) return first.outcome as Promise<PaymentOutcome<Data>>;
-      if (first !== undefined) {
-        const key = await keys.find(intent);
-        return { ...nothing, state: 'CONFLICT', idempotencyKey: key ?? '', resumed: true };
-      }
-      const outcome = run(intent, document, variables, signal).finally(() => underWay.delete(intent));
-      underWay.set(intent, { asked, outcome });
-      return outcome;
+      throwIfAborted(signal);
+      checkPayment(document, variables);
+      const asked = JSON.stringify(variables);
+      const last = underWay.get(intent);
+      if (last?.document === document && last.asked === asked)
+        return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
+      // Another payment for the same intent: bankql says what the key belongs to, once that has ended.
+      const outcome = Promise.resolve(last?.outcome)
+        .catch(() => {})
+        .then(() => run(intent, document, variables))
+        .finally(() => {
+          if (underWay.get(intent)?.outcome === outcome) underWay.delete(intent);
+        });
+      underWay.set(intent, { document, asked, outcome });
+      return untilAborted(outcome, signal);
     },
 
     async check(intent, { signal } = {}) {
       const key = await keys.find(intent);
       if (key === null) return null;
-      const { payment, errors } = await ask(key, signal);
+      const { payment, errors } = await ask(key, { signal });
       // A request that was sent may still be on its way, also if there is no record.
       const state = payment?.state ?? 'UNCONFIRMED';
-      if (state === 'REJECTED') await keys.drop(intent, key);
+      if (state === 'REJECTED') await drop(intent, key);
       return { state, idempotencyKey: key, resumed: true, data: null, payment: payment ?? null, errors };
     },
 
@@ -277,28 +291,28 @@ export function createPayments(options: PaymentsOptions): Payments {
   };
 }
 
-/** Comments, and texts in quotes. */
-const noFields = /#[^\n]*|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"/g;
-
 /**
- * Errors: TypeError for a `pay` without `userErrors` under that name: an answer would not show that the payment failed. If the
- * client knows only the id of a document, bankql checks this: it answers a `pay` without `userErrors` with an error.
+ * Errors: TypeError for a payment without the variable `input`, into which the key goes, and for a `pay` without `userErrors` under
+ * that name: an answer would not show that the payment failed. If the client knows only the id of a document, bankql checks this:
+ * it answers a `pay` without `userErrors` with an error, and refuses a payment without a key.
  */
-function checkSelection(document: unknown): void {
+function checkPayment(document: unknown, variables: unknown): void {
   const { definitions } = document as { definitions?: unknown };
-  const text = definitions === undefined ? String(document).replaceAll(noFields, ' ') : fieldsOf(definitions);
-  if (!/\bpay[\s,]*\(/.test(text)) return;
-  if (!/\buserErrors\b/.test(text) || /\w[\s,]*:[\s,]*userErrors\b/.test(text))
-    throw new TypeError(
-      'A document with `pay` has to select userErrors { code message retryable retryAfter }, under this name.',
-    );
+  const text = definitions === undefined ? withoutTexts(String(document)) : fieldsOf(definitions);
+  const { input } = (variables ?? {}) as { input?: unknown };
+  if (Object(input) !== input || (/[({]/.test(text) && !/\$input\b/.test(text)))
+    throw new TypeError('A payment needs a variable `input`: its key goes into it.');
+  if (!/\bpay\s*\((?!\s*\$)/.test(text)) return;
+  if (!/\buserErrors\b/.test(text) || /\w\s*:\s*userErrors\b/.test(text))
+    throw new TypeError('Select userErrors { code message retryable retryAfter } of `pay`, under this name.');
 }
 
-/** The fields of a syntax tree, as checkSelection looks for them: `alias: name(`. */
+/** The fields and variables of a syntax tree, as checkPayment looks for them: `alias: name(`, and `$name`. */
 function fieldsOf(tree: unknown): string {
   if (typeof tree !== 'object' || tree === null) return '';
   const { kind, name, alias } = tree as Record<string, { value?: string } | undefined>;
-  const own = String(kind) === 'Field' ? `${alias ? `${alias.value}:` : ''}${name?.value}( ` : '';
+  const before = alias ? `${alias.value}:` : String(kind) === 'Variable' ? '$' : '';
+  const own = `${before}${name?.value}${String(kind) === 'Field' ? '(' : ''} `;
   return (
     own +
     Object.entries(tree)
@@ -307,7 +321,21 @@ function fieldsOf(tree: unknown): string {
   );
 }
 
-const nothing = { data: null, payment: null, errors: [] };
+/** A payment that is being made, and what was asked for. */
+interface UnderWay {
+  readonly document: unknown;
+  readonly asked: string;
+  readonly outcome: Promise<unknown>;
+}
+
+/** Waits for a promise; an abort ends the waiting with the signal's reason. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
+  });
+}
 
 /** Locks of the browser. Pages that came without HTTPS, old WebViews and React Native have none. */
 interface Locks {

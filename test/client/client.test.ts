@@ -116,6 +116,21 @@ describe('a query', () => {
     expect(answer).toMatchObject({ data: { bank: null }, errors: [{ code: 'BANK_TIMEOUT' }] });
   });
 
+  test('keeps what an earlier attempt brought where more fails in a later one', async () => {
+    const failure = (path: string) => ({ message: 'slow', path: [path], extensions: { retryable: true } });
+    const one = () => Response.json({ data: { a: 1, b: null }, errors: [failure('b')] });
+    const both = () => Response.json({ data: { a: null, b: null }, errors: [failure('a'), failure('b')] });
+    const { data, errors } = await clientOf(answering(one, both), { retries: 1 }).query('{ a b }');
+    expect(data).toEqual({ a: 1, b: null });
+    expect(errors).toHaveLength(1);
+  });
+
+  test('is not tried again after `retryUntil`', async () => {
+    const lossy = lossyFetch(() => 'request');
+    await clientOf(lossy).query(BranchName, { branchId: 'BR' }, { retryUntil: Date.now() });
+    expect(lossy.bodies).toHaveLength(1);
+  });
+
   test('ends with an abort, while it is sent and while it waits', async () => {
     for (const fetch of [
       lossyFetch(() => () => new Promise(() => {})),

@@ -301,7 +301,7 @@ describe('the mutation `pay`', () => {
 
   test('is not done if the document left it out', async () => {
     const document = `mutation ($input: PayInput!, $isPaid: Boolean = false) {
-      pay(input: $input) @include(if: $isPaid) { userErrors { code } }
+      __typename pay(input: $input) @include(if: $isPaid) { userErrors { code } }
     }`;
     const { payments } = openPage(undefined, undefined, { patienceMs: 0 });
     expect(await payments.pay('draft', document, { input })).toMatchObject({ state: 'UNCONFIRMED' });
@@ -398,6 +398,17 @@ describe('an intent whose key is another payment’s', () => {
     expect(storage.items.get('bankql:payment:draft')).toBe(paid.idempotencyKey);
   });
 
+  test('is none if only the members of its input have another order', async () => {
+    const { payments } = openPage();
+    const reordered = Object.fromEntries(Object.entries(input).reverse()) as typeof input;
+    const outcomes = await Promise.all([
+      payments.pay('draft', Transfer, { input }),
+      payments.pay('draft', Transfer, { input: reordered }),
+    ]);
+    expect(outcomes.map(({ state }) => state)).toEqual(['DONE', 'DONE']);
+    expect(sent()).toBe(1);
+  });
+
   test('is a conflict while that one is under way', async () => {
     const { payments } = openPage();
     const [first, second] = await Promise.all([
@@ -406,6 +417,7 @@ describe('an intent whose key is another payment’s', () => {
     ]);
     expect([first.state, second.state]).toEqual(['DONE', 'CONFLICT']);
     expect(second.idempotencyKey).toBe(first.idempotencyKey);
+    expect(second.payment).toMatchObject({ state: 'DONE', value: { amount: '12.50' } });
     expect(sent()).toBe(1);
   });
 });
@@ -432,8 +444,123 @@ test('an abort ends the waiting, not the payment', async () => {
   leaving.abort('left');
   await expect(left).rejects.toBe('left');
   released.resolve();
-  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'DONE', resumed: true });
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'DONE' });
   expect(sent()).toBe(1);
+});
+
+test('an abort ends the waiting of the call that was given its signal, and of no other', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  fixture.bank.on(line, async () => {
+    arrived.resolve();
+    await released.promise;
+    return accepted;
+  });
+  const { payments } = openPage();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const calls = [first.signal, second.signal, undefined].map((signal) =>
+    payments.pay('draft', Transfer, { input }, { signal }),
+  );
+  await arrived.promise;
+  first.abort('the first left');
+  second.abort('the second left');
+  await expect(calls[0]).rejects.toBe('the first left');
+  await expect(calls[1]).rejects.toBe('the second left');
+  released.resolve();
+  expect(await calls[2]).toMatchObject({ state: 'DONE' });
+  await expect(payments.pay('late', Transfer, { input }, { signal: first.signal })).rejects.toBe(
+    'the first left',
+  );
+  expect(sent()).toBe(1);
+});
+
+describe('a document into which the key cannot go', () => {
+  const texts = [
+    'mutation ($key: String!) { makeTransaction(input: { accountId: "ACC", idempotencyKey: $key }) { trackId } }',
+    'mutation { makeTransaction(input: { accountId: "ACC" }) { trackId } } # $input',
+  ];
+  test.each(
+    texts.flatMap((text) => [
+      { kind: 'text', text, document: text },
+      { kind: 'syntax tree', text, document: parse(text) as never },
+    ]),
+  )('is not sent as a $kind: $text', async ({ document }) => {
+    const { payments, fetch } = openPage();
+    await expect(payments.pay('draft', document, { input })).rejects.toThrow('`input`');
+    expect(fetch.bodies).toEqual([]);
+  });
+
+  test('is not sent without the variable’s value, and does not compile if it has no such variable', async () => {
+    const { payments, fetch } = openPage();
+    const OwnKey = graphql(`
+      mutation ClientTransferOwnKey($key: String!) {
+        makeTransaction(
+          input: { accountId: "ACC", to: { accountId: "TO" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: $key }
+        ) { trackId }
+      }
+    `);
+    // @ts-expect-error: the document has no variable `input`.
+    await expect(payments.pay('draft', OwnKey, { key: 'mine' })).rejects.toThrow('`input`');
+    // @ts-expect-error: its value is missing.
+    await expect(payments.pay('draft', Transfer, {})).rejects.toThrow('`input`');
+    expect(fetch.bodies).toEqual([]);
+  });
+});
+
+test('an operation may be called `pay`', async () => {
+  const document =
+    'mutation pay($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }';
+  expect(await openPage().payments.pay('draft', document, { input })).toMatchObject({ state: 'DONE' });
+});
+
+test('a payment of which bankql has no record, and says that its outcome is unknown, is unknown', async () => {
+  const client = createClient({
+    url: fixture.url,
+    fetch: (_url, init) =>
+      Promise.resolve(
+        Response.json(
+          isPayment(String(init.body))
+            ? {
+                data: { makeTransaction: null },
+                errors: [
+                  {
+                    message: '',
+                    path: ['makeTransaction'],
+                    extensions: { code: 'OUTCOME_UNKNOWN', retryable: false },
+                  },
+                ],
+              }
+            : { data: { payment: null } },
+        ),
+      ),
+  });
+  const payments = createPayments({ client, storage: createStorage() });
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'UNKNOWN' });
+});
+
+test('a token that cannot be renewed after the payment was sent leaves it unconfirmed', async () => {
+  let asked = 0;
+  const client = createClient({
+    url: fixture.url,
+    async headers() {
+      if (asked++ > 0) throw new Error('offline');
+      return credentials;
+    },
+    fetch: lossyFetch(() => 'answer'),
+    retries: 0,
+  });
+  const payments = createPayments({ client, storage: createStorage(), patienceMs: 0 });
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'UNCONFIRMED' });
+  expect(asked).toBe(2);
+  expect(sent()).toBe(1);
+});
+
+test('a refusal is told although the storage cannot drop the key', async () => {
+  fixture.bank.on(line, { status: 422, body: { message: 'The limit is used up.' } });
+  const stuck = { ...createStorage(), removeItem: () => Promise.reject(new Error('locked')) };
+  const { payments } = openPage(undefined, stuck);
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'REJECTED' });
+  await expect(payments.forget('draft')).rejects.toThrow('locked');
 });
 
 test('two pages with one storage make one key, and one payment', async () => {
@@ -528,7 +655,7 @@ describe('without crypto.randomUUID', () => {
   test.each([[{}], [undefined]])('it says so when it is created: crypto is %o', (crypto) => {
     vi.stubGlobal('crypto', crypto);
     vi.stubGlobal('navigator', {});
-    expect(() => openPage()).toThrow('Pass the option randomUUID');
+    expect(() => openPage()).toThrow('the option randomUUID');
   });
 
   test('it takes the one it is given', async () => {
