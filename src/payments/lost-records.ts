@@ -124,6 +124,8 @@ export function createLossGuard(options: LossGuardOptions) {
    */
   let seen: HighWaterMark | null = null;
   let loss: string | null = null;
+  /** Whether the store has counted fewer beginnings than this process had seen before, and nobody has looked why yet. */
+  let isBehind = false;
   const recentBegins = new LRUCache<string, Attempt & { readonly createdAt: number }>({
     max: maxRecentBegins,
   });
@@ -214,7 +216,10 @@ export function createLossGuard(options: LossGuardOptions) {
       .filter((each) => !found.accepted.includes(each.mark.storeId))
       .map((each) => ({ mark: each.mark, loss: describeLoss(held, each.mark, each.where) }))
       .filter((each) => each.loss !== null);
-    const newLoss = missed[0]?.loss ?? (await missingBegins(store, found));
+    const newLoss =
+      missed[0]?.loss ??
+      (await missingBegins(store, found)) ??
+      (isBehind ? 'it has lost records: it counts fewer payments than before' : null);
     if (newLoss !== null && newLoss !== found.loss)
       return {
         next: { ...found, loss: newLoss, missed: [...found.missed, ...missed.map((each) => each.mark)] },
@@ -259,6 +264,7 @@ export function createLossGuard(options: LossGuardOptions) {
     );
     metadata = next;
     metadataVersion = snapshot.metadataVersion;
+    isBehind = false;
     setLoss(next.loss ?? known.unreadable ?? refusal);
     if (loss !== null) return;
     seen = heldMark(next, snapshot);
@@ -285,9 +291,22 @@ export function createLossGuard(options: LossGuardOptions) {
     get loss() {
       return loss;
     },
-    /** The version of the metadata that was read last. */
-    get metadataVersion() {
-      return metadataVersion;
+    /** Whether the metadata have been read. */
+    get hasMetadata() {
+      return metadata !== null;
+    },
+    /** How many beginnings this process knows to be confirmed. */
+    get began() {
+      return own?.began ?? 0;
+    },
+    /**
+     * Whether a check is needed before what the store answered is believed: another process has noticed a loss, or the store is
+     * another one than before; or it counts fewer beginnings than `least`, because a backup was put back under this process.
+     */
+    needsCheck(counts: StoreCounts, least: number): boolean {
+      if (metadata !== null && !allowVolatile && loss === null && heldMark(metadata, counts).began < least)
+        isBehind = true;
+      return isBehind || counts.metadataVersion !== metadataVersion;
     },
     check,
     /** Notes a beginning that the store has confirmed. */

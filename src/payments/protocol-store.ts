@@ -211,8 +211,8 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
 
   const eventOf = ({ trackId, outcome, at }: AttemptOutcome): ProtocolEvent =>
     outcome === null
-      ? { kind: 'taken back', trackId, at: clock.toStore(at) }
-      : { kind: 'answered', trackId, outcome, at: clock.toStore(at) };
+      ? { kind: 'taken back', trackId, at: clock.ofEnd(at) }
+      : { kind: 'answered', trackId, outcome, at: clock.ofEnd(at) };
 
   async function end(attempt: AttemptOutcome): Promise<boolean> {
     assertOpen();
@@ -246,13 +246,13 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   async function insert(row: Row): Promise<StoredRow | null> {
     const { record } = row.held;
     let mayBeStored = false;
+    const { began } = guard;
     try {
       const asked = clock.ask();
       const { existing, ...counts } = await driver.insertIfAbsent(row);
       if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
       mayBeStored = existing === null;
-      // Another process has noticed a loss, or the store is another one than before.
-      if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
+      if (guard.needsCheck(counts, mayBeStored ? began + 1 : began)) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       if (mayBeStored) guard.noteBegin(counts, record);
       return existing;
@@ -385,7 +385,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
 
   driver = await options.open({ onConnect: guard.check, onReady: () => void unwritten.makeAll() });
   try {
-    if (guard.metadataVersion === null) await guard.check(driver);
+    if (!guard.hasMetadata) await guard.check(driver);
   } catch (error) {
     await driver.close();
     throw error;
@@ -424,7 +424,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     async settle(id, state, by, now) {
       assertOpen();
       const found = await current(id, now);
-      const event = { kind: 'settled', state, by, at: clock.toStore(now) } as const;
+      const event = { kind: 'settled', state, by, at: clock.ofEnd(now) } as const;
       return (await apply(id, event, found)).changed;
     },
     close() {

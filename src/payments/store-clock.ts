@@ -71,6 +71,11 @@ export function createStoreClock(
     },
     /** A time of this process in the store's terms. */
     toStore: (now: number): number => now + offset,
+    /**
+     * The time with which an end is written, from which its record's retention counts: that of the later clock. If the other one
+     * was behind, and is set right, the record does not expire at once.
+     */
+    ofEnd: (now: number): number => Math.max(now, now + offset),
     /** The time by which leases have ended, in the store's terms. */
     forLeases: (now: number): number => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),
     /** The time by which records have expired, in the store's terms; null while no record does. */

@@ -41,6 +41,61 @@ const { id, trackId } = pending();
 const current = (now: number, change: Parameters<typeof pending>[0] = {}) =>
   pending({ createdAt: now, updatedAt: now, leaseUntil: now + lease, ...change });
 
+describe('a store that was put back under a running process', () => {
+  /** A store whose rows and counts can be put back; its metadata are the same then. */
+  function createRestorable() {
+    let driver = createMemoryDriver();
+    const metadata = createMemoryDriver();
+    return {
+      driver: {
+        ...driver,
+        insertIfAbsent: async (row) => ({
+          ...(await driver.insertIfAbsent(row)),
+          metadataVersion: (await metadata.readMetadata()).metadataVersion,
+        }),
+        find: (asked) => driver.find(asked),
+        findMissing: (attempts) => driver.findMissing(attempts),
+        readMetadata: async () => {
+          const { text, metadataVersion } = await metadata.readMetadata();
+          return { ...(await driver.readMetadata()), text, metadataVersion };
+        },
+        writeMetadata: metadata.writeMetadata,
+      } satisfies StoreDriver,
+      empty: () => {
+        driver = createMemoryDriver();
+      },
+    };
+  }
+
+  test.each(['by the process that began it', 'by another one'])(
+    'does not take a lost payment again: %s',
+    async (who) => {
+      const now = Date.now();
+      const { driver, empty } = createRestorable();
+      const beginner = await open(driver);
+      await beginner.begin(current(now), now);
+      await beginner.end({ id, trackId, outcome: done, at: now });
+      const payer = who === 'by another one' ? await open(driver) : beginner;
+      empty();
+      const again = current(now, { trackId: 'again' });
+      await expect(payer.begin(again, now)).rejects.toThrow('it has lost records');
+      expect(payer.loss).toContain('it has lost records');
+      await expect(payer.begin(again, now)).rejects.toThrow('it has lost records');
+    },
+  );
+
+  test('takes no other payment of the same batch either', async () => {
+    const now = Date.now();
+    const { driver, empty } = createRestorable();
+    const store = await open(driver);
+    await store.begin(current(now), now);
+    empty();
+    const batch = ['a', 'b', 'c'].map((key) => store.begin(current(now, { id: key, trackId: key }), now));
+    const ends = await Promise.allSettled(batch);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+});
+
 describe('a server whose clock jumps 31 days ahead', () => {
   async function jumped(byMs: number) {
     let ahead = 0;
@@ -76,6 +131,29 @@ describe('a server whose clock jumps 31 days ahead', () => {
     expect(await store.search({ states: ['DONE'] }, now)).toHaveLength(1);
     expect(await store.find('pending', now)).toMatchObject({ state: 'PENDING' });
     expect(told).toEqual([{ kind: 'clocks-differ', byMs: expect.closeTo(31 * day, -5) }]);
+  });
+
+  test('frees no key either if it was behind, and is set right', async () => {
+    let ahead = -31 * day;
+    const driver = createMemoryDriver();
+    const inTime = async <T extends object>(answer: Promise<T>) => ({
+      ...(await answer),
+      serverTime: Date.now() + ahead,
+    });
+    const store = await open({
+      ...driver,
+      insertIfAbsent: (row) => inTime(driver.insertIfAbsent(row)),
+      readMetadata: () => inTime(driver.readMetadata()),
+    });
+    const now = Date.now();
+    await store.begin(current(now), now);
+    await store.end({ id, trackId, outcome: done, at: now });
+    ahead = 0;
+    await store.begin(current(now, { id: 'another' }), now);
+    expect(await store.begin(current(now, { trackId: 'again' }), now)).toMatchObject({
+      state: 'DONE',
+      trackId,
+    });
   });
 
   test('nor does the clock of bankql', async () => {

@@ -78,7 +78,8 @@ export function rowMethods(database: DatabaseSync): RowMethods {
       return database.prepare(text).all(...(values as SQLInputValue[]));
     },
     findMissing: (attempts) =>
-      attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
+      // SQLite refuses a parameter that the statement does not name.
+      attempts.filter(({ id, trackId }) => statements.isMissing.get({ id, trackId }) === undefined),
     purge(before) {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {

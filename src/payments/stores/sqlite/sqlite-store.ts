@@ -2,6 +2,7 @@ import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
 import { type StoreDriver, WriteUncertain } from '../../driver.ts';
+import type { CheckedStore } from '../../lost-records.ts';
 import {
   createProtocolStore,
   type DriverHooks,
@@ -105,11 +106,31 @@ async function openSqlite(
   const { path, timeoutMs, startTimeoutMs = usualStartTimeoutMs, readOnly } = options;
   const settings = { path, isInspected: readOnly };
   const lockMs = Math.floor(timeoutMs * 0.8);
-  const writer = createThread({ ...settings, readOnly }, { limitMs: timeoutMs, lockMs });
+  /** Null if a thread opens the file again, which may be another one by now: it is compared before a payment uses it. */
+  let compared: Promise<void> | null = Promise.resolve();
+  const onClosed = () => {
+    compared = null;
+  };
+  const writer = createThread({ ...settings, readOnly }, { limitMs: timeoutMs, lockMs }, onClosed);
   const searchMs = Math.max(timeoutMs, minSearchMs);
-  const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs });
+  const reader = createThread({ ...settings, readOnly: true }, { limitMs: searchMs, lockMs }, onClosed);
+  // What a comparison itself asks does not wait for one.
+  const { readMetadata, writeMetadata, findMissing } = rowDriver(writer.ask, reader.ask);
+  const checked: CheckedStore = { readMetadata, writeMetadata, findMissing };
+  const onceCompared =
+    (ask: Ask): Ask =>
+    async (method, args) => {
+      compared ??= hooks.onConnect(checked);
+      // A comparison that failed is made again by the next call.
+      await compared.catch((error) => {
+        compared = null;
+        throw error;
+      });
+      return ask(method, args);
+    };
   const driver: StoreDriver = {
-    ...rowDriver(writer.ask, reader.ask),
+    ...rowDriver(onceCompared(writer.ask), onceCompared(reader.ask)),
+    ...checked,
     // The thread answers in order, and one that died writes no more.
     settleWrites: () => writer.ask('settleWrites', []),
     async close() {
@@ -125,7 +146,7 @@ async function openSqlite(
     await hooks.onConnect({
       readMetadata: () => writer.ask('readMetadata', [], atStart),
       writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next], atStart),
-      findMissing: driver.findMissing,
+      findMissing,
     });
   } catch (error) {
     await driver.close();
@@ -151,8 +172,11 @@ interface CallLimits {
 /** TypeScript if the sources run, JavaScript in the package. */
 const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
 
-/** A thread that answers calls about the file. A call starts it if there is no thread: also after one died. */
-function createThread(settings: ThreadSettings, usual: CallLimits) {
+/**
+ * A thread that answers calls about the file. A call starts it if there is no thread: also after one died. `onClosed` is called
+ * when the file is closed, or may be, because a call failed.
+ */
+function createThread(settings: ThreadSettings, usual: CallLimits, onClosed: () => void) {
   const unanswered = new Map<number, (response: SqliteResponse) => void>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -170,6 +194,7 @@ function createThread(settings: ThreadSettings, usual: CallLimits) {
     });
     started.on('exit', () => {
       if (worker === started) worker = null;
+      onClosed();
       for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
     // After adding the listeners, because a message listener refs the thread again.
@@ -201,6 +226,7 @@ function createThread(settings: ThreadSettings, usual: CallLimits) {
           unanswered.delete(id);
           timeout.clear();
           if (!('error' in response)) return resolve(response.value as T);
+          if (response.failure !== 'locked') onClosed();
           reject(new failures[response.failure](message(response.error)));
         });
       });

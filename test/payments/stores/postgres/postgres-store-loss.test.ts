@@ -108,6 +108,19 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     ]);
   });
 
+  test('an older copy that is put back under a running bankql is noticed by the next payment', async () => {
+    const store = await open();
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await store.end({ id: 'b', trackId, outcome: done, at: start });
+    await restore();
+    await expect(store.begin(pending({ id: 'b', trackId: 'again' }), start)).rejects.toThrow(
+      'it has lost records',
+    );
+    expect(await refusal(store)).toContain('it has lost records');
+  });
+
   test('an older copy that was put back is noticed at the start, and while bankql runs', async () => {
     const store = await open({ witness });
     await begin(store, 'a');

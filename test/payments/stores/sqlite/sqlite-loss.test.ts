@@ -159,6 +159,30 @@ describe('a store that came back with fewer records', () => {
     await expectLoss(await open(path, { witness }), `${witness} knows of 5 payments`);
   });
 
+  test('because an older copy took its place refuses payments in processes that run', async () => {
+    const path = freshPath();
+    const witness = join(root, `running-witness-${files}`);
+    const [store, other] = [await open(path, { witness }), await open(path, { witness })];
+    await begin(store, 1);
+    await store.close();
+    const copy = `${path}.copy`;
+    copyFileSync(path, copy);
+    const running = await open(path, { witness });
+    expect(await running.begin(pending({ id: 'lost' }), start)).toBeNull();
+    await expect.poll(() => readMark(witness)?.began).toBe(2);
+    for (const end of ['-wal', '-shm']) rmSync(path + end);
+    renameSync(copy, path);
+    // One knows what is missing, the other one learns it from the witness.
+    for (const each of [running, other]) {
+      await expect(each.find('lost', start)).rejects.toThrow('another file has taken its place');
+      expect(await each.find('lost', start)).toBeNull();
+      await expectLoss(each, 'it has lost records');
+      await expect(each.begin(pending({ id: 'lost', trackId: 'again' }), start)).rejects.toThrow(
+        'it has lost records',
+      );
+    }
+  });
+
   test('or whose mark cannot be read refuses payments, for nobody knows', async () => {
     const path = freshPath();
     const first = await open(path);
@@ -267,6 +291,24 @@ describe('an accepted loss', () => {
     expect(events).toContainEqual({ kind: 'mark-failed', file: witness, reason: expect.any(String) });
     renameSync(witness, `${witness}-away`);
   });
+});
+
+test('payments go on after another process has changed the metadata, unless records are missing', async () => {
+  const path = freshPath();
+  const store = await open(path);
+  await begin(store, 3);
+  await store.end({ id: 'p-1', trackId: pending().trackId, outcome: done, at: start });
+  const changeMetadata = (version: string, deleted: string) => {
+    using database = new DatabaseSync(path);
+    database.prepare('DELETE FROM payment WHERE id = ?').run(deleted);
+    database.prepare('UPDATE meta SET version = ?').run(version);
+  };
+  changeMetadata('another', '');
+  expect(await store.begin(pending({ id: 'next' }), start)).toBeNull();
+  changeMetadata('a third', 'p-1');
+  await expect(store.begin(pending({ id: 'p-1', trackId: 'again' }), start)).rejects.toThrow(
+    'of the latest 4 payments of this process 1 are missing',
+  );
 });
 
 test('a witness in a folder that is missing stops the start', async () => {
