@@ -3,7 +3,8 @@ import type { Send } from './exchange.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
-export type BreakerReason = 'failed' | 'slow';
+export const breakerReasons = ['failed', 'slow'] as const;
+export type BreakerReason = (typeof breakerReasons)[number];
 
 export interface CircuitBreakerOptions {
   /** The share of failed and slow calls that opens an operation's breaker, above 0 and up to 1; 0 for no breaker. */

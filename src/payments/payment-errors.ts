@@ -147,15 +147,17 @@ export function validateIdempotencyKey(idempotencyKey: string): void {
 }
 
 /** Why bankql did not send a payment, for a metric. */
-export type PaymentRefusal =
-  | 'store away'
-  | 'records lost'
-  | 'not logged'
-  | 'in progress'
-  | 'key reused'
-  | 'rate limited'
-  | 'overloaded'
-  | 'bank away';
+export const paymentRefusals = [
+  'store away',
+  'records lost',
+  'not logged',
+  'in progress',
+  'key reused',
+  'rate limited',
+  'overloaded',
+  'bank away',
+] as const;
+type PaymentRefusal = (typeof paymentRefusals)[number];
 
 /** Codes with which this request sent nothing; payments that the bank refuses are counted by their state instead. */
 const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {

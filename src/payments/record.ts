@@ -12,7 +12,7 @@ import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/resource.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { PaymentRecord, PaymentState } from './store.ts';
+import { type PaymentRecord, paymentStates } from './store.ts';
 
 /** The caller, by whom a payment is looked up. */
 export interface Payer {
@@ -119,6 +119,8 @@ export function pendingRecord(
   };
 }
 
+export const auditedStates = [...paymentStates, 'NOT_SENT', 'RELEASED'] as const;
+
 /**
  * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
  * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
@@ -132,7 +134,7 @@ export interface AuditEntry
     | ('amount' | 'trackId' | 'createdAt' | 'updatedAt' | 'code' | 'status' | 'bankText')
     | ('requestId' | 'replica')
   > {
-  readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
+  readonly state: (typeof auditedStates)[number];
   /**
    * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
    * unwritten-ends.ts.

@@ -5,7 +5,8 @@ import type { Steps } from '../steps.ts';
  * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
  * executed it; it is never sent again.
  */
-const paymentState = z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']);
+export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
+const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */

@@ -51,7 +51,8 @@ export interface HttpPolicyOptions {
 }
 
 /** The status of a refusal: for an invalid Host or address; a body that is too long, or of another kind; another machine's name. */
-export type HttpRefusal = 400 | 413 | 415 | 421;
+export const httpRefusals = [400, 413, 415, 421] as const;
+export type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The headers that the answer has to carry, and the refusal, if the request is not served. */
 export interface PolicyResult {

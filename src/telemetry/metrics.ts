@@ -1,26 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { BreakerReason } from '../bank/breaker.ts';
+import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
 import type { PoolUsage } from '../bank/exchange.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
-import type { FailedPayment, PaymentRefusal } from '../payments/payment-errors.ts';
-import type { AuditEntry } from '../payments/record.ts';
+import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
+import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import { type TokenRefusal, tokenRefusals } from '../server/auth/jwt-options.ts';
-import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
-import type { HttpRefusal } from '../server/request.ts';
+import { budgetNames, type RateRefusal, refusedByRate } from '../server/rate-limit/rate-limiter.ts';
+import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
-
-/** All words of a union: the compiler names one that is missing. */
-const words = <Word extends string>(all: Readonly<Record<Word, true>>): readonly string[] => Object.keys(all);
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -59,18 +56,11 @@ export function createTelemetry(
   const openings = counter(
     'bankql_breaker_opened_total',
     'How often calls of a bank operation were paused, by why: most of the bad calls failed, or were slow.',
-    { bank_operation: Object.keys(operations), reason: words<BreakerReason>({ failed: true, slow: true }) },
+    { bank_operation: Object.keys(operations), reason: breakerReasons },
   );
   const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
     bank_operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
-    state: words<AuditEntry['state']>({
-      PENDING: true,
-      DONE: true,
-      REJECTED: true,
-      UNKNOWN: true,
-      NOT_SENT: true,
-      RELEASED: true,
-    }),
+    state: auditedStates,
   });
   const shed = counter(
     'bankql_requests_shed_total',
@@ -78,7 +68,7 @@ export function createTelemetry(
     { why: shedReasons },
   );
   const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {
-    status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }),
+    status: httpRefusals.map(String),
   });
   const tokens = counter(
     'bankql_token_refusals_total',
@@ -88,10 +78,7 @@ export function createTelemetry(
   const rates = counter(
     'bankql_rate_limit_refusals_total',
     'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
-    {
-      refused: words<RateRefusal['refused']>({ request: true, call: true }),
-      budget: words<RateRefusal['budget']>({ caller: true, key: true }),
-    },
+    { refused: refusedByRate, budget: budgetNames },
   );
   const rateStore = gauge(
     'bankql_rate_limit_store_up',
@@ -115,21 +102,10 @@ export function createTelemetry(
     'bankql_payment_records_unreadable_total',
     'How often a stored record of a payment was found to be damaged.',
   );
-  const paymentRefusals = counter(
+  const refusedPayments = counter(
     'bankql_payment_refusals_total',
     'Payments that bankql did not send, by why.',
-    {
-      why: words<PaymentRefusal>({
-        'store away': true,
-        'records lost': true,
-        'not logged': true,
-        'in progress': true,
-        'key reused': true,
-        'rate limited': true,
-        overloaded: true,
-        'bank away': true,
-      }),
-    },
+    { why: paymentRefusals },
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
@@ -219,7 +195,7 @@ export function createTelemetry(
       logger[level](event, message);
     },
     onPaymentFailure(payment: FailedPayment) {
-      if (payment.why !== undefined) paymentRefusals.inc({ why: payment.why });
+      if (payment.why !== undefined) refusedPayments.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
     /** Reads the store's status when metrics are read; a gauge has no value if the status is unknown then. */

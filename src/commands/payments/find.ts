@@ -8,6 +8,7 @@ import {
   type PaymentState,
   type PaymentStore,
   parseJson,
+  paymentStates,
 } from '../../payments/store.ts';
 import { expectNone, type Given, type OperatorTask, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
@@ -41,10 +42,8 @@ type SearchValues = Given<typeof searchOptions>['values'];
 
 export type Search = ReturnType<typeof readSearch>;
 
-const states = ['UNKNOWN', 'PENDING', 'DONE', 'REJECTED'] as const satisfies readonly PaymentState[];
-
 export const readState = (text: string | undefined): PaymentState | undefined =>
-  states.find((state) => state === text?.toUpperCase());
+  paymentStates.find((state) => state === text?.toUpperCase());
 
 /** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
 const usualLimit = 1000;

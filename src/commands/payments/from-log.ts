@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
+import { auditedStates } from '../../payments/record.ts';
 import type { AttemptOutcome, PaymentRecord, PaymentStore } from '../../payments/store.ts';
 import { parseUnwrittenOutcome } from '../../payments/unwritten-ends.ts';
 import { confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
@@ -130,7 +131,7 @@ const auditLine = z.object({
   audit: z.literal('payment'),
   id: z.string().min(1),
   trackId: z.string().min(1),
-  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN', 'NOT_SENT', 'RELEASED']),
+  state: z.enum(auditedStates),
   createdAt: z.number(),
   updatedAt: z.number(),
   operation: z.string().default(''),

@@ -18,7 +18,8 @@ export interface RateLimits {
 }
 
 /** Whose budget: each caller's, or that of all callers with one key. */
-export type BudgetName = 'caller' | 'key';
+export const budgetNames = ['caller', 'key'] as const;
+export type BudgetName = (typeof budgetNames)[number];
 
 /**
  * Counts the calls of one budget, in memory (BoundedCounters) or together with other processes (shared-counters.ts):
@@ -29,9 +30,11 @@ export type BudgetName = 'caller' | 'key';
 export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
 export type CountMethod = 'consume' | 'reward' | 'get';
 
-/** What was refused: a request that arrived with an empty budget, or a single REST call. */
+/** What is refused: a request that arrives with an empty budget, or a single REST call. */
+export const refusedByRate = ['request', 'call'] as const;
+
 export interface RateRefusal {
-  readonly refused: 'request' | 'call';
+  readonly refused: (typeof refusedByRate)[number];
   readonly budget: BudgetName;
 }
 
