@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import { getOrMake } from './get-or-make.ts';
 
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
@@ -330,17 +331,9 @@ export class Ledger implements Held {
 
   /** The account of a caller. `group` is its peer if nobody has proven the name. */
   account(name: string, group: string = name): Account {
-    let account = this.#accounts.get(name);
-    if (account === undefined) {
-      let held = this.#groups.get(group);
-      if (held === undefined) {
-        held = { name: group, requests: 0, arriving: 0, values: 0, unread: 0 };
-        this.#groups.set(group, held);
-      }
-      account = new Account(name, held, this);
-      this.#accounts.set(name, account);
-    }
-    return account;
+    const held = () =>
+      getOrMake(this.#groups, group, () => ({ name: group, requests: 0, arriving: 0, values: 0, unread: 0 }));
+    return getOrMake(this.#accounts, name, () => new Account(name, held(), this));
   }
 
   #removeIdle(): void {

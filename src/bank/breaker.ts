@@ -1,4 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { Send } from './exchange.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
@@ -170,12 +171,9 @@ class SlidingWindow {
 export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   if (options.threshold === 0) return next;
   const breakers = new Map<Operation, CircuitBreaker>();
+  const create = (operation: Operation) => new CircuitBreaker(operation, options);
   return (call, limits, onResult) => {
-    let breaker = breakers.get(call.operation);
-    if (breaker === undefined) {
-      breaker = new CircuitBreaker(call.operation, options);
-      breakers.set(call.operation, breaker);
-    }
+    const breaker = getOrMake(breakers, call.operation, create);
     const generation = breaker.tryAcquire();
     if (generation === null) {
       const message = 'it did not answer lately, and is given time to recover';

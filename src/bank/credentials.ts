@@ -1,6 +1,7 @@
 import { hash as oneHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 /** What a caller shows the bank; null where the caller gave none. */
 export interface Credentials {
@@ -144,14 +145,10 @@ export class CallerIdentity implements Identity {
 
 const callers = new WeakMap<Credentials, CallerIdentity>();
 
-export function identityOf(credentials: Credentials): CallerIdentity {
-  let caller = callers.get(credentials);
-  if (caller === undefined) {
-    caller = new CallerIdentity(credentials);
-    callers.set(credentials, caller);
-  }
-  return caller;
-}
+const identify = (credentials: Credentials) => new CallerIdentity(credentials);
+
+export const identityOf = (credentials: Credentials): CallerIdentity =>
+  getOrMake(callers, credentials, identify);
 
 /** As CallerIdentity.countedId. */
 export const countedId = (credentials: Credentials): string => identityOf(credentials).countedId;

@@ -1,4 +1,5 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
 import { gatewayErrors, type HttpResponse, type TransportFailure, textOf } from './http-message.ts';
 import { whatTakesTooLong } from './json-limits.ts';
@@ -117,14 +118,10 @@ const nothing: ErrorBody = { words: '', code: null };
 /** Bodies that were read: an attempt is reported and becomes an error, and both show what it says. */
 const bodies = new WeakMap<HttpResponse, ErrorBody>();
 
-function bodyOf(response: HttpResponse): ErrorBody {
-  let body = bodies.get(response);
-  if (body === undefined) {
-    body = whatTakesTooLong(response.body) === null ? read(textOf(response)) : nothing;
-    bodies.set(response, body);
-  }
-  return body;
-}
+const bodyOf = (response: HttpResponse): ErrorBody =>
+  getOrMake(bodies, response, () =>
+    whatTakesTooLong(response.body) === null ? read(textOf(response)) : nothing,
+  );
 
 function read(text: string): ErrorBody {
   let json: unknown;

@@ -1,3 +1,4 @@
+import { getOrMake } from '../get-or-make.ts';
 import { littleShare } from '../ledger.ts';
 import type { Identity } from './credentials.ts';
 import { FairMember, FairOrder } from './fair-order.ts';
@@ -295,11 +296,7 @@ export class FairPool<Resource> implements Crowd {
   }
 
   #addCaller({ name, group: groupId }: Identity): Caller<Resource> {
-    let group = this.#groups.get(groupId);
-    if (group === undefined) {
-      group = new Group<Resource>(groupId);
-      this.#groups.set(groupId, group);
-    }
+    const group = getOrMake(this.#groups, groupId, () => new Group<Resource>(groupId));
     group.members++;
     const caller = new Caller(name, group);
     this.#callers.set(name, caller);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
@@ -14,7 +15,7 @@ interface PathTemplate {
 
 const templates = new Map<string, PathTemplate>();
 
-const templateOf = (template: string): PathTemplate => templates.get(template) ?? parseTemplate(template);
+const templateOf = (template: string): PathTemplate => getOrMake(templates, template, parseTemplate);
 
 function parseTemplate(template: string): PathTemplate {
   const ids = [...template.matchAll(/([^}]*)\{(\w+)\}/g)].map(([, before = '', name = '']) => ({
@@ -22,9 +23,7 @@ function parseTemplate(template: string): PathTemplate {
     name,
     own: ownName(name),
   }));
-  const parsed = { ids, rest: template.slice(template.lastIndexOf('}') + 1) };
-  templates.set(template, parsed);
-  return parsed;
+  return { ids, rest: template.slice(template.lastIndexOf('}') + 1) };
 }
 
 /**

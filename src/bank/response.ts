@@ -5,6 +5,7 @@ import { interpretRecord, type Path, type RecordObserver } from '../contract/int
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import { type HttpResponse, startsWithMark, textOf } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
@@ -234,11 +235,8 @@ const inCamelCase = (name: string) =>
 const names = new WeakMap<object, readonly string[]>();
 
 /** The members of a record. They are asked for with every answer. */
-function namesIn(record: NonNullable<Operation['answer']>): readonly string[] {
-  const known = names.get(record) ?? Object.keys(record.shape);
-  names.set(record, known);
-  return known;
-}
+const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
+  getOrMake(names, record, () => Object.keys(record.shape));
 
 /**
  * Whether an object has a member of the operation's record. If there is an error too, an id is not enough: it may be

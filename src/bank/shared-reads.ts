@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { type Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type CallLimits, contextOptions, type ReadBudget } from './exchange.ts';
@@ -144,13 +145,8 @@ export class SharedReads {
   /** Other reads can join it from now on. */
   #open(read: Read): void {
     const { group, key } = read;
-    let open = this.#groups.get(group);
-    if (open === undefined) {
-      open = new Map();
-      this.#groups.set(group, open);
-    }
     read.joinable = { read };
-    open.set(key, read.joinable);
+    getOrMake(this.#groups, group, () => new Map()).set(key, read.joinable);
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
@@ -189,11 +185,7 @@ export class SharedReads {
   }
 
   #privateKey({ caller: { id }, key }: PreparedCall): string {
-    let generation = this.#generations.get(id);
-    if (generation === undefined) {
-      generation = ++this.#lastGeneration;
-      this.#generations.set(id, generation);
-    }
+    const generation = getOrMake(this.#generations, id, () => ++this.#lastGeneration);
     return `${generation} ${id} ${key}`;
   }
 }

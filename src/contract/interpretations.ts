@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 
 /**
@@ -65,11 +66,7 @@ export const interpretRecord = (
 
 const readers = new WeakMap<z.core.$ZodType, Read>();
 
-function readerOf(shape: z.core.$ZodType): Read {
-  const reader = readers.get(shape) ?? createReader(shape);
-  readers.set(shape, reader);
-  return reader;
-}
+const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, createReader);
 
 /** Asking zod what a shape is takes longer than to look at the value: it is asked once. */
 function createReader(shape: z.core.$ZodType): Read {
@@ -136,6 +133,5 @@ function readMember(parent: object, key: string | number, read: Read, reading: R
 }
 
 function keepObject(record: object, field: string, object: Readonly<Record<string, unknown>>): void {
-  const fields = namedObjects.get(record) ?? new Map();
-  namedObjects.set(record, fields.set(field, object));
+  getOrMake(namedObjects, record, () => new Map()).set(field, object);
 }

@@ -9,6 +9,7 @@ import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
 import type { getTransaction } from '../contract/transaction.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 /** The ids of the bank's records. An account is seen through one of its views. */
 export type BankIds = OwnIds<typeof getBranches>;
@@ -35,6 +36,13 @@ export const shortList = 16;
 
 const indexes = new WeakMap<readonly ListItem[], Map<string, ListItem>>();
 
+function indexById(list: readonly ListItem[]): Map<string, ListItem> {
+  const index = new Map<string, ListItem>();
+  for (const entry of list)
+    if (typeof entry.id === 'string' && !index.has(entry.id)) index.set(entry.id, entry);
+  return index;
+}
+
 /**
  * The entry of a loaded list with this id (the first, if there are several); null if there is no such entry. A long
  * list is indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
@@ -42,14 +50,7 @@ const indexes = new WeakMap<readonly ListItem[], Map<string, ListItem>>();
 export function findById<T extends ListItem>(list: readonly T[], id: string): T | null;
 export function findById(list: readonly ListItem[], id: string): ListItem | null {
   if (list.length <= shortList) return list.find((entry) => entry.id === id) ?? null;
-  let index = indexes.get(list);
-  if (index === undefined) {
-    index = new Map();
-    for (const entry of list)
-      if (typeof entry.id === 'string' && !index.has(entry.id)) index.set(entry.id, entry);
-    indexes.set(list, index);
-  }
-  return index.get(id) ?? null;
+  return getOrMake(indexes, list, indexById).get(id) ?? null;
 }
 
 /**
@@ -61,9 +62,7 @@ export class ListedRecords<T extends ListItem> {
 
   add(place: string, list: readonly T[]): void {
     this.#lists ??= new Map();
-    const lists = this.#lists.get(place);
-    if (lists === undefined) this.#lists.set(place, new Set([list]));
-    else lists.add(list);
+    getOrMake(this.#lists, place, () => new Set()).add(list);
   }
 
   /** Null if no list contains it, or only with broken values: a single read may return it whole. */

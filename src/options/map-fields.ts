@@ -1,4 +1,5 @@
 import type { GraphQLCompositeType, GraphQLField, GraphQLSchema } from 'graphql';
+import { getOrMake } from '../get-or-make.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -10,10 +11,7 @@ export function withFields(
   const made = new Map<Field, Field>();
   const getField = (type: GraphQLCompositeType, name: string) => {
     const field = schema.getField(type, name);
-    if (field === undefined) return undefined;
-    const known = made.get(field) ?? make(field, type);
-    made.set(field, known);
-    return known;
+    return field && getOrMake(made, field, () => make(field, type));
   };
   return Object.create(schema, { getField: { value: getField } });
 }

@@ -13,6 +13,7 @@ import { pathIds } from '../bank/request.ts';
 import type { Operation } from '../contract/operation.ts';
 import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { Loaders, type StartRead } from '../loaders/loaders.ts';
 import type { Defaults } from './context.ts';
 import {
@@ -241,10 +242,10 @@ function placeOf(lead: Lead, { field }: SelectedField, at: WalkedPlace): WalkedP
 
 function memoised<A, B, T extends object>(make: (a: A, b: B) => T): (a: A, b: B) => T {
   const made = new Map<A, Map<B, T>>();
-  return (a, b) => {
-    const ofA = made.get(a) ?? new Map<B, T>();
-    const result = ofA.get(b) ?? make(a, b);
-    made.set(a, ofA.set(b, result));
-    return result;
-  };
+  return (a, b) =>
+    getOrMake(
+      getOrMake(made, a, () => new Map<B, T>()),
+      b,
+      () => make(a, b),
+    );
 }

@@ -21,6 +21,7 @@ import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
@@ -119,12 +120,8 @@ export function fieldsOf<Parent>(
 const made = new Map<string, unknown>();
 
 /** A GraphQL type that several tables use: it is made at its first use. */
-function once<T>(name: string, make: () => T): T {
-  // No two types have the same name.
-  const type = (made.get(name) as T | undefined) ?? make();
-  made.set(name, type);
-  return type;
-}
+// No two types have the same name.
+const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
 
 /** An enum of words that are known, with OTHER for all others. */
 function makeEnum(name: string, words: readonly string[]) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { findById, type ListItem, shortList } from '../loaders/loaders.ts';
 
 /**
@@ -45,8 +46,7 @@ function repeatedIn<Item>(
   list: readonly Item[],
   nameOf: (item: Exclude<Item, Error>) => string | null,
 ): ReadonlySet<string> {
-  let repeated = repeatedNames.get(list);
-  if (repeated === undefined) {
+  return getOrMake(repeatedNames, list, () => {
     const names = new Set<string>();
     const twice: string[] = [];
     for (const entry of list) {
@@ -55,10 +55,8 @@ function repeatedIn<Item>(
       if (names.has(name)) twice.push(name);
       else names.add(name);
     }
-    repeated = twice.length === 0 ? none : new Set(twice);
-    repeatedNames.set(list, repeated);
-  }
-  return repeated;
+    return twice.length === 0 ? none : new Set(twice);
+  });
 }
 
 const origins = new WeakMap<object, { readonly list: readonly unknown[]; readonly index: number }>();

@@ -1,5 +1,6 @@
 import { type AnswerBudget, clientHasLeft } from '../executor/answer-budget.ts';
 import type { WorkQueue } from '../executor/scheduler.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { atOnce, type Steps } from '../steps.ts';
 
 /** So many entries are worked through without waiting for a turn, by all operations in one iteration of the event loop. */
@@ -94,17 +95,9 @@ export class ListWork {
 
   /** The same for work that is not over a list at hand: it charges for itself. `source` is what it works on. */
   shared<Result>(source: object, name: string, work: () => Promise<Result>): Promise<Result> {
-    let results = this.#results.get(source);
-    if (results === undefined) {
-      results = new Map();
-      this.#results.set(source, results);
-    }
+    const results = getOrMake(this.#results, source, () => new Map());
     // The name contains the kind of work, so that the result has its type.
-    const known = results.get(name) as Promise<Result> | undefined;
-    if (known !== undefined) return known;
-    const result = work();
-    results.set(name, result);
-    return result;
+    return getOrMake(results, name, work) as Promise<Result>;
   }
 
   #inTurns<Result>(steps: Steps<Result>): Promise<Result> {

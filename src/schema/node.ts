@@ -13,6 +13,7 @@ import {
   subselectionOf,
   withDeferred,
 } from '../executor/selection.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { BankIds, ListItem, ViewIds } from '../loaders/loaders.ts';
 import type { AccountNode } from './account.ts';
 import type { BranchNode } from './branch.ts';
@@ -299,13 +300,8 @@ function createSteps(name: string): (info: Selection) => Steps {
       }),
     };
   };
-  return (info) => {
-    const details = info.details;
-    if (details === undefined) return make(info);
-    const steps = known.get(details) ?? make(info);
-    known.set(details, steps);
-    return steps;
-  };
+  return (info) =>
+    info.details === undefined ? make(info) : getOrMake(known, info.details, () => make(info));
 }
 
 /** The record of a linked object, for a selected field that needs it. */

@@ -10,6 +10,7 @@ import {
   postOtherAccounts,
 } from '../contract/other-account.ts';
 import { BankqlError } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
 import { filterInSteps } from '../steps.ts';
@@ -198,23 +199,18 @@ const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; re
 
 /** A list is indexed once, however many links lead into it. */
 function namesIn(list: readonly OtherAccount[]) {
-  let known = names.get(list);
-  if (known === undefined) {
-    const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
-      const index = new Map<string, OtherAccount | null>();
-      for (const record of list) {
-        const name = nameOf(record);
-        if (name) index.set(name, index.has(name) ? null : record);
-      }
-      return index;
-    };
-    known = {
-      byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
-      byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
-    };
-    names.set(list, known);
-  }
-  return known;
+  const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
+    const index = new Map<string, OtherAccount | null>();
+    for (const record of list) {
+      const name = nameOf(record);
+      if (name) index.set(name, index.has(name) ? null : record);
+    }
+    return index;
+  };
+  return getOrMake(names, list, () => ({
+    byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
+    byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
+  }));
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */

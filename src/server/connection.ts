@@ -12,6 +12,7 @@ import type { Identity } from '../bank/credentials.ts';
 import { LinkedList, type ListNode } from '../bank/linked-list.ts';
 import { type Clock, realClock } from '../bank/pool.ts';
 import { overloadedError, type RequestError } from '../engine/errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import {
   Account,
   type Counted,
@@ -462,14 +463,8 @@ const nobody = new Account('', { name: '', requests: 0, arriving: 0, values: 0, 
 const refusals = new Map<ShedReason, RequestError>();
 
 /** One error for each reason: a refusal must cost far less than what is refused, and an error costs most of it. */
-function overloaded(why: ShedReason): RequestError {
-  let refusal = refusals.get(why);
-  if (refusal === undefined) {
-    refusal = overloadedError(refusalOnArrival(why));
-    refusals.set(why, refusal);
-  }
-  return refusal;
-}
+const overloaded = (why: ShedReason): RequestError =>
+  getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));
 
 /**
  * How many clients may wait to be accepted, if the system allows as many: Node accepts one in each iteration of the event loop,

@@ -5,6 +5,7 @@ import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation } from '../engine/context.ts';
 import type { DocumentCacheStats } from '../engine/documents.ts';
 import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { hashCaller } from '../payments/record.ts';
 import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
 import { metricsIn } from './metric-kinds.ts';
@@ -119,12 +120,7 @@ export function createCallerHashes(
     }
     // No credential holds a line's end.
     const name = `${authProviderName}\n${authId}`;
-    let hash = hashes.get(name);
-    if (hash === undefined) {
-      hash = hashCaller(usedSecret, authProviderName, authId);
-      hashes.set(name, hash);
-    }
-    return hash;
+    return getOrMake<string, string>(hashes, name, () => hashCaller(usedSecret, authProviderName, authId));
   };
 }
 

@@ -14,6 +14,7 @@ import { RequestError } from '../../engine/errors.ts';
 import type { AnswerLimits } from '../../executor/answer-budget.ts';
 import { isPromise } from '../../executor/promises.ts';
 import type { Selection } from '../../executor/selection.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import type { Context } from '../../schema/context.ts';
 import { fieldExtensionsOf, nullOnError } from '../../schema/field-extensions.ts';
 import { nodeTypes } from '../../schema/node.ts';
@@ -54,11 +55,7 @@ export function createIncremental(): IncrementalOption {
   const used = new WeakMap<DocumentNode, boolean>();
   const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
   return {
-    isUsedBy({ document }) {
-      const isUsed = used.get(document) ?? usesIncremental(document);
-      used.set(document, isUsed);
-      return isUsed;
-    },
+    isUsedBy: ({ document }) => getOrMake(used, document, usesIncremental),
     // As much work as the answers of other operations may be.
     limits: ({ values, bytes }: AnswerLimits) => ({
       values: Math.ceil(values / incrementalCost),
@@ -67,8 +64,7 @@ export function createIncremental(): IncrementalOption {
     }),
     async execute({ operation, context, variables, observe, form, ...options }) {
       const { schema, document, kind, name, hideSuggestions } = operation;
-      const deferrable = schemas.get(schema) ?? deferrableSchema(schema);
-      schemas.set(schema, deferrable);
+      const deferrable = getOrMake(schemas, schema, deferrableSchema);
       checkStreams(operation, operation.variablesOf(variables));
       const { budget } = context;
       const result = await executeIncrementally(

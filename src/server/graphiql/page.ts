@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { getOrMake } from '../../get-or-make.ts';
 import { compress, headerPairs, isKnown, negotiateEncoding, sendPieces } from '../response.ts';
 
 export interface GraphiQLOptions {
@@ -162,10 +163,9 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
     }
     const encoding = negotiateEncoding(headers['accept-encoding']);
     const key = `${encoding} ${name}`;
-    const made =
-      compressed.get(key) ?? (encoding === null ? Promise.resolve(file) : compress[encoding](file));
-    compressed.set(key, made);
-    const body = await made;
+    const body = await getOrMake(compressed, key, async () =>
+      encoding === null ? file : compress[encoding](file),
+    );
     response.writeHead(200, {
       'Content-Type': types[name.split('.').at(-1) ?? ''],
       'Content-Length': body.length,

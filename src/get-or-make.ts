@@ -1,0 +1,14 @@
+/** What Map, WeakMap and LRUCache have in common. */
+interface Keyed<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** The value under a key, which is made and kept when it is first asked for. Errors: those of `make`; nothing is kept then. */
+export function getOrMake<Key, Value>(known: Keyed<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make(key);
+  known.set(key, made);
+  return made;
+}
