@@ -19,7 +19,7 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
-import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
+import { limitBank } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
@@ -130,9 +130,10 @@ export async function serveBankql(
       if (!isStopping) telemetry.onStoreAway(reason);
     },
   });
-  const unlimited = createPaymentService({
+  const service = createPaymentService({
     bank,
     store,
+    admit: rateLimiter?.take,
     sendTimeoutMs: config.bankLimits.paymentTimeoutMs,
     audit(entry) {
       telemetry.onPayment(entry);
@@ -143,7 +144,7 @@ export async function serveBankql(
     rejectedStatuses: config.paymentRejectedStatuses,
     bankWords: config.paymentWords,
   });
-  const payments = observeFailures(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentFailure);
+  const payments = observeFailures(service, store, telemetry.onPaymentFailure);
   telemetry.watchStore(store, payments.unwrittenEnds);
   const documentStats = new DocumentCacheStats();
   const metrics =

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { BankClient } from '../bank/client.ts';
-import { type Caller, secretsOf } from '../bank/credentials.ts';
+import { type Caller, type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
@@ -100,6 +100,11 @@ export interface PaymentServiceOptions {
    * of an unknown outcome before it is over (default: 0).
    */
   readonly sendTimeoutMs?: number;
+  /**
+   * Asked before a payment with a new key begins: once begun, it is not limited, and to replay it costs nothing.
+   * Errors: those that `pay` then has; the key stays free.
+   */
+  readonly admit?: ((credentials: Credentials, operationId: string) => Promise<void>) | undefined;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
@@ -121,14 +126,9 @@ export interface PaymentService {
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
    *         refused it with, also when it is asked for again (UNAUTHENTICATED is not kept); BANK_UNAVAILABLE or
    *         BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again; OUTCOME_UNKNOWN
-   *         otherwise, with `trackId` and `idempotencyKey`.
+   *         otherwise, with `trackId` and `idempotencyKey`; those of `admit`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
-  /**
-   * Whether there is a record of the caller and the key, so that `pay` would send nothing.
-   * Errors: those of `pay` before anything is sent.
-   */
-  isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
@@ -170,6 +170,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     store,
     sendTimeoutMs = 0,
     leaseMs = sendTimeoutMs + leaseMarginMs,
+    admit,
     now = Date.now,
     audit,
     requestId = () => undefined,
@@ -277,12 +278,15 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
     const { call, payer, details } = prepare(operation, intent);
+    const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
+    if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey), now()))) === null)
+      await admit(input.credentials, operation.id);
     const createdAt = now();
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
-    const earlier = await withStoreErrors(store.begin(record, now()), recordsNotKept(idempotencyKey));
+    const earlier = await inStore(store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
     const refused = mayNotSend(record, idempotencyKey);
     if (refused !== null) {
@@ -335,12 +339,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
   return {
     pay: (operation, intent) => track(pay(operation, intent)),
-
-    async isKnown(operation, intent) {
-      const { payer } = prepare(operation, intent);
-      const asked = store.find(recordId(payer, intent.idempotencyKey), now());
-      return (await withStoreErrors(asked, recordsNotKept(intent.idempotencyKey))) !== null;
-    },
 
     async find(credentials, idempotencyKey) {
       validateIdempotencyKey(idempotencyKey);

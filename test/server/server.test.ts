@@ -124,7 +124,6 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
     bankUrl: bank.url,
     payments: {
       pay: fail,
-      isKnown: fail,
       find: fail,
       findReferred: () => Promise.reject(new Error('not asked')),
       search: fail,

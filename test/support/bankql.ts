@@ -17,7 +17,7 @@ import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import type { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
-import { limitBank, limitPayments } from '../../src/server/rate-limit/rate-limited-bank.ts';
+import { limitBank } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { frozenAnswers } from './frozen-answers.ts';
@@ -130,15 +130,15 @@ export async function testOptions({
     }),
   );
   const bank = limitBank(client, rateLimiter);
-  const unlimited = createPaymentService({
+  const payments = createPaymentService({
     bank,
+    admit: rateLimiter?.take,
     store: store ?? (await createMemoryStore({ retentionMs: 86_400_000 })),
     leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
   });
-  const payments = limitPayments(unlimited, rateLimiter);
   return {
     bank,
     payments,
