@@ -3,6 +3,7 @@ import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
+import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
@@ -143,16 +144,11 @@ export const subscriptionKey: TextFormat<string> = {
   }),
 };
 
-/** A time in ISO 8601, as milliseconds since 1970; UTC if it names no zone. */
+/** A time as milliseconds since 1970. */
 export const time: TextFormat<number> = {
-  read: parsed('give a time such as 2026-01-31 or 2026-01-31T09:00Z.', (given) => {
-    const [, date, clock = '00:00', zone = 'Z'] =
-      /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(given) ?? [];
-    const milliseconds = Date.parse(`${date}T${clock}${zone}`);
-    // Date.parse takes the 30th of February for the 2nd of March.
-    const isDay = date !== undefined && new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8));
-    return isDay && !Number.isNaN(milliseconds) ? milliseconds : undefined;
-  }),
+  read: parsed('give a time such as 2026-01-31 or 2026-01-31T09:00Z.', (given) =>
+    parseDateTime(given)?.getTime(),
+  ),
 };
 
 export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {

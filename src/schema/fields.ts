@@ -23,10 +23,11 @@ import { badUserInput } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
+import { parseDateTime } from './date-time.ts';
 import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
-import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
+import { currencyCodeOf, minorUnitsOf } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
 

@@ -3,6 +3,7 @@ import { currencyDecimals } from '../contract/currency.ts';
 import { maxDecimalLength, numberParts, plainDecimal, plainNumber } from '../contract/decimal.ts';
 import type { Money } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
+import { parseDateTime } from './date-time.ts';
 
 /** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
 
@@ -42,25 +43,6 @@ builder.scalarType('Decimal', {
 
 /** Whether a decimal is more than zero. */
 export const isPositive = (decimal: string): boolean => !decimal.startsWith('-') && /[1-9]/.test(decimal);
-
-/** A date and time with its offset from UTC, as RFC 3339 writes it; many banks leave out the offset or the time. */
-const dateTime =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?\s?(Z|z|[+-]\d\d:?\d\d)?)?$/;
-
-/** The time that a text of the bank means: UTC unless it names an offset. Null if it is not a time. */
-export function parseDateTime(text: string): Date | null {
-  const parts = dateTime.exec(text.trim());
-  if (parts === null) return null;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', offset = 'Z'] = parts;
-  const zone = /^[+-]\d{4}$/.test(offset) ? `${offset.slice(0, 3)}:${offset.slice(3)}` : offset.toUpperCase();
-  const fraction = /[.,](\d{1,3})/.exec(text.slice(10))?.[1] ?? '0';
-  const date = new Date(
-    `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${zone}`,
-  );
-  // Date would read the 31st of February as a day of March.
-  const isDay = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
-  return Number.isNaN(date.getTime()) || !isDay ? null : date;
-}
 
 function readDateTime(value: unknown, node?: ValueNode): Date {
   const date = typeof value === 'string' ? parseDateTime(value) : null;

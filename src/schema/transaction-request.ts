@@ -13,6 +13,7 @@ import { filterInSteps, forEachInSteps, type Steps } from '../steps.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
+import { parseDateTime } from './date-time.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
 import { identityOf, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
@@ -26,7 +27,6 @@ import {
   validateViewIds,
 } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
-import { parseDateTime } from './scalars.ts';
 
 /** What identifies a transaction request. */
 interface RequestPosition {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { minorUnitsOf, parseDateTime } from '../../src/schema/scalars.ts';
+import { parseDateTime } from '../../src/schema/date-time.ts';
+import { minorUnitsOf } from '../../src/schema/scalars.ts';
 import { exact, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const root = '/v1/api/banks/BANK';
