@@ -19,6 +19,7 @@ import {
   shedReasons,
   uses,
 } from '../src/ledger.ts';
+import { authenticateByHeaders } from '../src/server/auth/header-credentials.ts';
 import { type RunningServer, serve } from '../src/server/server.ts';
 import { createTelemetry } from '../src/telemetry/metrics.ts';
 import { createTestBankql, credentials, type Result, testOptions } from './support/bankql.ts';
@@ -278,7 +279,7 @@ test('a request without credentials may cost a tenth, which is enough for intros
   });
   await using bankql = await createTestBankql({
     bankUrl: bank.url,
-    subscriptionKey: 'the-operators-key',
+    authenticate: authenticateByHeaders('the-operators-key'),
     limits: { restCalls: 50, timeoutMs: 60_000 },
   });
   const large = '{ bank { branches { nodes { name branchId } } } }';

@@ -13,7 +13,7 @@ export async function checkBank({ environment, args, write, progress }: CliConte
   const { bankId, viewId, accountScope } = config.server.defaults;
   const given = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },
-    credentials: { subscriptionKey: config.server.subscriptionKey, authProviderName: null, authId: null },
+    credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
   };
   const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;

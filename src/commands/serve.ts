@@ -19,6 +19,7 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
+import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
 import { limitBank } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -168,7 +169,7 @@ export async function serveBankql(
     rateLimiter,
     documentSource,
     incremental: createIncremental(),
-    authenticate: byToken ?? undefined,
+    authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     isReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
@@ -282,13 +283,13 @@ export async function checkStateFolder(url: string): Promise<void> {
 
 /** The operator's secrets, which the text of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
-  const { server, state, tracing, bankLimits, identity, rateLimits } = config;
+  const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
   for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl, rateLimits?.url]) {
     const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }
-  return [server.subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
+  return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
     (secret) => typeof secret === 'string',
   );
 }

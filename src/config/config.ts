@@ -103,9 +103,6 @@ function configOf(values: Values) {
       drainDelayMs: values.DRAIN_DELAY_MS,
       readyNeedsRoom: values.READY_NEEDS_ROOM,
       introspection: values.INTROSPECTION ?? bank === null,
-      /** The operator's subscription key, used for every caller; null if callers bring their own. */
-      subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
-      areHeadersProven: values.IDENTITY === 'headers',
       defaults: {
         bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
         viewId: values.BANK_DEFAULT_VIEW ?? 'owner',
@@ -114,6 +111,9 @@ function configOf(values: Values) {
         viewer: viewerOf(values),
       },
     } satisfies Partial<ServerOptions>,
+    /** The operator's subscription key, used for every caller; null if callers bring their own. */
+    subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
+    areHeadersProven: values.IDENTITY === 'headers',
     /** What caches and logs may take of this process' memory. */
     memoryBounds,
     /** Null: no metrics are served. */

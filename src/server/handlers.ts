@@ -10,7 +10,6 @@ import {
 } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
-import { authenticateByHeaders } from './auth/header-credentials.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
 import { incrementalStreamOf, sendIncremental, streamOf } from './incremental-response.ts';
@@ -65,15 +64,10 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
   readonly rateLimiter?: RateLimiter | null;
-  /** The operator's subscription key, used for every caller; null if callers bring their own. */
-  readonly subscriptionKey: string | null;
-  /** Identifies the caller, such as jwt.ts; by default the request's headers do. */
-  readonly authenticate?: Authenticate | undefined;
+  readonly authenticate: Authenticate;
   readonly logger: Logger;
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
   readonly isReady?: () => boolean | Promise<boolean>;
-  /** Whether a proxy vouches for the headers that identify the caller. */
-  readonly areHeadersProven?: boolean;
 }
 
 /**
@@ -81,22 +75,12 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
  * is given if its connection knows the head. Errors: unexpected ones only; the answer may have begun by then.
  */
 export function createGraphQLHandler(options: GraphQLServerOptions) {
-  const {
-    authenticate,
-    subscriptionKey,
-    rateLimiter = null,
-    logger,
-    maxRequestBytes,
-    areHeadersProven = false,
-  } = options;
+  const { authenticate, rateLimiter = null, logger, maxRequestBytes } = options;
   const engine = createEngine({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
   });
-  const identify = createIdentify(
-    authenticate ?? authenticateByHeaders(subscriptionKey, areHeadersProven),
-    rateLimiter,
-  );
+  const identify = createIdentify(authenticate, rateLimiter);
   const serializeResult = createResultSerializer(engine);
   const sendAnswer = createAnswerSender({ ...options, engine });
   const route = createYogaHandler(options.isReady ?? (() => true));

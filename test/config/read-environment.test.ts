@@ -37,7 +37,7 @@ test('a secret is read from its file, without the line break at its end', () => 
   });
   expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(key);
   // The names of the files are known, and are no misspelled ones.
-  expect(readConfig(environment)).toMatchObject({ server: { subscriptionKey: 'k-1' } });
+  expect(readConfig(environment)).toMatchObject({ subscriptionKey: 'k-1' });
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { createTestBankql, credentials, type TestOptions } from '../support/bankql.ts';
 import {
   audience,
@@ -46,8 +47,7 @@ const withToken = (subscriptionKey: string): Partial<TestOptions> => ({
   },
 });
 const ofProxy = (subscriptionKey: string): Partial<TestOptions> => ({
-  subscriptionKey,
-  areHeadersProven: true,
+  authenticate: authenticateByHeaders(subscriptionKey, true),
 });
 const names = (authId: string) => ({
   'Auth-Provider-Name': credentials['Auth-Provider-Name'],

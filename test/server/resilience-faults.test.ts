@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createTestBankql, type Result, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { broken, type Fault, faults, late } from '../support/faults.ts';
@@ -200,7 +201,7 @@ const statuses = [200, 302, 400, 401, 403, 404, 409, 422, 429, 500, 501, 502, 50
 
 describe.each([
   ['the caller’s key', {}],
-  ['the operator’s key', { subscriptionKey: secrets.operatorKey }],
+  ['the operator’s key', { authenticate: authenticateByHeaders(secrets.operatorKey) }],
 ] as const)('a bank that writes all headers back, with %s', (_, options) => {
   test.each(questions)('tells nobody a secret of $what', async (question) => {
     await using bank = await startFaultyBank();
@@ -230,7 +231,7 @@ describe.each([
     }
     // The headers did reach the bank, and some of its text did reach the caller and the log.
     const sent = bank.requests.join();
-    expect(sent).toContain('subscriptionKey' in options ? secrets.operatorKey : secrets.key);
+    expect(sent).toContain('authenticate' in options ? secrets.operatorKey : secrets.key);
     expect(sent).not.toContain(secrets.idempotencyKey);
     const told = await expectNoSecrets(bankql, ...results);
     expect(told).toContain('[redacted]');
@@ -241,7 +242,7 @@ describe.each([
 test('pages, health and metrics show nothing of the credentials that came with their request', async () => {
   await using bank = await startFaultyBank(reply(500, '{}'));
   await using bankql = await bankqlOver(bank, {
-    subscriptionKey: secrets.operatorKey,
+    authenticate: authenticateByHeaders(secrets.operatorKey),
     graphiql: { headers: null },
   });
   const pages = [];

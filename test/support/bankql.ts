@@ -13,6 +13,7 @@ import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import type { ConnectionAwareResponse } from '../../src/server/connection.ts';
@@ -151,9 +152,9 @@ export async function testOptions({
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     maxRequestBytes: 100_000,
-    subscriptionKey: null,
     introspection: true,
-    ...(identity === undefined ? {} : { authenticate: authenticateByToken(identity, logger) }),
+    authenticate:
+      identity === undefined ? authenticateByHeaders(null) : authenticateByToken(identity, logger),
     ...options,
     logger,
     log,

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { createBankClient } from '../../src/bank/client.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { serve } from '../../src/server/server.ts';
 import { bankDefaults } from './bankql.ts';
 import { ledgerLimits } from './ledger-limits.ts';
@@ -68,7 +69,7 @@ const server = await serve({
   http: { corsOrigins: new Set(), onlyLocalNames: false },
   // Refuses nothing: what is tested is what becomes of payments.
   ledger: ledgerLimits({ requests: 100_000, requestsPerCaller: 100_000, eventLoopLagMs: 600_000 }),
-  subscriptionKey: null,
+  authenticate: authenticateByHeaders(null),
   introspection: false,
   logger: pino({ level: 'silent' }),
 });

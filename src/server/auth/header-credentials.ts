@@ -27,7 +27,7 @@ const keysInQuery = ({ url = '' }: IncomingHead): readonly string[] =>
 
 /**
  * Takes the caller's credentials from the request: nothing else of it is forwarded to the bank. The operator's key, if
- * configured, replaces every caller's.
+ * configured, replaces every caller's. `areProven`: a proxy vouches for the headers.
  * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
  */
 export const authenticateByHeaders = (subscriptionKey: string | null, areProven = false): Authenticate =>

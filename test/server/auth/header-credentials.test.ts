@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
 import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
@@ -113,7 +114,10 @@ test('a header without a value is an absent one', async () => {
 });
 
 test("the operator's key stands for the caller's, whatever the caller sends", async () => {
-  await using own = await createTestBankql({ bankUrl: bank.url, subscriptionKey: 'operator-key' });
+  await using own = await createTestBankql({
+    bankUrl: bank.url,
+    authenticate: authenticateByHeaders('operator-key'),
+  });
   await own.ask('{ bank { branches { totalCount } } }', undefined, {});
   await own.ask('{ bank { branches { totalCount } } }', undefined, complete);
   expect(bank.calls.map(({ headers }) => headers['ocp-apim-subscription-key'])).toEqual([
