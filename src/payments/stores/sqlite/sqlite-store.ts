@@ -185,8 +185,7 @@ function createThread(settings: ThreadSettings, usual: CallLimits, onClosed: () 
   function start(): Worker {
     const started = new Worker(module, { workerData: settings });
     let reason = 'its worker thread ended';
-    started.on('message', (responses: readonly SqliteResponse[] | 'closed') => {
-      if (responses === 'closed') return;
+    started.on('message', (responses: readonly SqliteResponse[]) => {
       for (const response of responses) unanswered.get(response.id)?.(response);
     });
     started.on('error', (error: unknown) => {

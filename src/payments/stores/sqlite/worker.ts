@@ -213,6 +213,5 @@ port.on('message', (first: SqliteRequest | 'close') => {
   if (requests.length > 0) port.postMessage(executeAll(requests));
   if (!isOver) return;
   closeFile();
-  port.postMessage('closed');
   port.close();
 });
