@@ -1,5 +1,6 @@
 import { getOrMake } from '../get-or-make.ts';
 import { littleShare } from '../ledger.ts';
+import { type Clock, realClock } from './clock.ts';
 import type { Identity } from './credentials.ts';
 import { FairMember, FairOrder } from './fair-order.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
@@ -25,22 +26,6 @@ export interface PoolRequest<Resource> {
   /** Called when it has waited for too long; it waits no longer. */
   onOverloaded(): void;
 }
-
-/** Time, and something that comes again and again as it passes. */
-export interface Clock {
-  /** In milliseconds. */
-  now(): number;
-  /** Calls `tick` again and again, until the returned function is called. */
-  every(ms: number, tick: () => void): () => void;
-}
-
-export const realClock: Clock = {
-  now: () => performance.now(),
-  every(ms, tick) {
-    const timer = setInterval(tick, ms).unref();
-    return () => clearInterval(timer);
-  },
-};
 
 export interface FairPoolOptions {
   /** The share of the resources that one bank operation may hold while others wait, above 0; 1 for all. */

@@ -8,9 +8,9 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { type Clock, realClock } from '../bank/clock.ts';
 import type { Identity } from '../bank/credentials.ts';
 import { LinkedList, type ListNode } from '../bank/linked-list.ts';
-import { type Clock, realClock } from '../bank/pool.ts';
 import { overloadedError, type RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import {

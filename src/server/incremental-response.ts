@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { type Clock, realClock } from '../bank/clock.ts';
 import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
 import { noRoom } from '../engine/result.ts';
 import { type MediaRange, mediaRanges } from './accept-header.ts';
@@ -101,17 +102,11 @@ interface SendIncrementalOptions {
   readonly stream: IncrementalStream;
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];
-  /** Calls `ping` every 12 seconds until the returned function is called; by default with a timer. */
-  readonly pings?: ((ping: () => void) => () => void) | undefined;
+  readonly every?: Clock['every'];
 }
 
 /** How long a stream may be silent: proxies and load balancers end silent connections, most after 15 s or more. */
 const pingMs = 12_000;
-
-const pingsByTimer = (ping: () => void): (() => void) => {
-  const timer = setInterval(ping, pingMs);
-  return () => clearInterval(timer);
-};
 
 /**
  * Sends the results of @defer and @stream as they come, at the client's pace: nothing is made of the next one before the
@@ -120,7 +115,7 @@ const pingsByTimer = (ping: () => void): (() => void) => {
 export async function sendIncremental(
   response: HoldingResponse,
   result: IncrementalResult,
-  { stream, headers, pings = pingsByTimer }: SendIncrementalOptions,
+  { stream, headers, every = realClock.every }: SendIncrementalOptions,
 ): Promise<void> {
   const { contentType, begin, ping, beforeResult, afterResult, end } = streamFormats[stream.type];
   const mediaType = `${contentType}; ${formParameters[stream.form]}`;
@@ -129,7 +124,7 @@ export async function sendIncremental(
   const stopPings =
     ping === null
       ? () => {}
-      : pings(() => {
+      : every(pingMs, () => {
           if (response.headersSent && !response.writableNeedDrain && !response.writableEnded)
             response.write(ping);
         });

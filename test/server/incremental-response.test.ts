@@ -83,7 +83,7 @@ describe('pings', () => {
     const isOver = sendIncremental(response as never, result as never, {
       stream: { type, form: 'v0.2' },
       headers: [],
-      pings: (given) => {
+      every: (_ms, given) => {
         ping = given;
         return () => {
           ping = null;
