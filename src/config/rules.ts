@@ -26,6 +26,13 @@ const needs =
   (values) =>
     isGiven(values[variable]) && !isGiven(values[other]) && [variable, remedy, other];
 
+/** A variable cannot be used without another one, which is missing. */
+const lacks =
+  (variable: VariableName, missing: VariableName, what: string): Rule =>
+  (values) =>
+    isGiven(values[variable]) &&
+    !isGiven(values[missing]) && [missing, `${variable} needs ${what}.`, variable];
+
 const isGiven = (value: unknown) => value !== undefined && value !== false;
 
 /** What variables demand of each other. */
@@ -78,21 +85,8 @@ const rules: readonly Rule[] = [
     return isOpen && ['BANK_BASE_URL', remedy, 'BANK_ALLOW_HTTP'];
   },
 
-  ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
-    BANK_TLS_CERT !== undefined &&
-    BANK_TLS_KEY === undefined && [
-      'BANK_TLS_KEY',
-      'BANK_TLS_CERT needs the private key of its certificate.',
-      'BANK_TLS_CERT',
-    ],
-
-  ({ BANK_TLS_CERT, BANK_TLS_KEY }) =>
-    BANK_TLS_KEY !== undefined &&
-    BANK_TLS_CERT === undefined && [
-      'BANK_TLS_CERT',
-      'BANK_TLS_KEY needs the certificate that it belongs to.',
-      'BANK_TLS_KEY',
-    ],
+  lacks('BANK_TLS_CERT', 'BANK_TLS_KEY', 'the private key of its certificate'),
+  lacks('BANK_TLS_KEY', 'BANK_TLS_CERT', 'the certificate that it belongs to'),
 
   (values) => {
     if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return;
