@@ -203,7 +203,9 @@ describe('a file that changes under the running store', () => {
     renameSync(copy, path);
     await expect(store.find(pending().id, start)).rejects.toThrow('another file has taken its place');
     expect(await store.find(pending().id, start)).toBeNull();
-    await expect(store.begin(pending({ id: 'another' }), start)).rejects.toThrow('it is new and holds none of them');
+    await expect(store.begin(pending({ id: 'another' }), start)).rejects.toThrow(
+      'it is new and holds none of them',
+    );
     await store.acceptLoss('Ada: it was moved by mistake', start);
     expect(await store.begin(pending({ id: 'another' }), start)).toBeNull();
     await store.close();
