@@ -4,7 +4,11 @@ interface Keyed<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** The value under a key, which is made and kept when it is first asked for. Errors: those of `make`; nothing is kept then. */
+/**
+ * The value under a key, which is made and kept when it is first asked for. What each REST call asks for is looked up before:
+ * `known.get(key) ?? getOrMake(…)` saves a function call.
+ * Errors: those of `make`; nothing is kept then.
+ */
 export function getOrMake<Key, Value>(known: Keyed<Key, Value>, key: Key, make: (key: Key) => Value): Value {
   const found = known.get(key);
   if (found !== undefined) return found;

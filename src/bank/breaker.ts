@@ -173,7 +173,7 @@ export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   const breakers = new Map<Operation, CircuitBreaker>();
   const create = (operation: Operation) => new CircuitBreaker(operation, options);
   return (call, limits, onResult) => {
-    const breaker = getOrMake(breakers, call.operation, create);
+    const breaker = breakers.get(call.operation) ?? getOrMake(breakers, call.operation, create);
     const generation = breaker.tryAcquire();
     if (generation === null) {
       const message = 'it did not answer lately, and is given time to recover';

@@ -148,7 +148,7 @@ const callers = new WeakMap<Credentials, CallerIdentity>();
 const identify = (credentials: Credentials) => new CallerIdentity(credentials);
 
 export const identityOf = (credentials: Credentials): CallerIdentity =>
-  getOrMake(callers, credentials, identify);
+  callers.get(credentials) ?? getOrMake(callers, credentials, identify);
 
 /** As CallerIdentity.countedId. */
 export const countedId = (credentials: Credentials): string => identityOf(credentials).countedId;

@@ -15,7 +15,8 @@ interface PathTemplate {
 
 const templates = new Map<string, PathTemplate>();
 
-const templateOf = (template: string): PathTemplate => getOrMake(templates, template, parseTemplate);
+const templateOf = (template: string): PathTemplate =>
+  templates.get(template) ?? getOrMake(templates, template, parseTemplate);
 
 function parseTemplate(template: string): PathTemplate {
   const ids = [...template.matchAll(/([^}]*)\{(\w+)\}/g)].map(([, before = '', name = '']) => ({

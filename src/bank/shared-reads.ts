@@ -146,7 +146,8 @@ export class SharedReads {
   #open(read: Read): void {
     const { group, key } = read;
     read.joinable = { read };
-    getOrMake(this.#groups, group, () => new Map()).set(key, read.joinable);
+    const open = this.#groups.get(group) ?? getOrMake(this.#groups, group, () => new Map());
+    open.set(key, read.joinable);
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
