@@ -18,7 +18,7 @@ import {
   pageEntry,
 } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
-import { loadRequests, startOf, transactionIdsOf } from './transaction-request.ts';
+import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
 
 /**
  * The transactions of an account that bankql knows of. No bank operation lists transactions: these are the ones that
@@ -27,7 +27,7 @@ import { loadRequests, startOf, transactionIdsOf } from './transaction-request.t
 
 interface KnownTransaction {
   readonly id: string;
-  /** When it was asked for, in milliseconds since 1970; null if nobody knows. */
+  /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
   readonly at: number | null;
 }
 
@@ -54,7 +54,11 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
   return paid;
 }
 
-/** All of them, each once, newest first; those of unknown time come last. A request that cannot be read names none. */
+/**
+ * All of them, each once, newest first as far as it is known: those of unknown time come last. A request names the
+ * transactions of a standing order or of a month, so that they are as new as its end. Banks append to their lists: of the
+ * same time, what is named last is the newest. A request that cannot be read names none.
+ */
 function* collect(
   requests: readonly TransactionRequest[],
   paid: readonly KnownTransaction[],
@@ -64,12 +68,12 @@ function* collect(
   yield* forEachInSteps(requests, (request) => {
     const named: unknown = request instanceof Error ? null : request.transaction_ids;
     if (typeof named !== 'string') return;
-    for (const id of transactionIdsOf(request) ?? [])
-      if (!known.has(id)) known.set(id, { id, at: startOf(request) });
+    const at = endOf(request);
+    for (const id of transactionIdsOf(request) ?? []) if (!known.has(id)) known.set(id, { id, at });
   });
-  const wanted = [...known.values()].filter(
-    ({ at }) => since === undefined || (at !== null && at >= since.getTime()),
-  );
+  const wanted = [...known.values()]
+    .reverse()
+    .filter(({ at }) => since === undefined || (at !== null && at >= since.getTime()));
   return yield* sortInSteps(
     wanted,
     ({ at }) => at,
@@ -79,7 +83,7 @@ function* collect(
 
 const TransactionConnection = connectionTo(
   transactionNode.object,
-  'transactions, newest first',
+  'transactions that bankql knows of',
   'A transaction',
   {
     nodes: {
@@ -116,11 +120,12 @@ export const knownTransactions = {
   type: TransactionConnection,
   nullable: true,
   description:
-    "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, and those of the calling customer's own payments through bankql. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none; the newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
   args: builder.args((t) => ({
     since: t.field({
       type: 'DateTime',
-      description: 'Only entries that were requested at this time or later.',
+      description:
+        'Only entries of this time or later: the time that they are sorted by. A request such as a monthly statement names transactions of all the time until its end, so that some may be older. Entries without a readable date are left out.',
     }),
     ...pageArguments,
   })),

@@ -127,9 +127,15 @@ function findRequests(
   );
 }
 
-/** When a request was made, in milliseconds since 1970; null if the bank does not say so in a form that can be read. */
-export const startOf = ({ start_date }: TransactionRequest): number | null =>
-  typeof start_date === 'string' ? (parseDateTime(start_date)?.getTime() ?? null) : null;
+/** In milliseconds since 1970; null if the bank does not name the time in a form that can be read. */
+const timeOf = (text: TransactionRequest['start_date']): number | null =>
+  typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
+
+/** When a request was made. */
+const startOf = ({ start_date }: TransactionRequest) => timeOf(start_date);
+
+/** When a request ended, or was made if nobody knows its end. */
+export const endOf = ({ end_date, start_date }: TransactionRequest) => timeOf(end_date) ?? timeOf(start_date);
 
 /** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
 export const toTransactionRequestNode = (

@@ -81,9 +81,22 @@ describe('the known transactions of an account', () => {
     ]);
     await fixture.ask(PayKnown, { key: 'key' });
     const calls = fixture.bank.calls.length;
-    expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-1', 'OLD-2', 'UNDATED']);
+    expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-2', 'OLD-1', 'UNDATED']);
     expect(fixture.bank.lines().slice(calls)).toEqual([list]);
     expect(await fixture.idsOf({ since: '2026-01-12T00:00:00Z' })).toEqual(['PAID', 'NEW']);
+  });
+
+  test('are as new as the end of their request, and of one time the last that the bank names is the newest', async () => {
+    await using fixture = await start([
+      request('standing order', { transaction_ids: 'S1,S2', end_date: '2026-01-17T00:00:00Z' }),
+      request('statement', { transaction_ids: 'B1,B2', end_date: '2026-01-18T00:00:00Z', body: null }),
+      request('open', { transaction_ids: 'O1', start_date: '2026-01-16', end_date: 'later' }),
+      request('same time', { transaction_ids: 'O2', start_date: '2026-01-16' }),
+      request('old', { transaction_ids: 'S2,OLD', start_date: '2025-12-01', end_date: '2026-01-09' }),
+    ]);
+    expect(await fixture.idsOf()).toEqual(['B2', 'B1', 'S2', 'S1', 'O2', 'O1', 'OLD']);
+    expect(await fixture.idsOf({ since: '2026-01-16T12:00:00Z' })).toEqual(['B2', 'B1', 'S2', 'S1']);
+    expect(fixture.bank.lines()).toEqual([list, list]);
   });
 
   test('come in pages, and follow the last entry of the page before although others were added', async () => {
@@ -92,11 +105,11 @@ describe('the known transactions of an account', () => {
     const { totalCount, pageInfo } = data?.bank?.account?.knownTransactions ?? expect.unreachable();
     expect({ totalCount, hasNextPage: pageInfo.hasNextPage }).toEqual({ totalCount: 3, hasNextPage: true });
     await fixture.ask(PayKnown, { key: 'key' });
-    expect(await fixture.idsOf({ first: 2, after: pageInfo.endCursor })).toEqual(['T2', 'T3']);
+    expect(await fixture.idsOf({ first: 2, after: pageInfo.endCursor })).toEqual(['T2', 'T1']);
   });
 
   test('are read one by one if more than their ids is selected, and each fails by itself', async () => {
-    await using fixture = await start([request('r', { transaction_ids: 'T1,a/b,T3' })]);
+    await using fixture = await start([request('r', { transaction_ids: 'T3,a/b,T1' })]);
     const result = await fixture.ask(KnownWithRecords, { first: 2 });
     expect(failuresOf(result)).toEqual(['bank.account.knownTransactions.edges.1.node BANK_BAD_RESPONSE']);
     expect(result.data?.bank?.account?.knownTransactions?.edges?.[0]?.node?.transactionId).toBe('T1');
