@@ -55,7 +55,7 @@ implementNode(transactionNode, transaction, (t) => ({
     type: TransactionRequestObject,
     nullable: true,
     description:
-      "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Null if there is no such request. REST: getTransactionsRequest.",
+      "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Once one of the account's requests says what was asked for (`to`, `value`), those that do not are statements of the bank, which asked for nothing: they do not count. Null if there is no such request. REST: getTransactionsRequest.",
     extensions: fieldExtensions({
       answeredByIds: true,
       prefetch: (node: TransactionNode, _args: object, context: ReadContext) => loadRequests(node, context),
