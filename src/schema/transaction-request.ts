@@ -158,18 +158,18 @@ type IdPage = InputShapeFromFields<typeof idPage>;
 
 /** A page of a list of ids. Errors: BAD_USER_INPUT for a negative count, or an id that is not in the list. */
 function idsOnPage(ids: readonly string[] | undefined, { first, after }: IdPage) {
-  if (typeof first === 'number' && first < 0) throw badUserInput('first has to be zero or more.');
+  if (typeof first === 'number' && first < 0) throw badUserInput('first has to be zero or more.', 'first');
   const start = typeof after === 'string' && ids !== undefined ? ids.indexOf(after) + 1 : 0;
   if (typeof after === 'string' && start === 0)
-    throw badUserInput('after has to be the `transactionId` of an entry of this list.');
+    throw badUserInput('after has to be the `transactionId` of an entry of this list.', 'after');
   return ids?.slice(start, typeof first === 'number' ? start + first : undefined);
 }
 
-/** The ids in `transaction_ids`. Errors: BANK_BAD_RESPONSE if it is not text. */
-export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): readonly string[] | undefined =>
-  unwrap(transaction_ids)
-    ?.split(/[\s,]+/)
-    .filter((id) => id !== '');
+/** The ids in `transaction_ids`, each once: the place of one on a page is found by the id. Errors: BANK_BAD_RESPONSE if it is not text. */
+export function transactionIdsOf({ transaction_ids }: TransactionRequest): readonly string[] | undefined {
+  const ids = unwrap(transaction_ids)?.split(/[\s,]+/);
+  return ids && [...new Set(ids)].filter((id) => id !== '');
+}
 
 /**
  * The request that led to a transaction, from the list of the transaction's account; null if there is no such request. A
@@ -276,7 +276,7 @@ implementNode(
     }),
     transactions: t.field({
       description:
-        'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
+        'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: idPage,
       ...nodesFromRecord(
         'Transaction',

@@ -183,12 +183,30 @@ describe('the transactions of a request', () => {
     expect(fixture.bank.lines().sort()).toEqual([requests, transaction('T10'), transaction('T11')].sort());
   });
 
-  test.each(['(first: -1)', '(after: "T99")'])('%s is refused', async (args) => {
+  test('are each there once, so that a page leads to the next although the bank names one twice', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1,T2,T1,T3' }] } });
+    const page = async (args: string) => {
+      const { data } = await fixture.ask(ask(args).replace(' uuid', ''));
+      return JSON.stringify(data).match(/T\d/g);
+    };
+    expect(await page('')).toEqual(['T1', 'T2', 'T3']);
+    expect(await page('(first: 2)')).toEqual(['T1', 'T2']);
+    expect(await page('(first: 2, after: "T2")')).toEqual(['T3']);
+    expect(fixture.bank.lines()).toEqual([requests, requests, requests]);
+  });
+
+  test.each([
+    ['(first: -1)', 'first'],
+    ['(after: "T99")', 'after'],
+  ])('%s is refused', async (args, argument) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1' }] } });
-    expect(failuresOf(await fixture.ask(ask(args)))).toEqual([
+    const result = await fixture.ask(ask(args));
+    expect(failuresOf(result)).toEqual([
       'bank.account.transactionRequests.nodes.0.transactions BAD_USER_INPUT',
     ]);
+    expect(result.errors?.[0]?.extensions.argument).toEqual([argument]);
     expect(fixture.bank.lines()).toEqual([requests]);
   });
 

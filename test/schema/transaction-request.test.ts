@@ -90,7 +90,7 @@ describe('getTransactionsRequest', () => {
   test.each([
     ['TX-1,TX-2', ['TX-1', 'TX-2']],
     [' TX-1 ,\n\tTX-2,, ', ['TX-1', 'TX-2']],
-    ['TX-1 TX-2\u00a0TX-1', ['TX-1', 'TX-2', 'TX-1']],
+    ['TX-1 TX-2\u00a0TX-1', ['TX-1', 'TX-2']],
     ['TX-1;TX-2', null],
     ['', []],
     [' , ', []],
