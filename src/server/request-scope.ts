@@ -21,7 +21,7 @@ export class OperationActivity implements OperationObservation {
   cached = 0;
   joined = 0;
   stale = 0;
-  /** Attempts of REST calls that used a connection. */
+  /** Attempts of REST calls that used a connection and have ended. */
   restCalls = 0;
   /** The answer's HTTP status; null until there is an answer. */
   status: number | null = null;

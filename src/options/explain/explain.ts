@@ -15,9 +15,10 @@ export interface RecordedCall extends ExplainedCall, Omit<CallOutcome, 'source'>
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
    * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
-   * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly.
+   * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly;
+   * `pending`: a call for which the answer did not wait.
    */
-  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown';
+  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown' | 'pending';
   /**
    * When it was requested, relative to the operation's start, and how long
    * it took, including the wait for a connection.
@@ -45,23 +46,24 @@ function createRecorder() {
     { id, method, path: url }: Operation,
     key: string | null,
     start: number,
-    outcome: Outcome,
-    path: string,
-  ): void {
-    if (outcome.source === 'bank') restCalls++;
-    if (recorded.length >= maxShown) return;
-    const took = outcome.source === 'loader' ? null : tenths(performance.now() - start);
+    source: RecordedCall['source'],
+  ): RecordedCall {
     const offsetMs = tenths(start - started);
-    recorded.push({
-      call: { path, operation: id, method, url, ...outcome, offsetMs, milliseconds: took },
-      key,
-    });
+    const asked = { path: current, operation: id, method, url };
+    const call = { ...asked, source, ...nothingKnown, offsetMs, milliseconds: null };
+    if (recorded.length < maxShown) recorded.push({ call, key });
+    return call;
   }
 
+  /** A call counts from its beginning: nobody waits for one that was prefetched for a record that is not there. */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
-    const path = current;
     const start = performance.now();
-    return (outcome) => note(operation, key, start, outcome, path);
+    const call = note(operation, key, start, 'pending');
+    restCalls++;
+    return (outcome) => {
+      if (outcome.source !== 'bank') restCalls--;
+      Object.assign(call, outcome, { milliseconds: tenths(performance.now() - start) });
+    };
   }
 
   return {
@@ -73,7 +75,7 @@ function createRecorder() {
       const asker = askers.get(key);
       // A link prefetches what a field below it needs; the call is attributed to that field.
       if (asker === undefined || current.startsWith(`${asker}.`)) askers.set(key, current);
-      else note(operation, null, performance.now(), { source: 'loader', ...nothingKnown }, current);
+      else note(operation, null, performance.now(), 'loader');
     },
     began,
     /** The payment service, with each payment recorded. */

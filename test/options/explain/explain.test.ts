@@ -139,6 +139,31 @@ describe('an operation that is explained', () => {
     ]);
   });
 
+  test('counts a call for which the answer did not wait', async () => {
+    const asked = Promise.withResolvers<void>();
+    await using slow = await startRecordingBank();
+    slow.otherwise(async ({ path }) => {
+      if (path.endsWith('/transaction-requests')) {
+        asked.resolve();
+        return 'hang';
+      }
+      // The transaction is not there, so that nobody needs the requests that are being read for it.
+      await asked.promise;
+      return { status: 404, body: {} };
+    });
+    await using bankql = await createTestBankql({ bankUrl: slow.url, explains: true });
+    const query =
+      '{ bank(bankId: "B") { account(accountId: "A") { transaction(transactionId: "T") { uuid request { startDate } } } } }';
+    const headers = { ...alice, 'x-bankql-explain': 'calls' };
+    const { extensions }: Explained = await bankql.ask(query, {}, headers);
+    expect(extensions?.explain.calls).toMatchObject([
+      { operation: 'getTransaction', source: 'bank', status: 404, code: 'NOT_FOUND' },
+      { operation: 'getTransactionsRequest', source: 'pending', status: null, milliseconds: null },
+    ]);
+    expect(extensions?.explain.restCalls).toBe(2);
+    expect(slow.calls).toHaveLength(2);
+  });
+
   test('has the status and the size of a write, and the status of one that failed', async () => {
     const update = (id: string) =>
       `mutation { putCustomer(input: { customerId: "${id}", customer: { email: "a@example.com", legalName: "A" } }) { trackId } }`;
