@@ -183,6 +183,29 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
+    test('shows what there is of accounts that the bank tells only a part of', async () => {
+      bankql.bank.recorder.otherwise(async (call) => {
+        const reply = await bankql.bank.forward(call);
+        if (!call.path.includes('/accounts/')) return reply;
+        const accounts = [
+          5,
+          { id: 'old', label: 'Without a balance' },
+          { id: 'odd', balance: { amount: 7, currency: 'Taler' } },
+        ];
+        return { ...reply, body: { accounts: [...accounts, ...JSON.parse(String(reply.body)).accounts] } };
+      });
+      const page = await open('omar');
+      expect(await page.getByRole('listitem').allInnerTexts()).toEqual([
+        expect.stringMatching(/^Without a balance\s+unknown$/),
+        expect.stringMatching(/^odd\s+7 Taler$/),
+        expect.stringMatching(/^حساب جارٍ\s+-€218\.35$/),
+      ]);
+      await page.getByLabel('Amount').fill('1');
+      await page.getByRole('button', { name: 'Put aside' }).click();
+      await page.getByText('There is no second account in this currency.').waitFor();
+      expect(bankql.payments()).toEqual([]);
+    });
+
     test('waits as long as it is asked to, and looks again by itself', async () => {
       const page = await open('carol');
       const notice = page.getByText(/The next look is in \d+ s/);

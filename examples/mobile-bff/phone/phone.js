@@ -24,8 +24,14 @@ const client = createClient({
 });
 const payments = createPayments({ client, storage: sessionStorage, paymentQuery: documentOf('Payment') });
 
-/** With all digits: a currency's usual form has none behind the point for forints, and two at most for others. */
-function money({ amount, currency }) {
+/**
+ * With all digits: a currency's usual form has none behind the point for forints, and two at most for others. If the bank
+ * tells only a part of it, or its own name of the currency, it is shown as it is.
+ */
+function money(balance) {
+  const { amount, currency } = balance ?? {};
+  if (!amount) return 'unknown';
+  if (!/^[A-Z]{3}$/.test(currency ?? '')) return `${amount} ${currency ?? ''}`;
   const options = { style: 'currency', currency };
   const usual = new Intl.NumberFormat('en-IE', options).resolvedOptions().maximumFractionDigits;
   const digits = Math.max(usual, String(amount).split('.')[1]?.length ?? 0);
@@ -39,17 +45,19 @@ function money({ amount, currency }) {
 /** Who is signed in, and what was last known of their accounts. */
 let customer = '';
 let viewer = null;
+/** An entry that could not be read is null. */
+const accounts = () => (viewer?.accounts?.nodes ?? []).filter((account) => account !== null);
 /** One transfer at a time, by a name of the customer's: its key is kept until they know how it ended. */
 const intent = () => `transfer:${customer}`;
 
 function show() {
   home.querySelector('h1').textContent = viewer.customer?.legalName ?? 'Your accounts';
   element('accounts').replaceChildren(
-    ...viewer.accounts.nodes.map(({ label, balance }) => {
+    ...accounts().map(({ accountId, label, balance }) => {
       const item = document.createElement('li');
       const amount = document.createElement('strong');
       amount.textContent = money(balance);
-      item.append(label, amount);
+      item.append(label ?? accountId, amount);
       return item;
     }),
   );
@@ -129,14 +137,12 @@ signIn.addEventListener('submit', async (event) => {
 
 transfer.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const accounts = viewer.accounts.nodes;
-  const { accountId, balance } = accounts.find((each) => each.accountId === viewer.account.accountId);
-  const savings = accounts.find(
-    (each) => each.accountId !== accountId && each.balance.currency === balance.currency,
-  );
-  if (savings === undefined) return say('There is no second account in this currency.');
-  const value = { amount: new FormData(transfer).get('amount'), currency: balance.currency };
-  const input = { accountId, to: { accountId: savings.accountId }, value };
+  const current = accounts().find((each) => each.accountId === viewer.account?.accountId);
+  const currency = current?.balance?.currency;
+  const savings = accounts().find((each) => each !== current && each.balance?.currency === currency);
+  if (!currency || savings === undefined) return say('There is no second account in this currency.');
+  const value = { amount: new FormData(transfer).get('amount'), currency };
+  const input = { accountId: current.accountId, to: { accountId: savings.accountId }, value };
   say('Sent. Waiting for the bank…');
   await tell(await payments.pay(intent(), documentOf('Transfer'), { input }));
 });
