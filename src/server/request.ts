@@ -344,7 +344,14 @@ function parseBody(bytes: Uint8Array): unknown {
 /** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
 export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
-  const text = (name: string) => query.get(name) ?? undefined;
+  const text = (name: string) => {
+    const [value, ...others] = query.getAll(name);
+    if (others.length === 0) return value;
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `The URL gives "${name}" ${others.length + 1} times; give it once.`,
+    );
+  };
   const json = (name: string): unknown => {
     const given = text(name);
     try {

@@ -240,6 +240,23 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
 
+  test.each([
+    ['query', 'query={__typename}&query={a:__typename}'],
+    ['operationName', 'query={__typename}&operationName=A&operationName='],
+    ['documentId', 'documentId=a&documentId=a'],
+    ['variables', 'query={__typename}&variables={}&variables={}'],
+  ])('a %s that a URL gives twice is refused', async (name, parameters) => {
+    const answer = await fetch(`${fixture.url}?${parameters}`, {
+      headers: { Accept: 'application/graphql-response+json' },
+    });
+    expect(answer.status).toBe(400);
+    const message = `The URL gives "${name}" 2 times; give it once.`;
+    expect(await answer.json()).toMatchObject({
+      errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }],
+    });
+    expect(fixture.bank.calls).toEqual([]);
+  });
+
   test('an empty documentId is none', async () => {
     const answer = await fetch(`${fixture.url}?query={__typename}&documentId=`);
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
