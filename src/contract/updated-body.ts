@@ -14,6 +14,10 @@ export type Changes<Body> = {
     | undefined;
 };
 
+/** Whether changes name nothing that is to change, such as `{ address: {} }`. */
+export const changesNothing = (changes: unknown): boolean =>
+  isObject(changes) && Object.values(changes).every(changesNothing);
+
 /** Creates the error for a member that the body requires, and that neither the record nor the changes have, by its path. */
 type Missing = (path: string) => Error;
 

@@ -5,7 +5,7 @@ import type { CallInput } from '../bank/request.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
-import { type Changes, leavesOut, updatedBody } from '../contract/updated-body.ts';
+import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Selection, selects } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
@@ -260,7 +260,7 @@ export function writtenRecord<
 
     /** Errors: BAD_USER_INPUT. */
     const callOf = (input: UpdateInput<C, More>, defaults: Defaults) => {
-      if (Object.keys(input.changes).length === 0)
+      if (changesNothing(input.changes))
         throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
       const where = whereIn(options.ids, input, defaults);
       const named = toChanges(changed, input.changes);

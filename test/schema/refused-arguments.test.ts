@@ -282,6 +282,10 @@ test.each([
   ['{ payments(first: 101) { nodes { id } } }', ['first']],
   ['mutation { updateCustomer(input: { customerId: "C", changes: {} }) { trackId } }', ['changes']],
   [
+    'mutation { updateBranch(input: { branchId: "B", changes: { address: {}, location: {} } }) { trackId } }',
+    ['changes'],
+  ],
+  [
     'mutation { annotateTransaction(input: { accountId: "A", transactionId: "T", changes: { tags: "a", where: "b" } }) { trackId } }',
     ['metadataType'],
   ],
