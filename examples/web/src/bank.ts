@@ -20,7 +20,7 @@ export interface Bank {
   readonly payments: Payments;
 }
 
-/** Types that have an `id`, by which the cache keeps one copy of each record. */
+/** The types of records: each has an `id`, by which the cache keeps one copy of it. */
 const Node = [
   'Account',
   'Bank',
@@ -43,7 +43,7 @@ export function openBank(login: string): Bank {
   const apollo = new ApolloClient({
     cache: new InMemoryCache({
       possibleTypes: { Node },
-      // It has no id, as there is one: what one view asked of it stays when another view asks for something else.
+      // The views do not select its id: what one view asked of it stays when another view asks for something else.
       typePolicies: { Viewer: { merge: true } },
     }),
     link: ApolloLink.from([
