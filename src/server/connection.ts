@@ -250,6 +250,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   isListed = false;
   /** The head of an earlier request of its connection that was accepted. */
   knownHead: KnownHead | null = null;
+  /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
+  awaitsContinue = false;
   /** Answers it in place of its handler if it gives way; null while its request waits for an earlier one. Set by the server. */
   serving: { giveWay(resource: Counted): void } | null = null;
   /** Its connection; null once it is closed, when what is made of it goes nowhere. */
@@ -540,6 +542,11 @@ export async function listen(
     },
     ({ socket }, response) => connectionOf(socket)?.receive(response),
   );
+  // Without a listener, Node writes the 100 before anybody has seen the headers.
+  server.on('checkContinue', ({ socket }: IncomingMessage, response: ConnectionAwareResponse) => {
+    response.awaitsContinue = true;
+    connectionOf(socket)?.receive(response);
+  });
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {

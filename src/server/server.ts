@@ -85,6 +85,7 @@ export async function serve(options: ServerOptions) {
     const recalled = knownHead === null ? null : recallPolicy(knownHead, request, policy.maxRequestBytes);
     const checked = recalled ?? checkOrRefuse(request, response);
     if (checked === null) return;
+    if (response.awaitsContinue) response.writeContinue();
     const { headers, requestId } = checked;
     const head = recalled?.head ?? null;
     const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');

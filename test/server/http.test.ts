@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -384,6 +384,39 @@ describe('CORS', () => {
       expect(corsHeaders(answer)).toEqual([]);
     },
   );
+});
+
+describe('a client that asks before it sends its body', () => {
+  const asks = (headers: string) =>
+    `POST /graphql HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n${headers}\r\n\r\n`;
+
+  test.each([
+    [413, 'Content-Type: application/json\r\nContent-Length: 200000'],
+    [415, 'Content-Type: text/plain\r\nContent-Length: 20'],
+  ])('is refused with %i at once, and its connection closed', async (status, headers) => {
+    expect(await raw(asks(headers))).toMatch(
+      new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n`, 'i'),
+    );
+  });
+
+  test('is told to send it, and answered, each time', async () => {
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    const head = asks(`Content-Type: application/json\r\nContent-Length: ${query.length}`);
+    const chunks = on(socket, 'data');
+    let text = '';
+    const until = async (end: string) => {
+      while (!text.endsWith(end)) text += String((await chunks.next()).value);
+    };
+    for (const time of [1, 2]) {
+      text = '';
+      socket.write(head);
+      await until('HTTP/1.1 100 Continue\r\n\r\n');
+      socket.write(query);
+      await until('{"data":{"__typename":"Query"}}');
+      expect([time, text.match(/^HTTP.*/gm)]).toEqual([time, ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK']]);
+    }
+    socket.destroy();
+  });
 });
 
 describe('a request that is not HTTP as it should be is refused, and its connection closed', () => {
