@@ -5,7 +5,7 @@ interface Keyed<Key, Value> {
 }
 
 /**
- * The value under a key, which is made and kept when it is first asked for. What each REST call asks for is looked up before:
+ * The value under a key, which is made and kept when it is first asked for. On the path of a REST call,
  * `known.get(key) ?? getOrMake(…)` saves a function call.
  * Errors: those of `make`; nothing is kept then.
  */
