@@ -12,7 +12,7 @@ const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
 /**
  * The metrics of all workers together: counts are added up, including those of workers that have ended; of gauges with
  * the same value in each worker, one counts. A worker that crashed loses its counts since they were last read.
- * `desired`: how many workers there should be; `running`: how many serve.
+ * `desired`: how many workers there should be; `running`: how many serve and answer.
  */
 export function createWorkerMetrics({
   desired,
@@ -25,7 +25,7 @@ export function createWorkerMetrics({
   const { counter, readGauge } = metricsIn(registry);
   readGauge(
     'bankql_workers',
-    'Workers: as many as WORKERS asks for (desired), and those that serve (running). Only with WORKERS.',
+    'Workers: as many as WORKERS asks for (desired), and those that serve and answer (running). Only with WORKERS.',
     () =>
       [
         [{ state: 'desired' }, desired],

@@ -12,11 +12,13 @@ import { openLogOutput } from '../log-output.ts';
 import { isFromWorker } from './messages.ts';
 import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
 
-/** How long a worker's metrics are waited for before those count that it told last, in milliseconds. */
+/** How long a worker's metrics are waited for before those count that it sent last, in milliseconds. */
 const maxMetricsWaitMs = 1000;
 
 /** How long the last message of a worker that has ended is waited for, in milliseconds. */
 const maxLastMessageMs = 500;
+
+type Question = PromiseWithResolvers<void> & { isLate: boolean };
 
 /** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
@@ -28,10 +30,12 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const announcements = createAnnouncements({ isTerminal, write, logger });
   const metrics = createWorkerMetrics({
     desired: config.workers,
-    running: () => supervisor.ready,
+    running: () => supervisor.running,
   });
-  /** Workers by their ids, with what waits for their metrics. */
-  const asked = new Map<Worker, () => void>();
+  /** Workers that serve, or end: those that answer when they are asked for their metrics. */
+  const answering = new Set<Worker>();
+  /** The questions for metrics that are not answered yet: one for each worker, however often metrics are read meanwhile. */
+  const asked = new Map<Worker, Question>();
 
   const { rateLimits } = config;
   const count = rateLimits && (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
@@ -41,13 +45,15 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
     worker.on('message', (message: unknown) => {
       if (!isFromWorker(message)) return;
-      if (message.bankql === 'ready') onReady(message);
-      else if (message.bankql === 'failed') onFailed(message.words);
+      if (message.bankql === 'ready') {
+        answering.add(worker);
+        onReady(message);
+      } else if (message.bankql === 'failed') onFailed(message.words);
       else if (message.bankql === 'count')
         void count?.(message).then((counted) => worker.isConnected() && worker.send(counted, () => {}));
       else if (message.bankql === 'metrics') {
         metrics.update(worker.id, message.metrics);
-        asked.get(worker)?.();
+        endQuestion(worker);
       }
     });
     const disconnected = once(worker, 'disconnect');
@@ -56,34 +62,52 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       // as disconnected.
       await Promise.race([disconnected, delay(maxLastMessageMs)]);
       await metrics.retire(worker.id);
-      asked.get(worker)?.();
+      answering.delete(worker);
+      endQuestion(worker);
       onExit(signal ?? code);
     });
     return {
       send(order) {
         if (worker.isConnected()) worker.send({ bankql: order }, () => {});
       },
+      get isSilent() {
+        return asked.get(worker)?.isLate === true;
+      },
     };
   }
 
-  /** Waits for what each worker tells of itself; one that is too busy to tell is as it was. */
+  /** Waits for what each worker tells of itself; the metrics of one that does not answer in time are as they were. */
   async function readMetrics(): Promise<string> {
-    const answers = Object.values(cluster.workers ?? {}).map((worker) => askForMetrics(worker));
-    await Promise.race([Promise.all(answers), delay(maxMetricsWaitMs, undefined, { ref: false })]);
+    const answers = Promise.all([...answering].map(askForMetrics)).then(() => false);
+    const isLate = await Promise.race([answers, delay(maxMetricsWaitMs, true, { ref: false })]);
+    if (isLate) asked.forEach(noteSilence);
     return metrics.text();
   }
 
-  const askForMetrics = (worker: Worker | undefined) =>
-    new Promise<void>((resolve) => {
-      if (worker?.isConnected() !== true) return resolve();
-      const previous = asked.get(worker);
-      asked.set(worker, () => {
-        asked.delete(worker);
-        previous?.();
-        resolve();
-      });
+  function askForMetrics(worker: Worker): Promise<void> | undefined {
+    if (!worker.isConnected()) return;
+    let question = asked.get(worker);
+    if (question === undefined) {
+      question = { ...Promise.withResolvers<void>(), isLate: false };
+      asked.set(worker, question);
       worker.send({ bankql: 'metrics' }, () => {});
-    });
+    }
+    return question.promise;
+  }
+
+  function endQuestion(worker: Worker): void {
+    asked.get(worker)?.resolve();
+    asked.delete(worker);
+  }
+
+  function noteSilence(question: Question, worker: Worker): void {
+    if (question.isLate) return;
+    question.isLate = true;
+    logger.warn(
+      { worker: worker.process.pid },
+      'a worker does not answer: it is frozen, or has too much to do',
+    );
+  }
 
   const supervisor = new Supervisor({ workers: config.workers, fork, logger, onCrash: metrics.onCrash });
   const metricsServer =

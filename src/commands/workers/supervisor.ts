@@ -5,6 +5,8 @@ import type { Order, ServiceStart } from './messages.ts';
 
 export interface WorkerProcess {
   send(order: Order): void;
+  /** It did not answer in time when it was asked last. */
+  readonly isSilent: boolean;
 }
 
 export interface WorkerEvents {
@@ -75,6 +77,11 @@ export class Supervisor {
 
   get ready(): number {
     return this.#slots.filter(({ member }) => member !== null).length;
+  }
+
+  /** Those that serve and answer the primary. */
+  get running(): number {
+    return this.#slots.filter(({ member }) => member?.child.isSilent === false).length;
   }
 
   /** Starts them. Shape: what the first one told. Errors: StartError if that one cannot start, in its words. */

@@ -166,6 +166,19 @@ describe('two workers over one store', () => {
     expect(await metricsOf(bankql)).toMatchObject({ [name]: 5, bankql_worker_crashes_total: 1 });
   });
 
+  test('workers that are frozen do not count as running until they answer again, and the log names them', async () => {
+    const frozen = workersOf(bankql);
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    try {
+      await serving(bankql, 0);
+    } finally {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    }
+    await serving(bankql, 2);
+    const named = withMessage(bankql, 'a worker does not answer').map(({ worker }) => worker);
+    expect(named).toEqual(expect.arrayContaining(frozen));
+  });
+
   test('SIGUSR2 puts new ones in their place: nothing is refused, and a payment that is under way ends', async () => {
     const before = workersOf(bankql);
     const arrived = Promise.withResolvers<() => void>();

@@ -6,6 +6,7 @@ import { quietFor, turns, untilFound } from '../../support/waits.ts';
 
 interface FakeWorker extends WorkerEvents {
   readonly orders: Order[];
+  isSilent: boolean;
 }
 
 /** A supervisor over workers that do what the test says. */
@@ -21,8 +22,9 @@ function supervise(workers: number, backoffMs = 0) {
     backoffMs,
     fork(events) {
       const orders: Order[] = [];
-      forked.push({ ...events, orders });
-      return { send: (order) => void orders.push(order) };
+      const worker = { ...events, orders, isSilent: false, send: (order: Order) => void orders.push(order) };
+      forked.push(worker);
+      return worker;
     },
   });
   /** The nth worker that was forked, once it is. */
@@ -78,6 +80,19 @@ test('a worker that ends is replaced, logged and counted', async () => {
       { level: 50, how: 'SIGSEGV', msg: 'a worker ended: another takes its place' },
       { level: 30, msg: 'another worker has taken its place' },
     ]);
+});
+
+test('a worker that is silent is not running, and is not replaced', async () => {
+  const { supervisor, forked, ready, nth } = supervise(2);
+  const started = supervisor.start();
+  await ready(0, 1);
+  await started;
+  const silent = await nth(1);
+  silent.isSilent = true;
+  expect([supervisor.ready, supervisor.running]).toEqual([2, 1]);
+  silent.isSilent = false;
+  expect(supervisor.running).toBe(2);
+  expect(forked).toHaveLength(2);
 });
 
 test('one that ends again and again waits ever longer, and does not spin', async () => {
