@@ -206,3 +206,14 @@ test('every alert has a severity, a runbook entry under its URL, and there a fir
   // No entry is left of an alert that is gone.
   expect([...new Set(named)].sort()).toEqual([...entries.keys()].map((title) => title.toLowerCase()).sort());
 });
+
+test('the runbook’s commands read whole logs: of several pods, kubectl shows ten lines each, and stops at the first error', () => {
+  const commands =
+    readFileSync(join(root, 'docs/runbook.md'), 'utf8').match(/kubectl .* logs -l [^|#]*/g) ?? [];
+  expect(commands.length).toBeGreaterThan(5);
+  for (const command of commands) {
+    expect(command).toContain(command.includes('--since=') ? '--tail=-1' : '--tail=');
+    // Pods that have not restarted have no earlier log.
+    if (command.includes('--previous')) expect(command).toContain('--ignore-errors');
+  }
+});
