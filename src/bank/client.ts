@@ -5,7 +5,14 @@ import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
 import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
-import { parseResponses, parseSuccess, type Reader, type ReadResult, successOf } from './parsed-responses.ts';
+import {
+  parseResponses,
+  parseSuccess,
+  type Reader,
+  type ReadResult,
+  successOf,
+  type UnreadableAnswer,
+} from './parsed-responses.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
 import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
@@ -34,6 +41,7 @@ export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origi
   readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
+  readonly onUnreadable?: (answer: UnreadableAnswer) => void;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
@@ -107,7 +115,7 @@ export interface BankClient {
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, slowCallMs, onDrift } = options;
+  const { timeoutMs, paymentTimeoutMs, slowCallMs, onDrift, onUnreadable } = options;
   const breakerOptions = {
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
@@ -161,7 +169,7 @@ export function createBankClient(options: BankOptions): BankClient {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };
         }
-        const { answer, drifts } = parseSuccess(call, response);
+        const { answer, drifts } = parseSuccess(call, response, onUnreadable);
         for (const drift of drifts) onDrift?.(drift);
         return { answer, ...received };
       } catch (error) {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Operation } from '../contract/operation.ts';
+import { BankqlError } from '../errors.ts';
 import { parsedTimes } from '../ledger.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
 import type { CallLimits, Send } from './exchange.ts';
@@ -37,10 +38,22 @@ export interface Reader {
 /** Makes a read. Errors: BankqlError. */
 export type Fetch = (call: PreparedCall, limits: CallLimits, reader: Reader) => void;
 
+/** A successful answer that cannot be read. Contains nothing of what the bank wrote. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why it cannot be read, in a sentence. */
+  readonly failure: string;
+}
+
+type OnUnreadable = ((answer: UnreadableAnswer) => void) | undefined;
+
 interface ParseOptions {
   /** The memory that parsed answers may take, in bytes. */
   readonly parsedCacheBytes: number;
   readonly onDrift?: ((drift: Drift) => void) | undefined;
+  readonly onUnreadable?: OnUnreadable;
 }
 
 /** Answers up to this length are parsed at once, in bytes: in less than a tenth of a millisecond. */
@@ -50,7 +63,7 @@ const shortBody = 8 * 1024;
  * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. Any other long one is
  * parsed in a turn of the GraphQL operations that wait for it.
  */
-export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next: Send): Fetch {
+export function parseResponses({ parsedCacheBytes, onDrift, onUnreadable }: ParseOptions, next: Send): Fetch {
   const cache = new ParsedResponseCache(parsedCacheBytes);
 
   function settle(
@@ -66,7 +79,7 @@ export function parseResponses({ parsedCacheBytes, onDrift }: ParseOptions, next
   function parse(call: PreparedCall, response: HttpResponse, reader: Reader): void {
     let parsed: ParsedResponse;
     try {
-      parsed = parseSuccess(call, response);
+      parsed = parseSuccess(call, response, onUnreadable);
     } catch (error) {
       reader.onError(error);
       return;
@@ -105,17 +118,26 @@ export function successOf(call: PreparedCall, result: HttpResult): HttpResponse 
 
 /**
  * The answer in a successful response.
- * Errors: BANK_BAD_RESPONSE, if it cannot be read; BANK_REJECTED, if it reports an error.
+ * Errors: BANK_BAD_RESPONSE, if it cannot be read, which `onUnreadable` is called with; BANK_REJECTED, if it reports an error.
  */
-export function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
+export function parseSuccess<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  onUnreadable: OnUnreadable,
+) {
   const details = { ...errorDetailsOf(call), status: response.status };
   const drifts: Drift[] = [];
   const note = (drift: Drift) => void drifts.push(drift);
-  const json = parseResponse(response, details, note, call.keepDigits);
   try {
+    const json = parseResponse(response, details, note, call.keepDigits);
     return { ...validateResponse(call.operation, json, details, note), drifts };
   } catch (error) {
-    throw error instanceof ErrorInSuccess ? mapErrorResponse(call, response) : error;
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError) {
+      const { operation, trackId } = call;
+      onUnreadable?.({ operation: operation.id, trackId, status: response.status, failure: error.message });
+    }
+    throw error;
   }
 }
 

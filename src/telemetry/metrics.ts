@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
 import type { PoolUsage } from '../bank/exchange.ts';
+import type { UnreadableAnswer } from '../bank/parsed-responses.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
@@ -46,6 +47,11 @@ export function createTelemetry(
     'bankql_bank_drift_total',
     'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
     { bank_operation: null, field: null },
+  );
+  const unreadable = counter(
+    'bankql_bank_unreadable_answers_total',
+    'Successful answers of the bank that could not be read, by bank operation.',
+    { bank_operation: Object.keys(operations) },
   );
   const breakers = gauge(
     'bankql_breaker_open',
@@ -135,6 +141,10 @@ export function createTelemetry(
       if (seen.has(name)) return;
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
+    },
+    onUnreadable(answer: UnreadableAnswer) {
+      unreadable.inc({ bank_operation: answer.operation });
+      logger.warn({ ...answer, reason: 'unreadable' }, 'bank call: its answer cannot be read');
     },
     onBreaker(operation: string, isOpen: boolean, reason: BreakerReason | null) {
       breakers.set({ bank_operation: operation }, isOpen ? 1 : 0);

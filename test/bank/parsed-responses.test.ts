@@ -7,7 +7,7 @@ import { ParsedResponseCache } from '../../src/bank/parsed-responses.ts';
 import type { Drift } from '../../src/bank/response.ts';
 import type { ReadLimits } from '../../src/bank/shared-reads.ts';
 import { getBranches, postBranches } from '../../src/contract/branch.ts';
-import { getCustomer } from '../../src/contract/customer.ts';
+import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { readFrom } from '../support/read-from.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from '../support/recording-bank.ts';
@@ -178,6 +178,37 @@ describe('over the wire', () => {
     for (let turn = 0; turn < 3; turn++) await customerOf('a');
     says({ body: '{"email":"a@b"}', headers: { 'Content-Type': 'text/xml' } });
     await expect(customerOf('a')).rejects.toMatchObject({ code: 'BANK_BAD_RESPONSE' });
+  });
+
+  test('an answer that cannot be read is reported, also that of a write; an error in an answer is none', async () => {
+    const unreadable: unknown[] = [];
+    await using made = new AsyncDisposableStack();
+    const reported = open({ onUnreadable: (answer) => void unreadable.push(answer) });
+    made.defer(() => reported.close());
+    const input = { ids: { bankId: 'B', customerId: 'c' }, credentials: caller('a') };
+    const badly = { code: 'BANK_BAD_RESPONSE' };
+    says({ body: { email: 'a@b' } });
+    await readFrom(reported, getCustomer, input);
+    says({ body: { message: 'The host is away.' } });
+    await expect(readFrom(reported, getCustomer, input)).rejects.toMatchObject({ code: 'BANK_REJECTED' });
+    expect(unreadable).toEqual([]);
+    says({ body: '{"oops":' });
+    await expect(readFrom(reported, getCustomer, input)).rejects.toMatchObject(badly);
+    await expect(reported.write(putCustomerID, { ...input, body: {} })).rejects.toMatchObject(badly);
+    expect(unreadable).toEqual([
+      {
+        operation: 'getCustomer',
+        trackId: null,
+        status: 200,
+        failure: "The bank's answer to getCustomer is not JSON.",
+      },
+      {
+        operation: 'putCustomerID',
+        trackId: expect.any(String),
+        status: 200,
+        failure: "The bank's answer to putCustomerID is not JSON.",
+      },
+    ]);
   });
 
   test('a query is named by its body too', async () => {

@@ -51,6 +51,21 @@ test('where nobody reads metrics, what happens with each request is not counted'
   expect(await countedBy(unread)).toEqual({ counted: [], ofProcess: 0 });
 });
 
+test('an answer that cannot be read is counted and logged by its bank operation', async () => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(line) });
+  const telemetry = createTelemetry(logger, silent);
+  const answer = { operation: 'getBranches', trackId: null, status: 200, failure: 'It is not JSON.' };
+  telemetry.onUnreadable(answer);
+  expect(await telemetry.registry.metrics()).toContain(
+    'bankql_bank_unreadable_answers_total{bank_operation="getBranches"} 1\n',
+  );
+  // The runbook finds it among the bank calls.
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, ...answer, reason: 'unreadable', msg: 'bank call: its answer cannot be read' },
+  ]);
+});
+
 test('the log has the time of a REST call with one decimal, in milliseconds', () => {
   const lines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
