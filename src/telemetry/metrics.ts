@@ -104,6 +104,14 @@ export function createTelemetry(
     ['method'],
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
   );
+  const unwrittenMarks = new Set<string>();
+  readGauge(
+    'bankql_state_mark_written',
+    "0 while a file of the payment store's high-water mark cannot be written; else 1.",
+    () => (unwrittenMarks.size === 0 ? 1 : 0),
+    [],
+    'min',
+  );
   const unreadableRecords = counter(
     'bankql_payment_records_unreadable_total',
     'How often a stored record of a payment was found to be damaged.',
@@ -201,6 +209,8 @@ export function createTelemetry(
     },
     onStoreEvent(event: StoreEvent) {
       if (event.kind === 'record-unreadable') unreadableRecords.inc();
+      if (event.kind === 'mark-failed') unwrittenMarks.add(event.file);
+      if (event.kind === 'mark-written-again') unwrittenMarks.delete(event.file);
       const [level, message] = storeEvents[event.kind];
       logger[level](event, message);
     },
