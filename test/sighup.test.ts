@@ -10,7 +10,7 @@ import { pay, transfer } from './support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
 import { until, untilFound } from './support/waits.ts';
 
-/** SIGHUP rereads what can be reread, and ends nothing. */
+/** SIGHUP rereads what can be reread, and ends nothing; nor does SIGUSR2 where there are no workers. */
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-sighup-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -43,6 +43,14 @@ test('a payment that is under way ends as if nothing had come', async () => {
   const trackId = bank.of('under%20way')[0]?.trackId;
   expect(await paid).toMatchObject({ code: 'DONE', replayed: false, trackId });
   expect(bank.payments).toHaveLength(1);
+  expect(await bankql.stop()).toBe(0);
+});
+
+test('SIGUSR2 leaves a warning that there are no workers, and ends nothing', async () => {
+  await using bankql = await startProcess();
+  bankql.child.kill('SIGUSR2');
+  const line = await untilFound(() => linesWith(bankql, 'SIGUSR2')[0]);
+  expect(line).toMatchObject({ level: 40, msg: expect.stringContaining('there are no workers') });
   expect(await bankql.stop()).toBe(0);
 });
 

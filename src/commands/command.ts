@@ -48,7 +48,7 @@ export interface CliContext {
 export interface Service {
   /** SIGHUP: reads again everything that can be. Never rejects. */
   reload(): Promise<void>;
-  /** SIGUSR2: replaces the processes that serve by new ones. Never rejects; undefined if there is only one process. */
+  /** SIGUSR2: replaces the processes that serve by new ones, or leaves a warning if there is only one. Never rejects. */
   replaceWorkers?(): Promise<void>;
   /** Writes at once, before the process ends, what no other process knows. Never throws. */
   flush(): void;

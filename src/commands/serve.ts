@@ -232,6 +232,9 @@ export async function serveBankql(
         }),
       'bank certificates': reloadTls,
     }),
+    async replaceWorkers() {
+      logger.warn('SIGUSR2: nothing is replaced, because there are no workers');
+    },
     flush: payments.logUnwrittenEnds,
     async stop(options) {
       isStopping = true;
