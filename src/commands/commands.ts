@@ -104,7 +104,7 @@ for each entry of a list (n). Nothing is called.
     help: `usage: bankql config check [--env-file FILE]
        bankql config show [--env-file FILE]
 
-check   names every value that cannot be used, and exits with 1 if it finds one
+check   names every value that cannot be used, and exits with 1 if it finds one; says when the bank's certificates expire
 show    prints every variable with its value and the value's source; secrets are masked
 
   bankql config show --env-file production.env

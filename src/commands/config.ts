@@ -3,7 +3,7 @@ import { inForce } from '../config/environment.ts';
 import { StartError } from '../errors.ts';
 import { checkWitness } from '../payments/high-water-mark.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
-import { readBankTls } from './bank-tls.ts';
+import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 import { readLogLevel } from './reload.ts';
 import { checkSandbox } from './sandbox.ts';
@@ -20,27 +20,28 @@ export async function manageConfig({
     throw new StartError('Say what: bankql config check, or bankql config show.');
   if (what === 'show') write(inForce(environment, sources));
   const config = readConfig(environment);
-  if (what === 'check') await checkFiles(config);
-  if (what === 'check') write('The configuration can be used.\n');
+  if (what === 'check') write(`${await checkFiles(config)}The configuration can be used.\n`);
   return 0;
 }
 
 /**
- * Reads the files that a start would read, and finds problems in them that only calls of the bank would show. Errors:
- * StartError.
+ * Reads the files that a start would read, and finds problems in them that only calls of the bank would show.
+ * Shape: a line for each file with certificates, which says when the first one expires. Errors: StartError.
  */
-async function checkFiles(config: Config): Promise<void> {
+async function checkFiles(config: Config): Promise<string> {
   const problems: string[] = [];
+  let lines = '';
   const collect = ({ message }: Error) => void problems.push(message);
   await readLogLevel(config).catch(collect);
   if (config.bank === null) await checkSandbox(config.sandbox).catch(collect);
   const { bankTls } = config;
   const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
-  for (const [variable, expiry] of tls?.expiries ?? [])
-    if (expiry < Date.now())
-      problems.push(
-        `${variable} cannot be used: its certificate expired on ${new Date(expiry).toISOString()}.`,
-      );
+  for (const [variable, expiry] of tls?.expiries ?? []) {
+    const days = Math.floor(daysLeft(expiry, Date.now()));
+    const date = new Date(expiry).toISOString();
+    if (days < 0) problems.push(`${variable} cannot be used: its certificate expired on ${date}.`);
+    lines += `The certificate in ${variable} expires on ${date}, in ${days} days.\n`;
+  }
   const { checkStateFolder, readPersisted, readSchema } = await import('./serve.ts');
   const { url, witness } = config.state;
   await checkStateFolder(url).catch(collect);
@@ -48,4 +49,5 @@ async function checkFiles(config: Config): Promise<void> {
     await checkWitness(witness).catch(collect);
   if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
+  return lines;
 }

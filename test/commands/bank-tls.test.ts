@@ -41,16 +41,26 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     expect(linesAt(expiry + 1)).toMatchObject([{ level: 50, msg: 'a certificate for the bank has expired' }]);
   });
 
-  test('that are missing or have expired fail `bankql config check`', async () => {
+  test('that are missing or have expired fail `bankql config check`, which prints when the others expire', async () => {
+    let written = '';
     const check = (environment: Readonly<Record<string, string>>) =>
       manageConfig({
         environment: { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', ...environment },
         args: ['check'],
         sources: new Map(),
-        write: () => {},
+        write(text) {
+          written += text;
+        },
       });
     const named = { BANK_TLS_CERT: files.cert ?? '', BANK_TLS_KEY: files.key ?? '' };
-    expect(await check(named)).toBe(0);
+    expect(await check({ ...named, BANK_TLS_CA: files.ca ?? '' })).toBe(0);
+    const expiry = (await readBankTls(files)).expiries.get('BANK_TLS_CERT') ?? 0;
+    expect(written.split('\n')).toEqual([
+      `The certificate in BANK_TLS_CERT expires on ${new Date(expiry).toISOString()}, in 0 days.`,
+      expect.stringMatching(/^The certificate in BANK_TLS_CA expires on /),
+      'The configuration can be used.',
+      '',
+    ]);
     await expect(check({ ...named, BANK_TLS_CERT: '/absent.pem' })).rejects.toThrow(
       'BANK_TLS_CERT=/absent.pem cannot be read: ENOENT.',
     );
