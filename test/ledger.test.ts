@@ -387,6 +387,7 @@ describe('over a socket', () => {
     const second = post('two');
     await expect.poll(() => fixture.server.held.requests).toBe(2);
     expect([await statusOf('/ready'), await statusOf('/health')]).toEqual([503, 200]);
+    expect(await (await fetch(`${fixture.server.url}/ready`)).text()).toBe('overloaded\n');
     resolve();
     for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
     await expect.poll(() => statusOf('/ready')).toBe(200);

@@ -170,11 +170,13 @@ export async function serveBankql(
     documentSource,
     incremental: createIncremental(),
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
-    isReady: config.readyNeedsState
+    whyNotReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
           await store.recentStatus();
-          return store.isUp && payments.unwrittenEnds() === 0;
+          if (store.loss !== null) return 'payment records lost';
+          if (!store.isUp) return 'payment store away';
+          return payments.unwrittenEnds() === 0 ? null : 'outcomes of payments not written';
         }
       : undefined,
     schema: served,

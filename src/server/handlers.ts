@@ -33,7 +33,7 @@ import {
   notAcceptable,
   type SendOptions,
 } from './response.ts';
-import { createYogaHandler } from './yoga-handler.ts';
+import { createYogaHandler, type WhyNotReady } from './yoga-handler.ts';
 
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
@@ -66,8 +66,8 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
   readonly rateLimiter?: RateLimiter | null;
   readonly authenticate: Authenticate;
   readonly logger: Logger;
-  /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
-  readonly isReady?: () => boolean | Promise<boolean>;
+  /** /ready answers 503 with the reason (default: it answers 200). */
+  readonly whyNotReady?: WhyNotReady;
 }
 
 /**
@@ -83,7 +83,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
   const identify = createIdentify(authenticate, rateLimiter);
   const serializeResult = createResultSerializer(engine);
   const sendAnswer = createAnswerSender({ ...options, engine });
-  const route = createYogaHandler(options.isReady ?? (() => true));
+  const route = createYogaHandler(options.whyNotReady ?? (() => null));
   const graphiql =
     options.graphiql === undefined
       ? null

@@ -61,8 +61,11 @@ export async function serve(options: ServerOptions) {
   const ledger = new Ledger(options.ledger, options.onShed);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
-    isReady: () =>
-      !isLeaving && (ledger.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
+    whyNotReady() {
+      if (isLeaving) return 'leaving';
+      if (options.readyNeedsRoom === true && !ledger.hasRoom) return 'overloaded';
+      return options.whyNotReady?.() ?? null;
+    },
   };
   let handle = createGraphQLHandler(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };

@@ -4,6 +4,11 @@ import { schema } from '../schema/schema.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { headerPairs } from './response.ts';
 
+/** Why the process should get no traffic, in a few words; null if it may. */
+export type WhyNotReady = () => string | null | Promise<string | null>;
+
+type ReadinessCheck = Parameters<typeof useReadinessCheck>[0]['check'];
+
 interface Routed {
   isOperation: boolean;
 }
@@ -20,7 +25,15 @@ const findOperations: Plugin<object, Routed> = {
  * requests for its endpoint on to `serveOperation`. It does not parse, validate or execute.
  * Errors: those of `serveOperation`.
  */
-export function createYogaHandler(isReady: () => boolean | Promise<boolean>) {
+export function createYogaHandler(whyNotReady: WhyNotReady) {
+  const check: ReadinessCheck = async ({ fetchAPI }) => {
+    const reason = await whyNotReady();
+    if (reason === null) return true;
+    return new fetchAPI.Response(`${reason}\n`, {
+      status: 503,
+      headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+    });
+  };
   const yoga = createYoga<Routed>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -33,7 +46,7 @@ export function createYogaHandler(isReady: () => boolean | Promise<boolean>) {
     multipart: false,
     parserAndValidationCache: false,
     logging: false,
-    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), findOperations],
+    plugins: [useReadinessCheck({ endpoint: '/ready', check }), findOperations],
   });
   return async (
     req: IncomingMessage,

@@ -61,6 +61,7 @@ describe('a store that is away while bankql runs', () => {
         expect(await pay(target.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
     }
     expect([await ready(bankql), await ready(other)]).toEqual([503, 200]);
+    expect(await (await fetch(`${bankql.url}/ready`)).text()).toBe('payment store away\n');
     const away = await metricsOf(bankql);
     expect(sampleOf(away, 'bankql_state_up')).toBe('0');
     expect(sampleOf(away, 'bankql_payment_refusals_total{why="store away"}')).toBe('2');

@@ -68,7 +68,8 @@ test('an answer that is still being written when the server stops arrives whole'
 test('/ready says so before the server stops to listen', async () => {
   await using fixture = await startServerFixture({ drainDelayMs: 300 });
   const stopped = fixture.server.close();
-  expect((await fetch(`${fixture.server.url}/ready`)).status).toBe(503);
+  const refused = await fetch(`${fixture.server.url}/ready`);
+  expect([refused.status, await refused.text()]).toEqual([503, 'leaving\n']);
   await stopped;
   await expect(fetch(`${fixture.server.url}/ready`)).rejects.toThrow();
 });

@@ -32,8 +32,14 @@ const post = (body: string, headers: Record<string, string> = {}) =>
 test('/health and /ready answer without asking the bank', async () => {
   expect((await get('/health')).status).toBe(200);
   expect((await get('/ready')).status).toBe(200);
-  await using draining = await createTestBankql({ bankUrl: bank.url, isReady: () => false });
-  expect((await draining.fetch(new Request('http://bankql.test/ready'))).status).toBe(503);
+  await using draining = await createTestBankql({
+    bankUrl: bank.url,
+    whyNotReady: () => 'leaving',
+  });
+  const refused = await draining.fetch(new Request('http://bankql.test/ready'));
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect(await refused.text()).toBe('leaving\n');
   expect((await draining.fetch(new Request('http://bankql.test/health'))).status).toBe(200);
   expect(bank.calls).toEqual([]);
 });
