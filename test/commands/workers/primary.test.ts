@@ -302,6 +302,19 @@ describe('a start that fails', () => {
   });
 });
 
+test('a file of --env-file that is gone at a reload is named in the log, and those that serve go on', async () => {
+  const file = join(folder, 'production.env');
+  writeFileSync(file, 'LOG_LEVEL=info\n');
+  await using bankql = await startProcess(environment(), ['--env-file', file]);
+  rmSync(file);
+  bankql.child.kill('SIGUSR2');
+  await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
+  expect(withMessage(bankql, 'those that serve go on')).toMatchObject([
+    { reason: `--env-file ${file} cannot be read: ENOENT.` },
+  ]);
+  expect(await ask(bankql)).toEqual(answer);
+});
+
 test('from code there is one process: WORKERS is refused', async () => {
   await expect(startBankql({ environment: environment() })).rejects.toThrow(
     'WORKERS=2 cannot be used: it is for the command bankql',
