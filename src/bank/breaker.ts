@@ -176,7 +176,7 @@ export function breaker(options: CircuitBreakerOptions, next: Send): Send {
     const breaker = breakers.get(call.operation) ?? getOrMake(breakers, call.operation, create);
     const generation = breaker.tryAcquire();
     if (generation === null) {
-      const message = 'it did not answer lately, and is given time to recover';
+      const message = 'most calls failed or were slow lately, and it is given time to recover';
       return onResult(new TransportFailure('paused', false, message), call);
     }
     next(call, limits, (result, sent) => {

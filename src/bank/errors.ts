@@ -21,6 +21,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
   if (failure.reason === 'timeout') return error('BANK_TIMEOUT', `The bank did not answer ${id} in time.`);
   if (failure.reason === 'overloaded' || failure.reason === 'no room')
     return error('OVERLOADED', `bankql has too much to do to call ${id}: ${failure.message}.`);
+  if (failure.reason === 'paused')
+    return error('BANK_UNAVAILABLE', `The bank is not called for ${id}: ${failure.message}.`);
   return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${id}: ${failure.message}.`);
 }
 

@@ -81,6 +81,9 @@ async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall
   const { error } = await failedCall(sample, client);
   expect(error.extensions).toMatchObject({ code: 'BANK_UNAVAILABLE', retryable: true });
   expect(error.extensions.status).toBeUndefined();
+  expect(error.message).toMatch(
+    /^The bank is not called for \w+: most calls failed or were slow lately, and it is given time to recover\.$/,
+  );
   expect(error.cause).toMatchObject({ reason: 'paused', sent: false });
   expect([bank.connections(), bank.requests.length]).toEqual(before);
 }
