@@ -134,14 +134,17 @@ export const viewerTemplate: TextFormat<string> = { read: validateViewerTemplate
 /** The operator's subscription key, which is never shown. */
 export const subscriptionKey: TextFormat<string> = {
   show: () => '…',
-  read: checked('it has to be up to 255 printable ASCII characters.', (key) => {
-    try {
-      validateCredential(credentialHeaders.subscriptionKey, key);
-      return true;
-    } catch {
-      return false;
-    }
-  }),
+  read: checked(
+    'it has to be up to 255 printable ASCII characters, without white space or a line break at its end.',
+    (key) => {
+      try {
+        validateCredential(credentialHeaders.subscriptionKey, key);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  ),
 };
 
 /** A time as milliseconds since 1970. */
