@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { normalized } from '../payments/outcome-words.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
@@ -34,6 +35,9 @@ const lacks =
     !isGiven(values[missing]) && [missing, `${variable} needs ${what}.`, variable];
 
 const isGiven = (value: unknown) => value !== undefined && value !== false;
+
+/** What the names of a SQLite store's files end with: the store, its log, and its high-water mark. */
+const storeEndings = ['', '-wal', '-shm', '.mark'];
 
 /** What variables demand of each other. */
 const rules: readonly Rule[] = [
@@ -160,7 +164,7 @@ const rules: readonly Rule[] = [
   (values) =>
     values.WORKERS > 1 &&
     values.BANK_BASE_URL !== undefined &&
-    storeKindOf(values) === 'memory' && [
+    storeOf(values)?.kind === 'memory' && [
       'WORKERS',
       'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
       'STATE_URL',
@@ -168,7 +172,7 @@ const rules: readonly Rule[] = [
 
   (values) =>
     values.STATE_WAIT_REPLICAS > 0 &&
-    (storeKindOf(values) ?? 'postgres') !== 'postgres' && [
+    (storeOf(values)?.kind ?? 'postgres') !== 'postgres' && [
       'STATE_WAIT_REPLICAS',
       'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
       ...(['STATE_URL', 'BANK_BASE_URL'] as const),
@@ -178,14 +182,28 @@ const rules: readonly Rule[] = [
   (values) =>
     values.STATE_WITNESS !== undefined &&
     values.BANK_BASE_URL !== undefined &&
-    storeKindOf(values) === 'memory' && [
+    storeOf(values)?.kind === 'memory' && [
       'STATE_WITNESS',
       'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
       ...(['STATE_URL', 'BANK_BASE_URL'] as const),
     ],
 
+  (values) => {
+    const { STATE_WITNESS: witness } = values;
+    const store = storeOf(values);
+    return (
+      witness !== undefined &&
+      store?.kind === 'sqlite' &&
+      storeEndings.some((ending) => resolve(store.path + ending) === resolve(witness)) && [
+        'STATE_WITNESS',
+        'it is a file of the payment store, and would be lost or replaced with it: name another file, on another disk.',
+        'STATE_URL',
+      ]
+    );
+  },
+
   (values) =>
-    storeKindOf(values) === null && [
+    storeOf(values) === null && [
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
       'BANK_BASE_URL',
@@ -219,9 +237,9 @@ export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null 
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? localStateUrl : null;
 }
 
-function storeKindOf(values: Values): StoreAddress['kind'] | null {
+function storeOf(values: Values): StoreAddress | null {
   const url = stateUrlOf(values);
-  return url === null ? null : parseStoreUrl(url).kind;
+  return url === null ? null : parseStoreUrl(url);
 }
 
 /** What the values demand of each other and do not have, with the variables that each problem rests on. */

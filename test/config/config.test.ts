@@ -139,6 +139,11 @@ test.each<[string, Record<string, string>, string]>([
     { ...real, STATE_URL: 'sqlite:s.db', STATE_WAIT_REPLICAS: '2' },
     'only PostgreSQL has standbys',
   ],
+  ...['state.db', './state.db.mark', 'state.db-wal'].map((file): [string, Record<string, string>, string] => [
+    'STATE_WITNESS',
+    { ...real, STATE_URL: 'sqlite:state.db', STATE_WITNESS: file },
+    'it is a file of the payment store',
+  ]),
   ['STATE_WITNESS', { ...real, STATE_WITNESS: '/witness/mark' }, 'a witness cannot tell that from a loss'],
   ...['abc', '399', '500', '4000', '400;409', ','].map((text): [string, Record<string, string>, string] => [
     'BANK_PAYMENT_REJECTED_STATUSES',
