@@ -28,7 +28,7 @@ export function createReload(
         );
       }
     }
-    logger.info({ reloaded }, 'SIGHUP: reloaded');
+    if (reloaded.length > 0) logger.info({ reloaded }, 'SIGHUP: reloaded');
   }
 
   let last = Promise.resolve();
