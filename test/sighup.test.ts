@@ -84,6 +84,7 @@ test('the manifest is read anew; a bad one leaves a line, and what was read befo
 
 test('the level of the log is read anew from its file', async () => {
   const file = join(folder, 'level');
+  writeFileSync(file, '');
   await using bankql = await startProcess({ LOG_LEVEL_FILE: file, PUBLIC_CACHE_TTL_MS: '0' });
   const read = () =>
     post(bankql.url, '{ bank { branches(first: 1) { nodes { name } } } }', {

@@ -39,8 +39,8 @@ export function createReload(
 }
 
 /**
- * The level of the log: the word in LOG_LEVEL_FILE, which may change while bankql runs; LOG_LEVEL if there is no such
- * file, or nothing in it.
+ * The level of the log: the word in LOG_LEVEL_FILE, which may change while bankql runs; LOG_LEVEL without such a file, or if
+ * it is empty.
  * Errors: ConfigError for another word, or a file that cannot be read.
  */
 export async function readLogLevel({
@@ -49,9 +49,12 @@ export async function readLogLevel({
 }: Pick<Config, 'logLevel' | 'logLevelFile'>): Promise<string> {
   if (logLevelFile === null) return logLevel;
   const text = await readFile(logLevelFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
     throw new ConfigError([
-      { variable: 'LOG_LEVEL_FILE', value: logLevelFile, remedy: `it cannot be read: ${error.code}.` },
+      {
+        variable: 'LOG_LEVEL_FILE',
+        value: logLevelFile,
+        remedy: `it cannot be read: ${error.code}; an empty file leaves LOG_LEVEL in force.`,
+      },
     ]);
   });
   const level = text.trim() || logLevel;

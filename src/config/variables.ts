@@ -447,7 +447,7 @@ export const sections = {
     ),
     LOG_LEVEL_FILE: variable(
       optional(anyText),
-      'a file with a level that overrides `LOG_LEVEL`, read at the start and on SIGHUP',
+      'a file with a level that overrides `LOG_LEVEL` unless the file is empty, read at the start and on SIGHUP',
       { rarely: 'you change the level while bankql runs' },
     ),
     NODE_ENV: variable(optional(anyText), '`production`: the sandbox bank starts only with `SANDBOX=on`', {

@@ -105,6 +105,11 @@ test.each<[string, () => Record<string, string>, string]>([
     'level cannot be used: let it hold one of fatal',
   ],
   [
+    'a LOG_LEVEL_FILE that is not there',
+    () => ({ LOG_LEVEL_FILE: join(folder, 'mistyped') }),
+    'mistyped cannot be used: it cannot be read: ENOENT; an empty file leaves LOG_LEVEL in force.',
+  ],
+  [
     'a witness in no folder',
     () => ({ ...bank, STATE_URL: `sqlite:${folder}/s.db`, STATE_WITNESS: join(folder, 'none', 'w') }),
     'it has to name a file in a folder that is there',
