@@ -38,6 +38,8 @@ export type CountersOf = (name: BudgetName, limit: RateLimit) => Count;
 
 interface Store {
   readonly countersOf: CountersOf;
+  /** Why it did not answer at the start; null if it did. */
+  readonly unavailable: string | null;
   close(): unknown;
 }
 
@@ -59,7 +61,7 @@ export async function openRateLimiter({
       : address?.kind === 'postgres'
         ? await connectPostgres(address.address, timeoutMs)
         : null;
-  const withFallback = createFallback(onStore, timeoutMs);
+  const withFallback = createFallback(onStore, timeoutMs, store?.unavailable ?? null);
   const countersOf: CountersOf = (name, limit) =>
     store === null && memory === ownCounters
       ? memory(name, limit)
@@ -70,8 +72,15 @@ export async function openRateLimiter({
 
 const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit).count;
 
-/** Counts in memory while the store fails or is late. A count that arrives late was then made in both. */
-function createFallback(onStore: (unavailable: string | null) => void, timeoutMs: number) {
+/**
+ * Counts in memory while the store fails or is late. A count that arrives late was then made in both. `unavailable`: why the store
+ * did not answer at the start; the first count that it answers ends that.
+ */
+function createFallback(
+  onStore: (unavailable: string | null) => void,
+  timeoutMs: number,
+  unavailable: string | null,
+) {
   let retryAt = 0;
   let isAvailable = true;
   const report = (unavailable: string | null) => {
@@ -79,6 +88,7 @@ function createFallback(onStore: (unavailable: string | null) => void, timeoutMs
     isAvailable = unavailable === null;
     onStore(unavailable);
   };
+  report(unavailable);
   return (shared: Count, memory: Count): Count =>
     async (method, owner) => {
       if (performance.now() < retryAt) return memory(method, owner);
@@ -136,14 +146,15 @@ async function connectRedis(
   // Counts that fail say so.
   client.on('error', () => {});
   client.unref();
-  const ready = new Promise<void>((resolve) => {
-    client.once('ready', resolve);
-    client.once('error', resolve);
-    setTimeout(resolve, 4 * timeoutMs).unref();
+  const limitMs = 4 * timeoutMs;
+  const ready = new Promise<string | null>((resolve) => {
+    client.once('ready', () => resolve(null));
+    client.once('error', (error) => resolve(reasonOf(error)));
+    setTimeout(() => resolve(`no answer in ${limitMs} ms`), limitMs).unref();
   });
   client.connect().catch(() => {});
-  await ready;
   return {
+    unavailable: await ready,
     countersOf: (name, limit) =>
       countBy(
         new RateLimiterRedis({
@@ -212,9 +223,10 @@ async function connectPostgres(address: PostgresAddress, timeoutMs: number): Pro
     client.query(statement).catch(() => {});
   }, purgeMs).unref();
   // The first count need not wait for a connection.
-  await client.query({ text: 'SELECT 1' }).catch(() => {});
+  const unavailable = await client.query({ text: 'SELECT 1' }).then(() => null, reasonOf);
   return {
     countersOf,
+    unavailable,
     close() {
       clearInterval(timer);
       return pool.end();

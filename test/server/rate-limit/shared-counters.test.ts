@@ -143,11 +143,14 @@ for (const { kind, isHere, start } of servers)
   });
 
 test.each(['redis://127.0.0.1:1', 'postgres://bankql@127.0.0.1:1/bankql'])(
-  'if %s is away at the start, this process counts on its own',
+  'if %s is away at the start, that is reported at once, and this process counts on its own',
   async (url) => {
     const news: StoreNews = [];
-    expect(await taken(await limiterOf(url, 2, 3600, news), 5)).toBe(2);
-    expect(news).toEqual([expect.any(String)]);
+    const limiter = await limiterOf(url, 2, 3600, news);
+    // Nobody has asked for anything yet.
+    expect(news).toEqual([expect.stringContaining('ECONNREFUSED')]);
+    expect(await taken(limiter, 5)).toBe(2);
+    expect(news).toHaveLength(1);
   },
 );
 
