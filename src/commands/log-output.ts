@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 
 interface LogOutputOptions {
@@ -6,23 +6,27 @@ interface LogOutputOptions {
   readonly maxLength: number;
   /** Is told of each line that is not kept. It must not throw. */
   readonly onDropped?: () => void;
-  /** Whether other processes write there too. */
-  readonly isShared?: boolean;
 }
 
-/** What a pipe takes from one process without lines of another in between, in bytes (POSIX: at least 512; Linux: 4096). */
+/**
+ * What a pipe takes whole or not at all, in bytes (POSIX: at least 512; Linux: 4096). It may take a part of more, and other
+ * lines could come before the rest: another process may write there, and this one has two outputs.
+ */
 const maxAtomicWrite = 4096;
 
-/** The most that is written at once if no other process writes, in bytes: Docker reads no more at once. */
+/** The most that is written at once to a socket or a file, in bytes. */
 const maxWrite = 16_384;
 
-/** How long the end of the process waits for a reader that is busy, and how long in between, in milliseconds. */
-const endWait = { most: 1000, each: 10 };
+/** How long a reader that is busy is waited for, and how long in between at the end of the process, in milliseconds. */
+const readerWait = { most: 1000, each: 10 };
+
+/** After how long what could not be written is tried again, in milliseconds. */
+const retryMs = 1000;
 
 /**
- * The output for lines of a log. A reader that is gone, or a full disk, must not end the process; lines that could not be
- * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
- * what was sent.
+ * The output for lines of a log. A reader that is gone or reads nothing, or a full disk, must not end the process or stop
+ * it; lines that could not be written are kept up to a length, and come first once they can be. Beyond that the newest are
+ * dropped: the oldest tell what was sent.
  *
  * If `sync` is true, a line is written before the call that writes it returns. Otherwise several below `warn` are written
  * together, a moment later: a process that is killed loses the last ones, and one that ends in any other way writes them.
@@ -30,17 +34,33 @@ const endWait = { most: 1000, each: 10 };
 export function openLogOutput(
   dest: number,
   sync: boolean,
-  { maxLength, onDropped = () => {}, isShared = false }: LogOutputOptions,
+  { maxLength, onDropped = () => {} }: LogOutputOptions,
 ) {
-  const longest = isShared ? maxAtomicWrite : maxWrite;
+  const longest = fstatSync(dest).isFIFO() ? maxAtomicWrite : maxWrite;
   let failure: Error | null = null;
-  const stream = pino.destination({ dest, sync, maxLength, maxWrite: longest });
+  /** Until when the reader is waited for; null while it reads. */
+  let waitsUntil: number | null = null;
+  // By default each line would wait until it is written: a reader that has stopped would stop this process.
+  const retryEAGAIN = () => {
+    waitsUntil ??= performance.now() + readerWait.most;
+    return performance.now() < waitsUntil;
+  };
+  const stream = pino.destination({ dest, sync, maxLength, maxWrite: longest, retryEAGAIN });
   const gathered = sync ? null : new GatheredLines(longest, stream.write.bind(stream));
+  let willRetry = false;
+  let isOver = false;
   stream.on('error', (error: Error) => {
     failure = error;
+    if (willRetry) return;
+    willRetry = true;
+    setTimeout(() => {
+      willRetry = false;
+      if (!isOver) stream.write('');
+    }, retryMs).unref();
   });
-  stream.on('write', () => {
-    failure = null;
+  stream.on('write', (bytes: number) => {
+    // The stream says 0 for an attempt.
+    if (bytes > 0) [failure, waitsUntil] = [null, null];
   });
   stream.on('drop', (lines: string) => {
     failure ??= new Error('Too many lines of the log wait to be written.');
@@ -52,10 +72,18 @@ export function openLogOutput(
     check(): void {
       if (failure !== null) throw failure;
     },
-    /** The process ends: writes what was gathered, unless nothing can be written. Never throws. */
+    /** The process ends: writes what waits, unless nothing can be written. Never throws. */
     end(): void {
+      isOver = true;
+      if (gathered === null) {
+        stream.write('');
+        return;
+      }
       try {
-        if (failure === null && gathered !== null) writeRest(dest, gathered.take());
+        if (failure === null) {
+          writeRest(dest, gathered.take());
+          stream.flushSync();
+        }
       } catch (error) {
         failure = error as Error;
       }
@@ -67,14 +95,14 @@ export function openLogOutput(
 
 /** Writes all of it before it returns. Errors: those of `writeSync`; EAGAIN only if the reader takes nothing for too long. */
 function writeRest(dest: number, text: string): void {
-  const latest = performance.now() + endWait.most;
+  const latest = performance.now() + readerWait.most;
   const asleep = new Int32Array(new SharedArrayBuffer(4));
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {
       rest = rest.subarray(writeSync(dest, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > latest) throw error;
-      Atomics.wait(asleep, 0, 0, endWait.each);
+      Atomics.wait(asleep, 0, 0, readerWait.each);
     }
   }
 }

@@ -64,12 +64,13 @@ export async function serveBankql(
   const maxLength = memoryBounds.unwrittenLines;
   let droppedLines = 0;
   const onDropped = () => void droppedLines++;
-  const output = openLogOutput(1, false, { maxLength, onDropped, isShared: isWorker });
+  const output = openLogOutput(1, false, { maxLength, onDropped });
   onExit(output.end);
   const logger = pino(logOptions(await readLogLevel(config), secrets, config.logTime), output.stream);
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
+  onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
   const announcements = isWorker

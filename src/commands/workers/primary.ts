@@ -23,10 +23,7 @@ type Question = PromiseWithResolvers<void> & { isLate: boolean };
 /** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.memoryBounds.unwrittenLines;
-  const logger = pino(
-    logOptions('info', [], config.logTime),
-    openLogOutput(1, true, { maxLength, isShared: true }).stream,
-  );
+  const logger = pino(logOptions('info', [], config.logTime), openLogOutput(1, true, { maxLength }).stream);
   const announcements = createAnnouncements({ isTerminal, write, logger });
   const metrics = createWorkerMetrics({
     desired: config.workers,
