@@ -8,11 +8,14 @@ import { isFromPrimary, tellPrimary } from './messages.ts';
 export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   let service: BankqlService | null = null;
-  let isEnding = false;
+  let ending: Promise<void> | null = null;
 
-  async function end(isReplaced: boolean): Promise<void> {
-    if (isEnding) return;
-    isEnding = true;
+  function end(isReplaced: boolean): void {
+    ending ??= stopAndLeave(isReplaced);
+    ending.then(resolve, reject);
+  }
+
+  async function stopAndLeave(isReplaced: boolean): Promise<void> {
     // During the start nothing is under way yet.
     await service?.stop({ isReplaced });
     await tellMetrics();
@@ -40,14 +43,16 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     if (!isFromPrimary(message)) return;
     if (message.bankql === 'metrics') void tellMetrics();
     else if (message.bankql === 'reload') void service?.reload();
-    else if (message.bankql === 'retire' || message.bankql === 'stop')
-      end(message.bankql === 'retire').then(resolve, reject);
+    else if (message.bankql === 'retire' || message.bankql === 'stop') end(message.bankql === 'retire');
   });
   const { askPrimaryToCount } = await import('./primary-counters.ts');
   service = await serveBankql(context, { isWorker: true, primaryCounters: askPrimaryToCount() });
-  // If the primary is killed, Node ends its workers.
-  cluster.worker?.on('disconnect', service.flush);
+  // The primary may have been killed: Node would end this process at once, and with it payments that are under way.
+  cluster.worker?.on('disconnect', () => {
+    if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
+    end(false);
+  });
   const { url, stateLine } = service;
-  if (!isEnding) await tellPrimary({ bankql: 'ready', url, stateLine });
+  if (ending === null) await tellPrimary({ bankql: 'ready', url, stateLine });
   return { ...service, ended };
 }

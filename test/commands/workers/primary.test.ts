@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
@@ -69,7 +70,7 @@ function keepAsking(url: string) {
   const failures: string[] = [];
   let good = 0;
   let isOver = false;
-  const once = (agent: Agent) =>
+  const askOnce = (agent: Agent) =>
     new Promise<void>((resolve) => {
       const fail = (why: string) => {
         failures.push(why);
@@ -95,7 +96,7 @@ function keepAsking(url: string) {
     });
   const asking = agents.map(async (agent) => {
     while (!isOver) {
-      await once(agent);
+      await askOnce(agent);
       await turns();
     }
     agent.destroy();
@@ -245,6 +246,47 @@ describe('under new connections', () => {
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
     expect([0, 1]).toContain(await bankql.stop());
     await stop();
+  });
+});
+
+describe('if the primary is killed, its workers complete what is under way, and end', () => {
+  /** Has the bank hold up a payment of each key. Shape: lets them end, and waits for the end of all processes. */
+  async function payTwice({ url, child }: BankqlProcess, keys: readonly string[]) {
+    // The workers hold its output as well.
+    const allEnded = once(child, 'close');
+    const answers: (() => void)[] = [];
+    const arrived = Promise.withResolvers<void>();
+    bank.decide = (payment) => (socket) => {
+      answers.push(() => accept(payment)(socket));
+      if (answers.length === keys.length) arrived.resolve();
+    };
+    // Each connection is another worker's turn.
+    const paid = keys.map((key) => pay(url, transfer(key), { headers: { Connection: 'close' } }));
+    await Promise.race([arrived.promise, ...paid.map((one) => one.then(neverSent))]);
+    return async () => {
+      for (const answerPayment of answers) answerPayment();
+      for (const told of await Promise.all(paid))
+        expect(told).toMatchObject({ code: 'DONE', replayed: false });
+      await allEnded;
+    };
+  }
+
+  test('at once', async () => {
+    await using bankql = await startProcess(environment());
+    const toTheEnd = await payTwice(bankql, ['orphan-1', 'orphan-2']);
+    const killed = once(bankql.child, 'exit');
+    bankql.child.kill('SIGKILL');
+    await killed;
+    await toTheEnd();
+  });
+
+  test('while it stops', async () => {
+    await using bankql = await startProcess(environment());
+    const toTheEnd = await payTwice(bankql, ['stopping-1', 'stopping-2']);
+    bankql.child.kill('SIGTERM');
+    await expect.poll(() => withMessage(bankql, 'bankql stops')).toHaveLength(1);
+    bankql.child.kill('SIGKILL');
+    await toTheEnd();
   });
 });
 
