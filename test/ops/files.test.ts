@@ -64,6 +64,17 @@ test('the witness of each is a file of a folder that its user may write, apart f
   expect(unit).toMatch(/^StateDirectory=bankql bankql-witness$/m);
 });
 
+test('the runbook’s commands as the service get the store, the witness and the folders of the unit', () => {
+  const unit = read('systemd/bankql.service');
+  const [command = ''] =
+    /bankql-in-service\(\) \{[^}]*\}/.exec(readFileSync(join(root, 'docs/runbook.md'), 'utf8')) ?? [];
+  const settings = [...unit.matchAll(/^Environment=(STATE_.*)$/gm)].map(([, setting = '']) => setting);
+  expect(settings).toHaveLength(2);
+  for (const setting of settings) expect(command).toContain(` -E ${setting} `);
+  const [, folders] = /^StateDirectory=(.*)$/m.exec(unit) ?? [];
+  expect(command).toContain(` -p StateDirectory="${folders}" `);
+});
+
 test('the alerts for the Prometheus operator are those of ops/prometheus', () => {
   expect(manifest('prometheusrule').spec).toEqual(parse(read('prometheus/alerts.yml')));
 });

@@ -39,7 +39,8 @@ export const restore = subcommand(
   `usage: bankql payments restore FILE --by "<name>" [--yes]
 
 Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
-begun after the backup: clients that send one of them again pay again. The replaced file stays in the same folder.
+begun after the backup, counts those that have no names, or says that it cannot know: clients that send one of them again pay
+again. The replaced file stays in the same folder.
 
   --by NAME            who decided it
   --yes                do not ask
@@ -59,7 +60,7 @@ begun after the backup: clients that send one of them again pay again. The repla
         witness: state.witness,
         async confirm(plan) {
           progress(null);
-          write(describePlan(plan, now));
+          write(describePlan(plan, now, state.witness));
           await confirm(context, 'Restore it?', values.yes === true);
           progress('Putting the backup in place …');
           return true;
@@ -128,7 +129,11 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
 const describe = ({ records, newestAt }: StoreContents) =>
   `${records} ${records === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`}`;
 
-function describePlan({ backup: held, missing, unnamed, unreadable }: RestorePlan, now: number): string {
+function describePlan(
+  { backup: held, missing, unnamed, isCounted, unreadable }: RestorePlan,
+  now: number,
+  witness: string | undefined,
+): string {
   const lines = [`The backup holds ${describe(held)}.\n`];
   if (unreadable !== null)
     lines.push(
@@ -141,6 +146,15 @@ function describePlan({ backup: held, missing, unnamed, unreadable }: RestorePla
     );
   if (unnamed > 0)
     lines.push(`As the high-water mark says, ${unnamed} more began after it, without names.\n`);
-  if (missing.length === 0 && unnamed === 0 && unreadable === null) lines.push('It misses none.\n');
+  if (!isCounted) {
+    lines.push(
+      'Nothing here says what else began after it: no file in use and no high-water mark belongs to the same store. Clients that send such a payment again pay again. Compare with what the bank executed since then, and after the restore with the log (find-missing --from-log), before bankql starts.\n',
+    );
+    if (witness === undefined)
+      lines.push(
+        'If the bankql whose payments these are has STATE_WITNESS, this command needs it too: the mark there counts them.\n',
+      );
+  } else if (missing.length === 0 && unnamed === 0)
+    lines.push('As far as the file in use and the high-water marks tell, it misses none.\n');
   return lines.join('');
 }

@@ -73,6 +73,59 @@ describe('backup and restore', () => {
     expect(await inStore(async ({ loss }) => loss)).toBeNull();
   });
 
+  describe('of a store that', () => {
+    const removeStore = (...suffixes: readonly string[]) => {
+      for (const suffix of ['', '-wal', '-shm', ...suffixes]) rmSync(`${path}${suffix}`, { force: true });
+    };
+    const notKnown = /Nothing here says what else began after it.*pay again.*find-missing --from-log/;
+    const none = 'As far as the file in use and the high-water marks tell, it misses none.';
+
+    test.each([
+      ['is as it was', () => {}, none],
+      ['left its high-water mark', () => removeStore(), none],
+      ['left nothing: its disk is lost', () => removeStore('.mark'), notKnown],
+      [
+        'was made anew',
+        async () => {
+          removeStore('.mark');
+          await inStore(async () => {});
+        },
+        notKnown,
+      ],
+      ['cannot be read', () => writeFileSync(path, 'x'.repeat(9000)), none],
+      [
+        'cannot be read, and has no mark',
+        () => {
+          removeStore('.mark');
+          writeFileSync(path, 'x'.repeat(9000));
+        },
+        notKnown,
+      ],
+    ] as const)('%s: they say what is missing, or that nobody knows', async (_, change, words) => {
+      await begin('a');
+      const file = join(folder, `${stores}.backup`);
+      await run(['backup', file]);
+      await change();
+      const { code, output } = await run(['restore', file, '--by', 'Ada', '--yes']);
+      expect(code).toBe(0);
+      expect(output).toMatch(words);
+      expect(output).not.toContain(words === none ? 'Nothing here says' : 'misses none');
+      expect(output.includes('has STATE_WITNESS')).toBe(words === notKnown);
+    });
+
+    test('is older than the backup: they say that nobody knows what is missing', async () => {
+      const older = join(folder, `${stores}.older`);
+      const file = join(folder, `${stores}.backup`);
+      await begin('a');
+      await run(['backup', older]);
+      await begin('b');
+      await run(['backup', file]);
+      removeStore('.mark');
+      await run(['restore', older, '--by', 'Ada', '--yes']);
+      expect((await run(['restore', file, '--by', 'Ada', '--yes'])).output).toMatch(notKnown);
+    });
+  });
+
   test('refuse what they cannot do, and say why', async () => {
     await begin('a');
     const file = join(folder, `${stores}.backup`);

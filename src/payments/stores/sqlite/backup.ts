@@ -119,6 +119,11 @@ export interface RestorePlan {
   readonly missing: readonly PaymentRecord[];
   /** How many further payments began after the backup, according to the high-water mark; their records are unknown. */
   readonly unnamed: number;
+  /**
+   * Whether the file in use or a mark is of the backup's store, and not older than the backup. Otherwise nothing says what began
+   * after the backup: `missing` and `unnamed` may be far from all.
+   */
+  readonly isCounted: boolean;
   /** Why the file in use could not be read, so that `missing` is empty; null if it was read, or does not exist. */
   readonly unreadable: string | null;
 }
@@ -170,9 +175,13 @@ export async function restoreStore(
       const same = known.filter((contents) => contents.storeId === storeId);
       return began - Math.max(0, ...same.map((contents) => contents.began));
     });
-    const plan = { backup: saved, missing, unnamed: Math.max(0, ...unnamed), unreadable };
+    const allMarks = inUse === null ? marks : [...marks, inUse];
+    const isCounted = allMarks.some(
+      ({ storeId, began }) => storeId === saved.storeId && began >= saved.began,
+    );
+    const plan = { backup: saved, missing, unnamed: Math.max(0, ...unnamed), isCounted, unreadable };
     if (options.confirm !== undefined && !(await options.confirm(plan))) return null;
-    mark = recordDecision(copy, inUse === null ? marks : [...marks, inUse], plan, options);
+    mark = recordDecision(copy, allMarks, plan, options);
     restored = { ...plan, replaced: replaceFile(draft, realPath(target), options.now) };
   } catch (error) {
     throw new Error(`${from} was not restored to ${path}: ${messageOf(error)}.`, { cause: error });
@@ -246,11 +255,11 @@ function readCurrent(current: DatabaseSync, draft: string) {
 function recordDecision(
   copy: DatabaseSync,
   marks: readonly HighWaterMark[],
-  { backup, missing, unnamed, unreadable }: RestorePlan,
+  plan: RestorePlan,
   { by, now }: RestoreOptions,
 ): HighWaterMark {
   const { text, ...counts } = readMeta(copy);
-  const done = { backup, missing: missing.map(({ id }) => id), unnamed, unreadable };
+  const done = { ...plan, missing: plan.missing.map(({ id }) => id) };
   const decision = { at: now, by, what: `restored a backup: ${JSON.stringify(done)}` };
   const next = acceptMarks(parseMetadata(text), counts, marks, decision);
   copy
