@@ -48,6 +48,9 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // a quarter less; collecting the old generation more often costs up to 4 % of the processor's time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
+// Behind `--` Node leaves --env-file to bankql, which says in a worker what is wrong with a file that cannot be read.
+if (cluster.isPrimary) cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
+
 /** The exit code if the command fails. */
 let failureCode = 1;
 

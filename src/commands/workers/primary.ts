@@ -37,9 +37,6 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const { rateLimits } = config;
   const count = rateLimits && (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
 
-  // Behind `--` Node leaves --env-file to bankql, which says what is wrong with a file that cannot be read.
-  cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
-
   function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
     // A file of --env-file may have changed since the start: the port is held by this process, and stays.
     const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
