@@ -91,7 +91,9 @@ async function withStore<T>(
       'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
     );
   }
-  const store = await open(url, { ...options, create: false }).catch(stopStart());
+  // Only the bankql that serves says what has expired: with a shorter retention than there, a command would delete records.
+  const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER };
+  const store = await open(url, { ...kept, create: false }).catch(stopStart());
   try {
     return await work(store);
   } catch (error) {

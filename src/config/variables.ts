@@ -238,7 +238,7 @@ export const sections = {
     ),
     IDEMPOTENCY_TTL_DAYS: variable(
       wholeNumber(30, 1, 3650),
-      'how long bankql keeps the record of a finished payment',
+      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](payment-stores.md#time-and-retention)',
       {
         rarely: 'the law or your apps need records for longer',
       },

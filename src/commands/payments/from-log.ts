@@ -85,7 +85,8 @@ export const findMissing = subcommand(
   `usage: bankql payments find-missing --from-log FILE [--json]
 
 Names the payments that the audit lines of a log say were sent, or may have been, and that the store does not have: what a
-restored backup or a failover lost. Finished ones that are older than IDEMPOTENCY_TTL_DAYS are not missing. Writes nothing.
+restored backup or a failover lost. Finished ones that are older than IDEMPOTENCY_TTL_DAYS are not missing: set it as for the
+bankql that serves. Writes nothing.
 Exit code 1: some are missing.
 
   --from-log FILE      a log of bankql, a line of JSON each; lines of other kinds are left out

@@ -13,8 +13,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
+import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
-import { lease, pending, retentionMs, start, unknown } from '../../payments/stores/store-conformance.ts';
+import { unwrittenEndEntry } from '../../../src/payments/unwritten-ends.ts';
+import {
+  done,
+  lease,
+  pending,
+  retentionMs,
+  start,
+  unknown,
+} from '../../payments/stores/store-conformance.ts';
 import { operate } from '../../support/operate.ts';
 
 /** What an operator's commands leave in the files of a store that the service of another user writes. */
@@ -82,6 +91,59 @@ describe('looking at payments', () => {
     ]);
     expect(withoutIndex()).toEqual(before);
     await serving.close();
+  });
+});
+
+describe('a finished payment that is older than what the command knows of IDEMPOTENCY_TTL_DAYS', () => {
+  const day = 86_400_000;
+  const { id, trackId } = pending();
+  const served = 365 * day;
+
+  /** The store of a bankql that keeps payments for a year, with one that was done 40 days ago; the time now. */
+  async function makeOldPayment() {
+    const path = join(folder, `${++stores}.db`);
+    const now = Date.now();
+    const at = now - 40 * day;
+    await inStore(path, async (store) => {
+      await store.begin(pending({ createdAt: at, leaseUntil: at + lease }), now);
+      await store.end({ id, trackId, outcome: done, at });
+    });
+    const runNow = (args: readonly string[]) =>
+      operate(args, { state: { url: `sqlite:${path}`, retentionMs: 30 * day }, now });
+    return { path, now, at, runNow };
+  }
+  async function inStore<T>(path: string, work: (store: PaymentStore) => Promise<T>): Promise<T> {
+    const store = await createSqliteStore({ path, retentionMs: served, timeoutMs: 60_000 });
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  test('is found and shown', async () => {
+    const { runNow } = await makeOldPayment();
+    for (const args of [
+      ['find', '--id', id],
+      ['show', id],
+      ['list', '--state', 'done'],
+    ])
+      expect(await runNow(args)).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
+  });
+
+  test('is not deleted: its key stays used', async () => {
+    const { path, now, at, runNow } = await makeOldPayment();
+    const log = join(folder, `${stores}.log`);
+    const unwritten = unwrittenEndEntry(pending({ createdAt: at }), { id, trackId, outcome: done, at });
+    writeFileSync(log, `${JSON.stringify({ audit: 'payment', ...unwritten })}\n`);
+    expect(await runNow(['settle', '--from-log', log, '--yes'])).toMatchObject({
+      errors: expect.stringContaining('is DONE there already, and stays so.'),
+    });
+    await runNow(['settle', id, '--as', 'rejected', '--by', 'Ada', '--reason', 'x']);
+    expect(await inStore(path, (store) => store.begin(pending({ trackId: 'again' }), now))).toMatchObject({
+      trackId,
+      state: 'DONE',
+    });
   });
 });
 
