@@ -121,6 +121,17 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await refusal(store)).toContain('it has lost records');
   });
 
+  test('an older copy that was put back into the same server while no bankql ran is noticed by the witness alone', async () => {
+    const store = await open({ witness });
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await store.close();
+    await restore();
+    expect((await open()).loss).toBeNull();
+    expect((await open({ witness })).loss).toContain('knows of 2 payments');
+  });
+
   test('an older copy that was put back is noticed at the start, and while bankql runs', async () => {
     const store = await open({ witness });
     await begin(store, 'a');
