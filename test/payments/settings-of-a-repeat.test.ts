@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { createTestBankql, credentials, type TestOptions } from '../support/bankql.ts';
 import {
   audience,
@@ -61,7 +62,8 @@ test.each([
 
 test('another BANK_SUBSCRIPTION_KEY without IDENTITY: the repeat is refused, and its caller cannot look', async () => {
   const { 'Ocp-Apim-Subscription-Key': _, ...names } = credentials;
-  const [before, after] = [{ subscriptionKey: 'old-key' }, { subscriptionKey: 'new-key' }];
+  const withKey = (key: string) => ({ authenticate: authenticateByHeaders(key) });
+  const [before, after] = [withKey('old-key'), withKey('new-key')];
   expect((await ask(pay, before, names)).data).toMatchObject(paid);
   expect((await ask(pay, after, names)).data).toMatchObject(keyReused);
   expect((await ask(find, after, names)).errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');
