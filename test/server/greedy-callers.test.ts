@@ -68,6 +68,10 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     NODE_OPTIONS: '--max-old-space-size=256',
     BANK_SUBSCRIPTION_KEY: 'the-operators-key',
     METRICS_PORT: '0',
+    // The bank `held` answers when a test wants, however long a busy machine takes until then.
+    BANK_TIMEOUT_MS: '540000',
+    BANK_CONNECTION_WAIT_MS: '540000',
+    OPERATION_TIMEOUT_MS: '540000',
     ...environment,
   });
 const withTokens = () => ({
