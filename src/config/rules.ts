@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { normalized } from '../payments/outcome-words.ts';
+import { filesOf } from '../payments/stores/sqlite/files.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
@@ -35,9 +36,6 @@ const lacks =
     !isGiven(values[missing]) && [missing, `${variable} needs ${what}.`, variable];
 
 const isGiven = (value: unknown) => value !== undefined && value !== false;
-
-/** What the names of a SQLite store's files end with: the store, its log, and its high-water mark. */
-const storeEndings = ['', '-wal', '-shm', '.mark'];
 
 /** What variables demand of each other. */
 const rules: readonly Rule[] = [
@@ -191,10 +189,10 @@ const rules: readonly Rule[] = [
   (values) => {
     const { STATE_WITNESS: witness } = values;
     const store = storeOf(values);
+    if (witness === undefined || store?.kind !== 'sqlite') return;
+    const { database, mark } = filesOf(resolve(store.path));
     return (
-      witness !== undefined &&
-      store?.kind === 'sqlite' &&
-      storeEndings.some((ending) => resolve(store.path + ending) === resolve(witness)) && [
+      [...database, mark].includes(resolve(witness)) && [
         'STATE_WITNESS',
         'it is a file of the payment store, and would be lost or replaced with it: name another file, on another disk.',
         'STATE_URL',

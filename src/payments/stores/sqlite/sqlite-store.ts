@@ -11,6 +11,7 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
+import { filesOf } from './files.ts';
 import type { RowMethods } from './rows.ts';
 
 interface SqliteStoreOptions extends StoreOptions {
@@ -59,7 +60,7 @@ const minSearchMs = 10_000;
 
 /** The files of a SQLite store's high-water mark: one next to its file, and the witness, if there is one. */
 export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
-  witness === undefined ? [`${path}.mark`] : [`${path}.mark`, witness];
+  witness === undefined ? [filesOf(path).mark] : [filesOf(path).mark, witness];
 
 /**
  * A payment store in one SQLite file, which the processes of one machine may share.

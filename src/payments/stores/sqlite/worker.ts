@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
+import { filesOf } from './files.ts';
 import { rowMethods } from './rows.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
@@ -166,7 +167,7 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
     const methods = methodsOf(database);
     // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
     // stays untouched.
-    for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+    for (const name of filesOf(path).database) if (existsSync(name)) chmodSync(name, 0o600);
     return { database, methods, inode, lockMs };
   } catch (error) {
     database.close();
