@@ -181,7 +181,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Waits; an abort ends it with the signal's reason. */
-export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+export function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     throwIfAborted(signal);
     const end = () => {

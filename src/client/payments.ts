@@ -210,7 +210,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   }
   const keys = createKeyStore(options.storage, randomUUID);
   const underWay = new Map<string, UnderWay>();
-  /** A key that cannot be removed says the same again. */
+  /** An error of the storage changes nothing: the key stays, and bankql refuses it again in the same way. */
   const drop = (intent: string, key: string) => keys.drop(intent, key).catch(() => {});
 
   /** Undefined if the record could not be read. */
@@ -249,7 +249,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       if (newKey || (state === 'REJECTED' && (!again || isOver))) await drop(intent, key);
       if (newKey && !isOver) ({ key, isNew } = await keys.open(intent));
       else if (!again || isOver) return end(state, payment ?? null);
-      await wait(delay, undefined);
+      await wait(delay);
     }
   }
 
@@ -382,7 +382,7 @@ function createKeyStore(storage: KeyStorage, randomUUID: () => string) {
         const key = randomUUID();
         await storage.setItem(nameOf(intent), key);
         if (locks) return { key, isNew: true };
-        await wait(settleMs, undefined);
+        await wait(settleMs);
         const settled = await find(intent);
         if (settled === null) throw new Error('The storage did not keep the key of the payment.');
         return { key: settled, isNew: settled === key };

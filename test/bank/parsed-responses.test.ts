@@ -180,7 +180,7 @@ describe('over the wire', () => {
     await expect(customerOf('a')).rejects.toMatchObject({ code: 'BANK_BAD_RESPONSE' });
   });
 
-  test('an answer that cannot be read is reported, also that of a write; an error in an answer is none', async () => {
+  test('reads and writes report an answer that cannot be read, but not an answer that says it is an error', async () => {
     const unreadable: unknown[] = [];
     await using made = new AsyncDisposableStack();
     const reported = open({ onUnreadable: (answer) => void unreadable.push(answer) });

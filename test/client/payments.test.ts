@@ -85,6 +85,18 @@ function openPage<Storage extends KeyStorage = ReturnType<typeof createStorage>>
   return { payments: createPayments({ client, storage, ...more }), fetch, storage };
 }
 
+/** The bank accepts the payment when `release` is called; `arrived` resolves when the payment has reached it. */
+function holdPayment() {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  fixture.bank.on(line, async () => {
+    arrived.resolve();
+    await released.promise;
+    return accepted;
+  });
+  return { arrived: arrived.promise, release: released.resolve };
+}
+
 const isPayment = (body: string) => body.includes('makeTransaction');
 const sent = () => fixture.bank.lines().filter((each) => each === line).length;
 
@@ -143,22 +155,16 @@ describe('a payment', () => {
   );
 
   test('keeps its key before it is sent, and over a reload in mid-payment', async () => {
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    fixture.bank.on(line, async () => {
-      arrived.resolve();
-      await released.promise;
-      return accepted;
-    });
+    const { arrived, release } = holdPayment();
     const storage = createStorage();
     void openPage(undefined, storage).payments.pay('draft', Transfer, { input });
-    await arrived.promise;
+    await arrived;
     expect(storage.items.size).toBe(1);
 
     const reloaded = openPage(undefined, storage).payments;
     expect(await reloaded.check('draft')).toMatchObject({ state: 'PENDING', payment: { state: 'PENDING' } });
     const again = reloaded.pay('draft', Transfer, { input });
-    void lateBy(50).then(() => released.resolve());
+    void lateBy(50).then(() => release());
     expect(await again).toMatchObject({ state: 'DONE', resumed: true });
     expect(await reloaded.check('draft')).toMatchObject({
       state: 'DONE',
@@ -398,7 +404,7 @@ describe('an intent whose key is another payment’s', () => {
     expect(storage.items.get('bankql:payment:draft')).toBe(paid.idempotencyKey);
   });
 
-  test('is none if only the members of its input have another order', async () => {
+  test('is not reported if the members of an input only have a different order', async () => {
     const { payments } = openPage();
     const reordered = Object.fromEntries(Object.entries(input).reverse()) as typeof input;
     const outcomes = await Promise.all([
@@ -430,43 +436,31 @@ test('nothing is sent where the key cannot be kept', async () => {
 });
 
 test('an abort ends the waiting, not the payment', async () => {
-  const arrived = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  fixture.bank.on(line, async () => {
-    arrived.resolve();
-    await released.promise;
-    return accepted;
-  });
+  const { arrived, release } = holdPayment();
   const { payments } = openPage();
   const leaving = new AbortController();
   const left = payments.pay('draft', Transfer, { input }, { signal: leaving.signal });
-  await arrived.promise;
+  await arrived;
   leaving.abort('left');
   await expect(left).rejects.toBe('left');
-  released.resolve();
+  release();
   expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'DONE' });
   expect(sent()).toBe(1);
 });
 
 test('an abort ends the waiting of the call that was given its signal, and of no other', async () => {
-  const arrived = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  fixture.bank.on(line, async () => {
-    arrived.resolve();
-    await released.promise;
-    return accepted;
-  });
+  const { arrived, release } = holdPayment();
   const { payments } = openPage();
   const [first, second] = [new AbortController(), new AbortController()];
   const calls = [first.signal, second.signal, undefined].map((signal) =>
     payments.pay('draft', Transfer, { input }, { signal }),
   );
-  await arrived.promise;
+  await arrived;
   first.abort('the first left');
   second.abort('the second left');
   await expect(calls[0]).rejects.toBe('the first left');
   await expect(calls[1]).rejects.toBe('the second left');
-  released.resolve();
+  release();
   expect(await calls[2]).toMatchObject({ state: 'DONE' });
   await expect(payments.pay('late', Transfer, { input }, { signal: first.signal })).rejects.toBe(
     'the first left',
@@ -555,7 +549,7 @@ test('a token that cannot be renewed after the payment was sent leaves it unconf
   expect(sent()).toBe(1);
 });
 
-test('a refusal is told although the storage cannot drop the key', async () => {
+test('`pay` reports a refusal even if the storage cannot remove the key', async () => {
   fixture.bank.on(line, { status: 422, body: { message: 'The limit is used up.' } });
   const stuck = { ...createStorage(), removeItem: () => Promise.reject(new Error('locked')) };
   const { payments } = openPage(undefined, stuck);

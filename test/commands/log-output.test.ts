@@ -142,7 +142,7 @@ describe('a reader that has stopped', () => {
       ]);
   });
 
-  test('does not keep a process that is told to end', async () => {
+  test('does not keep a process running after SIGTERM', async () => {
     await using bank = await startPaymentBank();
     await using bankql = await startProcess({
       BANK_BASE_URL: bank.url,

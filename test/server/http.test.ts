@@ -399,7 +399,7 @@ describe('a client that asks before it sends its body', () => {
     );
   });
 
-  test('is told to send it, and answered, each time', async () => {
+  test('gets a 100 (Continue) and an answer for each of its requests', async () => {
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     const head = asks(`Content-Type: application/json\r\nContent-Length: ${query.length}`);
     const chunks = on(socket, 'data');

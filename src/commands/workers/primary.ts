@@ -29,7 +29,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     desired: config.workers,
     running: () => supervisor.running,
   });
-  /** Workers that serve, or end: those that answer when they are asked for their metrics. */
+  /** Workers that serve or are ending: they answer when they are asked for their metrics, those that are starting do not. */
   const answering = new Set<Worker>();
   /** The questions for metrics that are not answered yet: one for each worker, however often metrics are read meanwhile. */
   const asked = new Map<Worker, Question>();

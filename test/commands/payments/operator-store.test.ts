@@ -85,7 +85,7 @@ describe('backup and restore', () => {
       ['left its high-water mark', () => removeStore(), none],
       ['left nothing: its disk is lost', () => removeStore('.mark'), notKnown],
       [
-        'was made anew',
+        'was replaced by a new, empty store',
         async () => {
           removeStore('.mark');
           await inStore(async () => {});
