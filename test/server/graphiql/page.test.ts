@@ -140,12 +140,13 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(bars[8]?.from).toBeGreaterThan(bars[1]?.from ?? 0);
     expect(await page.locator('.result-window').textContent()).not.toContain('explain');
 
-    // What is refused has no calls, and those of the operation before are not taken for its own.
+    // What is refused has no calls, which the panel says: those of the operation before are not taken for its own.
     await page.locator('.graphiql-query-editor .view-lines').click();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.insertText('query Refused { nothing }');
     expect((await run(page)).body.query).toBe('query Refused { nothing }');
-    await page.locator('.calls-summary').waitFor({ state: 'detached' });
+    await page.getByText('Refused was refused before it made a REST call.').waitFor();
+    expect(await page.locator('.calls-summary, .calls-list').count()).toBe(0);
 
     await page.getByLabel('REST calls').last().uncheck();
     expect((await run(page)).headers['x-bankql-explain']).toBeUndefined();

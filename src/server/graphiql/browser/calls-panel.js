@@ -34,25 +34,30 @@ export function createCallsPanel(panel, storage) {
   toggle.checked = storage.getItem(isOffKey) !== 'true';
   toggle.addEventListener('change', () => {
     storage.setItem(isOffKey, String(!toggle.checked));
-    if (toggle.checked) body.replaceChildren(hint());
-    else body.replaceChildren();
+    body.replaceChildren(...(toggle.checked ? [hint(idle)] : []));
   });
   const body = element('div', { class: 'calls-body', 'aria-live': 'polite' });
   const title = element('label', { for: 'calls-on', title: 'Operations are prepared anew while this is on' });
   title.append(toggle, 'REST calls');
   panel.replaceChildren(title, body);
-  if (toggle.checked) body.append(hint());
+  if (toggle.checked) body.append(hint(idle));
   panel.hidden = false;
   return {
     asksForCalls: () => toggle.checked,
-    /** @param {Explained | null} explained null empties it @param {string} name the operation's */
+    /** @param {Explained | null} explained null if it was refused @param {string} name the operation's */
     onCalls: (explained, name) =>
-      body.replaceChildren(...(explained === null ? [] : waterfall(explained, name))),
+      body.replaceChildren(
+        ...(explained === null
+          ? [hint(`${name} was refused before it made a REST call.`)]
+          : waterfall(explained, name)),
+      ),
   };
 }
 
-const hint = () =>
-  element('p', { class: 'calls-hint' }, 'Run an operation to see what it asks of the bank, and when.');
+const idle = 'Run an operation to see what it asks of the bank, and when.';
+
+/** @param {string} text */
+const hint = (text) => element('p', { class: 'calls-hint' }, text);
 
 /** @param {Explained} explained @param {string} name */
 function waterfall({ restCalls, calls }, name) {

@@ -8,7 +8,7 @@ const explainHeader = 'x-bankql-explain';
 
 /**
  * How GraphiQL asks bankql. While `asksForCalls` says so, operations are sent with x-bankql-explain, and their calls go to
- * `onCalls` instead of into the answer that is shown; null where it was refused, and has none.
+ * `onCalls` instead of into the answer that is shown; null if it was refused, and made none.
  *
  * @param {{ asksForCalls: () => boolean, onCalls: (explained: Explained | null, name: string) => void }} panel
  */
