@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { type Variable, variables } from '../../src/config/variables.ts';
-import { runProcess } from '../support/process.ts';
+import { patience, runProcess } from '../support/process.ts';
 import { freePort } from '../support/redis.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,7 +17,8 @@ test('the code of the page starts bankql with a sandbox bank, and stops both', a
   const port = await freePort();
   const code = codeOf('ts')
     .replace("'bankql'", JSON.stringify(join(root, 'src/index.ts')))
-    .replaceAll('4010', String(port));
+    .replaceAll('4010', String(port))
+    .replace('environment: {', `environment: { ...${JSON.stringify(patience)},`);
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code]);
   // Behind them is the log.
   expect(stdout.split('\n').slice(0, 2)).toEqual([
