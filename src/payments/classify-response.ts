@@ -6,13 +6,14 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
 import {
-  type BankWords,
   mayBeExecuted,
   meaningOf,
+  mentionsExecution,
   type Outcome,
   readOutcome,
   type Vocabulary,
 } from './outcome-words.ts';
+import type { PaymentRecord } from './store.ts';
 import { type AnswerContent, readContent, toStoredResponse } from './stored-response.ts';
 
 /**
@@ -31,12 +32,11 @@ interface PaymentVerdict {
   readonly drift?: keyof typeof responseDrifts | undefined;
 }
 
-interface ClassifyOptions {
-  readonly operation: Operation;
+interface ClassifyOptions extends Vocabulary {
   /** The statuses of a refusal: BANK_PAYMENT_REJECTED_STATUSES. */
   readonly rejectedStatuses: ReadonlySet<number>;
-  /** The bank's own words: BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
-  readonly bankWords: BankWords;
+  /** The payment: a list may contain others. */
+  readonly sent: Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'>;
   /** Values that no stored answer may contain; the bank may echo what it was sent. */
   readonly secrets: readonly string[];
 }
@@ -77,16 +77,18 @@ export function classifyPaymentResponse(response: Answered, options: ClassifyOpt
   if (status >= 200 && status < 300)
     return isIncomplete(response) ? verdict('UNKNOWN') : classifySuccess(status, readBody(body), options);
   if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
-  if (status === 401) return verdict('RELEASED');
   const { kind, value } = readBody(body);
-  if (kind !== 'json' || !isObject(value)) return verdict('UNKNOWN');
-  return verdict(mayBeExecuted(value, options) ? 'UNKNOWN' : 'REJECTED');
+  const said = kind === 'json' && isObject(value) ? value : null;
+  if (said !== null && mayBeExecuted(said, options)) return verdict('UNKNOWN');
+  // Nobody executes a payment for credentials that they do not accept, whoever says so.
+  if (status === 401) return verdict('RELEASED');
+  return verdict(said === null ? 'UNKNOWN' : 'REJECTED');
 }
 
 function classifySuccess(status: number, said: Body, options: ClassifyOptions): PaymentVerdict {
   const content = readContent(options.operation, said.value);
   const outcome = outcomeOf(said, content, options);
-  if (outcome === 'rejected') return verdict('REJECTED');
+  if (outcome === 'rejected') return verdict(mentionsExecution(said.value, options) ? 'UNKNOWN' : 'REJECTED');
   const isAccepted = outcome === 'accepted' || (status === 202 && outcome !== 'doubtful');
   if (outcome !== 'done' && !isAccepted) return verdict('UNKNOWN');
   return {
@@ -109,29 +111,48 @@ function driftOf(operation: Operation, { kind, value }: Body): PaymentVerdict['d
 function outcomeOf(
   { kind, value }: Body,
   { envelope, isList, records }: AnswerContent,
-  vocabulary: Vocabulary,
+  options: ClassifyOptions,
 ): Outcome {
   if (kind === 'unreadable') return 'doubtful';
   if (kind === 'empty' || (isObject(value) && Object.keys(value).length === 0)) return 'done';
-  if (typeof value === 'string') return meaningOf(value, vocabulary);
-  const { operation } = vocabulary;
+  if (typeof value === 'string') return meaningOf(value, options);
+  const { operation, sent } = options;
   const isContractsList =
     isList && operation.envelope !== null && (envelope === null || envelope === operation.envelope);
-  const outcomes = records.map((record) => {
-    const outcome = readOutcome(record, vocabulary);
+  // The contract's list may contain earlier requests too.
+  const own = isContractsList ? records.filter((record) => mayBe(sent, record)) : records;
+  if (own.length < records.length && own.length === 0) return 'doubtful';
+  const outcomes = own.map((record) => {
+    const outcome = readOutcome(record, options);
     // The list is the evidence, if nothing in the entry says otherwise.
     return isContractsList && outcome === 'silent' ? 'done' : outcome;
   });
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'rejected')) return 'rejected';
   // Members next to the list are about the whole answer.
   const around =
-    envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, vocabulary) : 'silent';
+    envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, options) : 'silent';
   if (around !== 'done' && around !== 'silent') return around === 'rejected' ? 'doubtful' : around;
   if (outcomes.length === 0) return isContractsList ? 'done' : value === false ? 'doubtful' : 'silent';
-  if (!isContractsList && new Set(outcomes).size > 1) return 'doubtful';
-  // One good entry of the contract's list is enough, because the list may contain earlier requests too.
-  const order = ['done', 'accepted', 'unclear', 'silent'] as const;
+  // Of several entries nobody knows which one is this payment: the worst one counts.
+  if (outcomes.includes('rejected')) return 'doubtful';
+  const order = ['doubtful', 'unclear', 'silent', 'accepted', 'done'] as const;
   return order.find((outcome) => outcomes.includes(outcome)) ?? 'doubtful';
+}
+
+/** Whether an entry of a list may be the payment that was sent: it does not say another payee, amount or currency. */
+function mayBe(sent: ClassifyOptions['sent'], entry: unknown): boolean {
+  const body = isObject(entry) && isObject(entry.body) ? entry.body : {};
+  const to = isObject(body.to) ? body.to : {};
+  const value = isObject(body.value) ? body.value : {};
+  const fits = (said: unknown, own: string | null, read: (text: string) => unknown) =>
+    said == null || own === null || read(String(said)) === read(own);
+  const lowerCase = (text: string) => text.toLowerCase();
+  return (
+    fits(to.bank_id, sent.toBankId, lowerCase) &&
+    fits(to.account_id, sent.toAccountId, lowerCase) &&
+    fits(value.currency, sent.currency, lowerCase) &&
+    fits(value.amount, sent.amount, Number)
+  );
 }
 
 interface Body {

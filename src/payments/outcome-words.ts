@@ -79,7 +79,10 @@ const isNo = (value: unknown) => /^(false|no|n|0)$/i.test(String(value));
 /** How the words of one operation's answers are read. */
 export interface Vocabulary {
   readonly operation: Operation;
+  /** The bank's own words: BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
   readonly bankWords: BankWords;
+  /** The payment, whose description an answer may repeat: these are not the bank's words. */
+  readonly sent: { readonly description: string | null };
 }
 
 /** What a status says, be it a member of an answer or the whole of it. */
@@ -162,7 +165,7 @@ const hasSuccess = ({ own, inside }: Signs) => own.has('done') || own.has('succe
 
 /** What may have happened to a payment, and what may be happening to it. */
 const happened =
-  'accept|approv|book|complet|confirm|done|execut|exist|made|paid|processed|receiv|sent|settl|submit';
+  'accept|approv|book|captur|charg|complet|confirm|credit|debit|deduct|done|execut|exist|made|paid|processed|receiv|sent|settl|submit|succe|transferr';
 const happening = 'progress|processed|processing|execut|pending|submit|under[ _-]?way|settl';
 const gap = String.raw`[\s_-]*`;
 /**
@@ -172,39 +175,65 @@ const gap = String.raw`[\s_-]*`;
  */
 const mentionsOfExecution = [
   'duplicat',
+  String.raw`\breplay`,
+  String.raw`\bunique\b`,
+  String.raw`\b(reference|nonce|idempotency${gap}key|(correlation|message|payment|request|track|transaction|transfer)${gap}(id|key|number|reference))${gap}((has|is|was)${gap})?(been${gap})?(already|previously)`,
   `(already|previously)${gap}((has|is|was)${gap})?(been${gap})?(${happened})`,
   String.raw`(${happened})\w{0,6}${gap}(already|before\b|previously|earlier)`,
   `(already|being|currently|still)${gap}((being|in)${gap})?(${happening})`,
   `(may|might)${gap}(already${gap})?have${gap}been`,
-  `(gateway|upstream|backend)${gap}time[ds]?${gap}out`,
+  `(payment|transaction|transfer|order)${gap}(is|remains)${gap}(awaiting|pending|queued|scheduled|waiting)`,
+  `(backend|gateway|payment|request|response|server|transaction|transfer|upstream)${gap}time[ds]?${gap}out`,
+  `time[ds]?${gap}out${gap}(at|during|of|waiting|while)`,
+  // Nothing but doubt: as a status or a code.
+  `^${gap}(in${gap}doubt|indeterminate|time[ds]?${gap}out|uncertain|undetermined|unknown)${gap}$`,
 ].map((source) => new RegExp(source, 'i'));
-/** In a text with a negation, such as `No payment was executed`, it means the opposite. */
-const negation = /\b(no|not|nothing|never|without)\b|n['’]t\b/i;
-const statementOfExecution = new RegExp(
-  String.raw`\b(has|have|was|were)${gap}(been${gap})?(book|complet|execut|paid|processed|settl|success)`,
-  'i',
+const statementsOfExecution = new RegExp(
+  String.raw`\b(has|have|was|were|partially)${gap}(been${gap})?(book|captur|charged|complet|credited|debit|deduct|execut|paid|processed|settl|succe|transferr)|\bsucceeded\b`,
+  'gi',
 );
+/** After a negation in the same clause, such as `No payment was executed`, a statement means the opposite. */
+const negation = /(\b(no|not|nothing|never|without)\b|n['’]t\b)[^.,:;!?]*$/i;
+const longestClause = 100;
 
 const speaksOfExecution = (text: string): boolean =>
   mentionsOfExecution.some((mention) => mention.test(text)) ||
-  (statementOfExecution.test(text) && !negation.test(text));
+  text
+    .matchAll(statementsOfExecution)
+    .some(({ index }) => !negation.test(text.slice(Math.max(0, index - longestClause), index)));
+
+/** A receipt; the `id` of a refusal may be that of the refusal. */
+const receiptName = /^(transaction|payment|transfer)[_-]?ids?$/i;
 
 /**
  * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending
- * payment, or speaks of an execution or a repetition in words that the operator has not listed as a refusal.
+ * payment, a receipt without a word of failure, or mentions an execution.
  */
 export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
   const signs = signsOf(record, vocabulary);
   const outcome = outcomeOf(signs);
   if (outcome === 'done' || outcome === 'accepted') return true;
   if (hasSuccess(signs) || signs.own.has('accepted') || signs.inside.has('accepted')) return true;
-  return membersOf(record).some(
-    ({ value }) =>
-      typeof value === 'string' &&
-      speaksOfExecution(value) &&
-      vocabulary.bankWords.get(normalized(value)) !== 'rejected',
-  );
+  const isReceipt = ({ name, value }: Member) => receiptName.test(name) && !saysNothing(value);
+  if (!signs.own.has('rejected') && membersOf(record).some(isReceipt)) return true;
+  return mentionsExecution(record, vocabulary);
 }
+
+/**
+ * Whether a refusal mentions an execution, a repetition or a failure behind the bank, in words that the operator has not listed as a
+ * refusal.
+ */
+export function mentionsExecution(answer: unknown, { bankWords, sent }: Vocabulary): boolean {
+  if (typeof answer !== 'object' || answer === null) return false;
+  return membersOf(answer).some(({ name, value }) => {
+    if ((typeof value !== 'string' && typeof value !== 'number') || value === sent.description) return false;
+    const text = String(value);
+    if (bankWords.get(normalized(text)) === 'rejected') return false;
+    return speaksOfExecution(text) || (isServerError(text) && (codeName.test(name) || statusName.test(name)));
+  });
+}
+
+const isServerError = (text: string): boolean => /^\s*5\d\d\s*$/.test(text);
 
 /** What one record of an answer says, with everything inside it. */
 export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {

@@ -305,6 +305,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       operation,
       rejectedStatuses,
       bankWords,
+      sent: details,
       secrets,
     });
     if (state === 'DONE') {

@@ -10,6 +10,14 @@ import { readStoredResponse } from '../../src/payments/stored-response.ts';
 const transfer = operations.postMakeTransaction;
 const request = operations.putTransactionsRequestAccount;
 const secret = 'the-subscription-key';
+/** What was sent, as far as an answer may say it again. */
+const sent = {
+  toBankId: 'BK1',
+  toAccountId: 'x',
+  currency: 'EUR',
+  amount: '5.00',
+  description: 'Was already paid in part',
+};
 
 function classify(
   status: number,
@@ -21,7 +29,7 @@ function classify(
 ) {
   return classifyPaymentResponse(
     { status, headers, body: Buffer.from(body) },
-    { operation, rejectedStatuses, bankWords, secrets: [secret] },
+    { operation, rejectedStatuses, bankWords, sent, secrets: [secret] },
   );
 }
 
@@ -80,7 +88,7 @@ const failures = [
   { id: 'TX', code: 'LIMIT' },
   { id: 'TX', code: 400 },
   { id: 'TX', details: { code: 403 } },
-  { id: 'TX', status: 500 },
+  { id: 'TX', status: 422 },
   { success: false },
   { id: 'TX', accepted: false },
   { id: 'TX', rejected: true },
@@ -107,7 +115,8 @@ const contradictions = [
   { status: 'success', message: 'Insufficient funds' },
 ];
 const signsOfFailure = members(...failures, ...contradictions);
-const repetitions = [
+/** Of an execution, a repetition, or a failure behind the bank. */
+const mentions = [
   { code: 400, message: 'Duplicate request: already executed' },
   { code: 'DUPLICATE_PAYMENT' },
   { errors: [{ code: 'E9', detail: 'This payment has already been processed.' }] },
@@ -119,13 +128,58 @@ const repetitions = [
   { message: 'Payment has been executed but the notification failed' },
   { message: 'Payment was successful' },
   { message: 'timeout, transaction may have been executed' },
+  { message: 'Payment was executed, but it was not confirmed' },
+  { message: 'The amount was debited; no receipt was made' },
+  { message: 'Funds were transferred, but the notification failed' },
+  { message: 'Transaction succeeded with warnings' },
+  { message: 'Transaction partially completed' },
+  { message: 'Payment is pending approval by a second signatory' },
+  { message: 'Track-ID already used' },
+  { message: 'Track-ID must be unique' },
+  { message: 'Replay detected' },
   { error: 'upstream timeout' },
+  { message: 'Upstream request timeout' },
+  { message: 'Timeout waiting for settlement' },
+  { status: 'UNKNOWN' },
+  { state: 'IN_DOUBT' },
+  { code: 'TIMEOUT' },
+  { code: 504 },
+  { status: 500 },
+  { error: { code: '504' } },
   { error: { message: 'Previously booked' } },
+];
+/** Beside a refusal. */
+const signsOfSuccess = [
   { status: 'PENDING', code: 422 },
   { code: 400, message: 'x', status: 'COMPLETED' },
   { code: 400, data: { status: 'BOOKED' } },
   { success: true, error: 'no' },
+  { transaction_id: 'T9', error: 'Notification failed' },
 ];
+/** Entries of a list of transaction requests: of another payment, and of this one if it went well. */
+const other = fc
+  .tuple(
+    fc.constantFrom({}, { status: 'COMPLETED' }, { status: 'FAILED' }, { status: 'PENDING' }),
+    fc.constantFrom(
+      { to: { account_id: 'y' } },
+      { to: { bank_id: 'BK2', account_id: 'x' } },
+      { to: { account_id: 'x' }, value: { amount: 5.01, currency: 'EUR' } },
+      { value: { amount: '5', currency: 'USD' } },
+    ),
+  )
+  .map(([entry, body]): object => ({ ...entry, body }));
+const good = fc
+  .tuple(
+    fc.constantFrom({}, { status: 'INITIATED' }, { status: 'COMPLETED', id: 'TR' }),
+    fc.constantFrom(
+      {},
+      { body: {} },
+      { body: { to: { account_id: 'x' } } },
+      { body: { to: { bank_id: 'bk1', account_id: 'x' }, value: { amount: 5, currency: 'eur' } } },
+    ),
+  )
+  .map(([entry, body]): object => ({ ...entry, ...body }));
+const listOf = (entries: readonly object[]) => JSON.stringify({ 'transaction-requests': entries });
 
 /** JSON in which the bank says two things of one member. */
 const saidTwice = fc.constantFrom(
@@ -170,6 +224,12 @@ const rows: Readonly<Record<string, Row>> = {
       }),
       saidTwice,
     ),
+  },
+  '2xx | a status that is a word of failure, and a mention of an execution': {
+    status: success,
+    body: fc
+      .tuple(wordFor('failure'), fc.constantFrom(...mentions))
+      .map(([status, mention]) => JSON.stringify({ ...mention, paymentStatus: status })),
   },
   '2xx | a status that is a word of failure': {
     status: success,
@@ -240,19 +300,19 @@ const rows: Readonly<Record<string, Row>> = {
       { paymentId: 'TX', error: null, errors: [], code: 0 },
     ),
   },
+  '2xx | a list of other transaction requests, in answer to one': {
+    status: done,
+    operation: request,
+    body: fc.array(other, { minLength: 1, maxLength: 3 }).map(listOf),
+  },
   '2xx | a list of transaction requests, in answer to one': {
     status: done,
     operation: request,
     body: fc.oneof(
       fc.constantFrom('[]', '{"transaction-requests":[]}', '[{"description":"KO"}]'),
       fc
-        .constantFrom(
-          {},
-          { status: 'INITIATED' },
-          { status: 'COMPLETED', id: 'TR' },
-          { body: { value: { amount: '1' } } },
-        )
-        .map((entry) => JSON.stringify({ 'transaction-requests': [entry, { status: 'FAILED' }] })),
+        .tuple(fc.array(other, { maxLength: 2 }), fc.array(good, { minLength: 1, maxLength: 3 }))
+        .map(([others, own]) => listOf([...others, ...own])),
     ),
   },
   '2xx | anything else': {
@@ -271,8 +331,12 @@ const rows: Readonly<Record<string, Row>> = {
       members({ foo: 1 }, { value: { amount: 1 } }, { data: { id: 'TX' } }, { requestId: 'r' }),
     ),
   },
-  '401 | anything': { status: fc.constant(401), body: anything },
-  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success, of a pending payment, of an execution or of a repetition':
+  '401 | a JSON object with a sign of success, or a mention of an execution': {
+    status: fc.constant(401),
+    body: members(...signsOfSuccess, ...mentions),
+  },
+  '401 | anything else': { status: fc.constant(401), body: anything },
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success or a mention of an execution':
     {
       status: named,
       body: fc.oneof(
@@ -299,7 +363,7 @@ const rows: Readonly<Record<string, Row>> = {
       plain(0, 100),
       fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":', '[{"message":"no"}]'),
       members({ status: 'COMPLETED' }, { transactionStatus: 'ACSC' }, { status: 'PENDING' }, { id: 'TX' }),
-      members(...contradictions, ...repetitions),
+      members(...contradictions, ...mentions, ...signsOfSuccess),
       saidTwice,
     ),
   },
@@ -418,8 +482,8 @@ describe('the readable parts', () => {
     ],
     ['{"transactionRequest":{"status":"COMPLETED"}}', [{ status: 'COMPLETED' }], 'envelope'],
     [
-      '{"transaction-requests":[{"body":{"value":{"amount":12345678901234567890.10}}}]}',
-      [{ body: { value: { amount: '12345678901234567890.10' } } }],
+      '{"transaction-requests":[{"body":{"value":{"amount":5.0000000000000000010}}}]}',
+      [{ body: { value: { amount: '5.0000000000000000010' } } }],
     ],
     ['[]', [], 'envelope'],
     ['{"status":"COMPLETED"}', [{ status: 'COMPLETED' }], 'envelope'],
@@ -453,12 +517,24 @@ describe('the readable parts', () => {
   });
 });
 
-describe('one entry of a list that went well', () => {
-  test('is enough: it may hold earlier requests too', () => {
-    const body = '{"transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
-    expect(classify(200, body, request).state).toBe('DONE');
-    expect(classify(200, body.replace('INITIATED', 'failed'), request).state).toBe('REJECTED');
-    expect(classify(200, body.replace('INITIATED', 'KO'), request).state).toBe('UNKNOWN');
+describe('a list of transaction requests', () => {
+  const to = { bank_id: 'BK1', account_id: 'x' };
+  const own = (status: string) => ({ status, body: { to, value: { currency: 'EUR', amount: 5 } } });
+  const others = (status: string) => ({ status, body: { to: { account_id: 'other' } } });
+
+  test.each([
+    ['DONE', [own('INITIATED')]],
+    ['DONE', [others('FAILED'), own('INITIATED')]],
+    ['REJECTED', [others('COMPLETED'), own('FAILED')]],
+    ['REJECTED', [own('FAILED'), own('RJCT')]],
+    ['UNKNOWN', [others('FAILED')]],
+    ['UNKNOWN', [others('COMPLETED')]],
+    ['UNKNOWN', [own('FAILED'), own('INITIATED')]],
+    ['UNKNOWN', [own('COMPLETED'), own('PENDING')]],
+    ['UNKNOWN', [own('COMPLETED'), own('KO')]],
+    ['UNKNOWN', [{ status: 'FAILED' }, { status: 'INITIATED' }]],
+  ])('is %s by the entries that may be this payment, which may be an earlier one: %j', (state, entries) => {
+    expect(classify(200, listOf(entries), request).state).toBe(state);
   });
 });
 
@@ -566,7 +642,7 @@ describe('a refusal with status 200', () => {
 
 describe('an envelope that says it went well', () => {
   test('leaves the entries to speak for themselves', () => {
-    const body = '{"status":"OK","transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
+    const body = '{"status":"OK","transaction-requests":[{"status":"INITIATED"}]}';
     expect(classify(200, body, request).state).toBe('DONE');
     expect(classify(200, body.replace('INITIATED', 'RJCT'), request).state).toBe('REJECTED');
   });
@@ -584,6 +660,12 @@ describe('a refusal that is not the bank’s own', () => {
     for (const body of ['', '<html>Log in</html>', '{"message":"no"}'])
       expect(classify(401, body).state).toBe('RELEASED');
   });
+});
+
+test('the description that was sent is not taken for the bank’s words', () => {
+  const { description } = sent;
+  expect(classify(400, JSON.stringify({ description, message: 'no' })).state).toBe('REJECTED');
+  expect(classify(400, JSON.stringify({ description: `${description}.` })).state).toBe('UNKNOWN');
 });
 
 describe('a bank with words of its own', () => {

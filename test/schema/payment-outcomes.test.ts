@@ -63,6 +63,12 @@ const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | u
   ['400 of a proxy', { status: 400, body: `<html>${secret}</html>` }, 400],
   ['403 of a firewall', { status: 403, body: `<html>${secret}</html>` }, 403],
   ['404 without a body', { status: 404, body: '' }, 404],
+  [
+    '401 for a payment that was executed',
+    { status: 401, body: { message: `Already executed: ${secret}` } },
+    401,
+  ],
+  ['a failure of a repetition', { body: { status: 'FAILED', reason: 'duplicate of T-9' } }, 200],
   ['402', { status: 402, body: secret }, 402],
   ['408', { status: 408, body: secret }, 408],
   ['409', { status: 409, body: secret }, 409],
@@ -224,7 +230,7 @@ describe('putTransactionRequest', () => {
       '{"transaction-requests":{"status":"INITIATED"}}',
       [{ status: 'INITIATED' }],
     ],
-    ['a bare list', '[{"status":"OK"},{"status":"B"}]', [{ status: 'OK' }, { status: 'B' }]],
+    ['a bare list', '[{"status":"OK"},{"status":"Booked"}]', [{ status: 'OK' }, { status: 'Booked' }]],
     ['a short text', 'OK', [{ status: 'OK' }]],
   ])('that is answered with %s is done, and shows what there is', async (_, body, transactionRequests) => {
     await using fixture = await startBankqlFixture();
