@@ -54,8 +54,8 @@ const plannedCall = ({
   round,
 });
 
-const superscripts = ['', '', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-const powerOf = (lists: number): string => (lists === 0 ? '1' : `n${superscripts[lists] ?? `^${lists}`}`);
+const powers = ['1', 'n', 'n²', 'n³', 'n⁴', 'n⁵', 'n⁶', 'n⁷', 'n⁸', 'n⁹'];
+const powerOf = (lists: number): string => powers[lists] ?? `n^${lists}`;
 
 /** The number of calls by how many lists they are nested in, as a polynomial in n. */
 const countsByLists = (calls: readonly EstimatedCall[]): readonly number[] => {
@@ -73,13 +73,8 @@ function mostOf(calls: readonly EstimatedCall[]): string {
 }
 
 /** The most calls if no list has more than this many entries. */
-export const mostCalls = ({ most }: Pick<CallPlan, 'most'>, entries: number): number =>
-  most.split(' + ').reduce((sum, term) => {
-    const [, count = '', power] = /^(\d*)(n.*)?$/.exec(term) ?? [];
-    const lists =
-      power === undefined ? 0 : [...Array(10).keys()].findIndex((n) => n > 0 && powerOf(n) === power);
-    return sum + Number(count || 1) * entries ** lists;
-  }, 0);
+export const mostCalls = ({ calls }: Pick<CallPlan, 'calls'>, entries: number): number =>
+  calls.reduce((sum, { times }) => sum + entries ** powers.indexOf(times.replace('0..', '')), 0);
 
 const deepest = (calls: readonly EstimatedCall[]): number =>
   calls.reduce((most, { place }) => Math.max(most, place.round), 0);
