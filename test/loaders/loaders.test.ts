@@ -1,118 +1,31 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
-import { type OperationId, operations } from '../../src/contract/operations.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { Loaders, type StartRead } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
-import { canaries } from '../support/sample-calls.ts';
+import { canaries, sampleCalls } from '../support/sample-calls.ts';
+
+type ReadOperation = Operation & { readonly kind: 'read' };
 
 const bankId = 'B';
 const view = { bankId, accountId: 'a', viewId: 'owner' };
 const inBank = '/v1/api/banks/B';
 const inView = `${inBank}/accounts/a/owner`;
 
-interface Row {
-  readonly name: OperationId;
-  readonly load: (loaders: Loaders) => Promise<unknown>;
-  readonly line: string;
-  readonly sent?: string;
-  readonly reply: string;
-  readonly answer: unknown;
-}
+/** The bank's reads, each with a call of it. */
+const reads = Object.values(sampleCalls).filter(({ operation }) => operation.kind === 'read');
 
-/** A load of each loader, the call that it makes and what comes back. */
-const rows: readonly Row[] = [
-  {
-    name: 'getCustomer',
-    load: (loaders) => loaders.load(operations.getCustomer, { bankId, customerId: 'c' }),
-    line: `GET ${inBank}/customers/c`,
-    reply: '{"legal_name":"C"}',
-    answer: { legal_name: 'C' },
-  },
-  {
-    name: 'getAccountsScope',
-    load: (loaders) => loaders.load(operations.getAccountsScope, { ...view, scope: 'permissions' }),
-    line: `GET ${inView}/permissions`,
-    reply: '{"accounts":[{"balance":{"amount":1.10}}]}',
-    answer: [{ balance: { amount: '1.10' } }],
-  },
-  {
-    name: 'getOtherAccounts',
-    load: (loaders) => loaders.load(operations.getOtherAccounts, view),
-    line: `GET ${inView}/other_accounts`,
-    reply: '{"otherAccounts":[{"bank":"X"}]}',
-    answer: [{ bank: 'X' }],
-  },
-  {
-    name: 'postOtherAccounts',
-    load: (loaders) => loaders.load(operations.postOtherAccounts, { ...view, query: { IBAN: 'CY17' } }),
-    line: `POST ${inView}/other_accounts`,
-    sent: '{"IBAN":"CY17"}',
-    reply: '{"otherAccounts":[{"bank":"Y"}]}',
-    answer: [{ bank: 'Y' }],
-  },
-  {
-    name: 'getTransaction',
-    load: (loaders) => loaders.load(operations.getTransaction, { ...view, transactionId: 't' }),
-    line: `GET ${inView}/transactions/t/transaction`,
-    reply: '{"id":"t"}',
-    answer: { id: 't' },
-  },
-  {
-    name: 'getTransactionsRequest',
-    load: (loaders) => loaders.load(operations.getTransactionsRequest, view),
-    line: `GET ${inView}/transaction-requests`,
-    reply: '{"transaction-requests":[{"status":"s"}]}',
-    answer: [{ status: 's' }],
-  },
-  {
-    name: 'getBranches',
-    load: (loaders) => loaders.load(operations.getBranches, { bankId }),
-    line: `GET ${inBank}/branches`,
-    reply: '{"branches":[{"acceptsDeposits":true}]}',
-    answer: [{ acceptsDeposits: true }],
-  },
-  {
-    name: 'postBranches',
-    load: (loaders) => loaders.load(operations.postBranches, { bankId, query: { id: 'B', name: 'n' } }),
-    line: `POST ${inBank}/branches`,
-    sent: '{"id":"B","name":"n"}',
-    reply: '{"branches":[{"acceptsDeposits":false}]}',
-    answer: [{ acceptsDeposits: false }],
-  },
-  {
-    name: 'getProduct',
-    load: (loaders) => loaders.load(operations.getProduct, { bankId, productId: 'p' }),
-    line: `GET ${inBank}/products/p`,
-    reply: '{"id":"p"}',
-    answer: { id: 'p' },
-  },
-  {
-    name: 'postProducts',
-    load: (loaders) => loaders.load(operations.postProducts, { bankId, query: { id: 'p' } }),
-    line: `POST ${inBank}/products`,
-    sent: '{"id":"p"}',
-    reply: '{"product":[{"id":"p","bank_id":"B"}]}',
-    answer: [{ id: 'p', bank_id: 'B' }],
-  },
-  {
-    name: 'getMessagesOwner',
-    load: (loaders) => loaders.load(operations.getMessagesOwner, { bankId }),
-    line: `GET ${inBank}/customer/messages`,
-    reply: '{"messages":[{"message":"m"}]}',
-    answer: [{ message: 'm' }],
-  },
-  {
-    name: 'postMetadata',
-    load: (loaders) => loaders.load(operations.postMetadata, { query: { id: 'm' } }),
-    line: 'POST /v1/api/metadata',
-    sent: '{"id":"m"}',
-    reply: '{"metadata":[{"code":"c"}]}',
-    answer: [{ code: 'c' }],
-  },
-];
+/** What the bank answers to the other calls of this file. */
+const replies = {
+  [`GET ${inBank}/customers/c`]: '{"legal_name":"C"}',
+  [`GET ${inBank}/branches`]: '{"branches":[{"acceptsDeposits":true}]}',
+  [`GET ${inView}/permissions`]: '{"accounts":[{"balance":{"amount":1.10}}]}',
+  [`GET ${inView}/other_accounts`]: '{"otherAccounts":[{"bank":"X"}]}',
+};
 
 describe('loaders', () => {
   let bank: RecordingBank;
@@ -133,7 +46,8 @@ describe('loaders', () => {
   beforeAll(async () => {
     bank = await startRecordingBank();
     client = createTestClient(bank.url, { connections: 32 });
-    for (const { line, reply } of rows) bank.on(line, { body: reply });
+    for (const { line, reply } of reads) bank.on(line, { body: reply });
+    for (const [line, reply] of Object.entries(replies)) bank.on(line, { body: reply });
   });
   beforeEach(() => {
     bank.calls.length = 0;
@@ -144,16 +58,13 @@ describe('loaders', () => {
     await bank.close();
   });
 
-  test('are tested with each of the bank’s reads', () => {
-    const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(reads.map(({ id }) => id).toSorted());
-  });
-
-  test.each(rows)(
-    '$name makes one call for all who ask for the same',
-    async ({ load, line, sent = '', answer }) => {
-      const together = await Promise.all([load(loaders), load(loaders), load(loaders)]);
-      const later = await load(loaders);
+  test.each(reads)(
+    '$operation.id makes one call for all who ask for the same',
+    async ({ operation, ids, line, sent, answer }) => {
+      const wanted = sent === '' ? ids : { ...ids, query: JSON.parse(sent) };
+      const load = () => loaders.load(operation as ReadOperation, wanted as never);
+      const together = await Promise.all([load(), load(), load()]);
+      const later = await load();
       expect([...together, later]).toEqual(Array(4).fill(answer));
       expect(bank.calls.map(({ method, path, body }) => ({ line: `${method} ${path}`, body }))).toEqual([
         { line, body: sent },
@@ -212,7 +123,6 @@ describe('loaders', () => {
     const bodies = queries.map((query) => JSON.stringify(query));
     expect(answers.map(([branch]) => branch?.name)).toEqual(bodies);
     expect(bank.calls.map(({ body }) => body).toSorted()).toEqual(bodies.toSorted());
-    bank.on(line, { body: '{"branches":[{"acceptsDeposits":false}]}' });
   });
 
   test('call for all keys of one turn at once: none waits for another’s answer', async () => {
