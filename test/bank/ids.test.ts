@@ -36,8 +36,7 @@ describe('an id in a path', () => {
     await bank.close();
   });
 
-  test('is tried in all 45 places, with more than 60 ids', () => {
-    expect(places).toHaveLength(45);
+  test('is tried with more than 60 ids', () => {
     expect(new Set(idCorpus.map(([, id]) => id)).size).toBe(idCorpus.length);
     expect(idCorpus.length).toBeGreaterThan(60);
   });

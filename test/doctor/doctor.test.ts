@@ -54,7 +54,6 @@ async function sandboxWith(faults: string, timeoutMs?: number) {
 test('examines every read operation of the table, and no other', () => {
   const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
   expect(new Set(checks.map(({ operation }) => operation))).toEqual(new Set(reads));
-  expect(reads).toHaveLength(12);
 });
 
 describe('a sandbox bank', () => {

@@ -132,9 +132,8 @@ const table = [
 const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const key = { 'Ocp-Apim-Subscription-Key': credentials['Ocp-Apim-Subscription-Key'] };
 
-test('has a field for each of the 20 operations', () => {
+test('has a field for each operation', () => {
   expect(table.map(([id]) => id)).toEqual(Object.keys(operations));
-  expect(table).toHaveLength(20);
 });
 
 describe.each(table)('%s', (_id, document, line, tracked, auth) => {

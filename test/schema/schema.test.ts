@@ -112,10 +112,9 @@ describe('the description of a field that reaches an operation', () => {
     for (const name of names) expect(said).toContain(name);
   });
 
-  test('is there for each of the 20 operations', () => {
+  test('is there for each operation', () => {
     const named = Object.values(reaching).flat();
     const ids = Object.keys(operations).filter((id) => id !== 'putCustomerMessage');
-    expect(ids).toHaveLength(19);
     expect(ids.filter((id) => !named.includes(id))).toEqual([]);
   });
 
