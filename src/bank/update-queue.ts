@@ -12,9 +12,6 @@ interface Update<Body, Result> {
   write(body: Body): Promise<Result>;
 }
 
-/** How many updates of one caller may wait for one record. */
-const maxWaitingPerCaller = uses.updates.share.most;
-
 /**
  * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
  * writes of one record take turns. Each update reads before it takes its turn, since a caller who may not read the
@@ -88,7 +85,7 @@ class RecordQueue {
       return Promise.resolve();
     }
     const own = this.#waiting.get(caller) ?? new Set();
-    if (own.size >= maxWaitingPerCaller) {
+    if (own.size >= uses.updates.share.most) {
       this.#onShed('updates of the caller');
       return Promise.reject(tooMany());
     }
