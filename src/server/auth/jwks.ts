@@ -26,7 +26,7 @@ const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() }))
 
 /** Whether a token is valid is not known: there are no keys, or the token names one that may be new. */
 export class JwksUnavailable extends Error {
-  override readonly name = 'KeysUnavailable';
+  override readonly name = 'JwksUnavailable';
   /** After how many seconds it may be known. */
   readonly retryAfter: number;
 
