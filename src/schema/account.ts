@@ -9,7 +9,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
-import { byOwnId, findListItem } from './list-item.ts';
+import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -20,7 +20,7 @@ import {
   pathFields,
   recordOf,
 } from './node.ts';
-import { otherAccounts } from './other-account.ts';
+import { isCodeOf, otherAccounts } from './other-account.ts';
 import { type PutResult, updatedViewDescription, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 import { transactionRequests } from './transaction-request.ts';
@@ -45,19 +45,25 @@ const accountNode = defineNodeType({
   read: readAccount,
 });
 
-function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<Account> {
-  const { loaders } = session;
-  const listed = loaders.listed.accounts.find(placeOf(ids), ids.accountId);
+function readAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
+  const { session } = context;
+  const listed = session.loaders.listed.accounts.find(placeOf(ids), ids.accountId);
   if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
-  const reading = loaders.load(getAccountsScope, { ...ids, scope: defaults.accountScope ?? 'views' });
-  return reading.then((accounts) => accountIn(accounts, ids, session));
+  return loadSingle(ids, context).then((accounts) => accountIn(accounts, ids, session));
 }
+
+/** The list that a single account is read from. */
+const loadSingle = (ids: ViewIds, { session, defaults }: ReadContext): Promise<Account[]> =>
+  session.loaders.load(getAccountsScope, { ...ids, scope: defaults.accountScope ?? 'views' });
 
 /** The other ids that a single read of an account takes. An id cannot contain a line break. */
 const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
 
 /** A list may contain accounts of other banks; under the same id, this bank may have a different account. */
-const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank_id === bankId;
+const isOfBank = (account: Account, ids: ViewIds): boolean =>
+  typeof account.bank_id !== 'string' || account.bank_id === '' || namesBank(account, ids);
+
+const namesBank = ({ bank_id }: Account, { bankId }: ViewIds): boolean => isCodeOf(bankId, bank_id);
 
 /** A list of accounts, whose entries are not read again during the operation. */
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
@@ -70,16 +76,17 @@ function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Pro
 }
 
 /**
- * The entry with the account's id, or the only entry. Some banks accept other ids in paths (aliases, numbers in
- * another format): a single entry with another id is the requested account, and counts as drift.
+ * The entry with the account's id (the bank's own, if another bank's has it too), or the only entry. Some banks accept other ids
+ * in paths (aliases, numbers in another format): a single entry with another id is the requested account, and counts as drift.
  */
-function accountIn(
-  accounts: readonly Account[],
-  { accountId }: ViewIds,
-  session: ReadContext['session'],
-): Account {
+function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadContext['session']): Account {
+  const { accountId } = ids;
   const [only] = accounts;
-  if (only === undefined || accounts.length > 1) return findListItem(accounts, accountId, getAccountsScope);
+  if (only === undefined || accounts.length > 1) {
+    const found = findListItem(accounts, accountId, getAccountsScope);
+    if (isOfBank(found, ids)) return found;
+    return accounts.find((other) => other.id === accountId && namesBank(other, ids)) ?? found;
+  }
   const account = unwrap(only) as Account;
   const id = unwrap(account.id);
   if (id && id !== accountId) session.noteDrift({ operation: getAccountsScope.id, field: 'id' }, accounts);
@@ -241,12 +248,29 @@ function requireBalance(record: Account, { balance }: ChangesInput<typeof accoun
   );
 }
 
+/**
+ * The one account of the bank with an id.
+ * Errors: BANK_BAD_RESPONSE if there are several, or if it is another bank's.
+ */
+async function readOnlyAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
+  const ownId = (entry: Account) => (isOfBank(entry, ids) ? itemId(entry) : null);
+  checkNotRepeated(await loadSingle(ids, context), ids.accountId, getAccountsScope, 'accounts', ownId);
+  const record = await readAccount(ids, context);
+  if (isOfBank(record, ids)) return record;
+  throw new BankqlError(
+    'BANK_BAD_RESPONSE',
+    `The bank's ${getAccountsScope.id} answered with an account of another bank. Nothing was written.`,
+    { operation: getAccountsScope.id },
+  );
+}
+
 written.update({
   name: 'updateAccount',
   description:
     'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
   ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
   node: (ids) => ids,
+  read: readOnlyAccount,
   changes: (named, record, { changes }) => {
     requireBalance(record, changes);
     return named;

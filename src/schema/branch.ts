@@ -8,7 +8,6 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
-import { BankqlError } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import {
   type BranchSearch,
@@ -22,7 +21,7 @@ import {
 } from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, findListItem, isRepeatedIn, itemId, shownId } from './list-item.ts';
+import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
@@ -119,19 +118,12 @@ const place = {
 };
 
 written.put({ ...place, name: 'putBranch' });
-/**
- * The one branch with an id: an update of the first of several would be written from a record that may not be the meant one.
- * Errors: BANK_BAD_RESPONSE.
- */
+
+/** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
 async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
   const list = await context.session.loaders.load(getBranches, { bankId });
-  if (branchId !== null && isRepeatedIn(list, itemId, branchId))
-    throw new BankqlError(
-      'BANK_BAD_RESPONSE',
-      `The bank's ${getBranches.id} lists several branches with the id ${shownId(branchId)}, so that it is not known which one to change. Nothing was written.`,
-      { operation: getBranches.id },
-    );
+  if (branchId !== null) checkNotRepeated(list, branchId, getBranches, 'branches');
   return readBranch(ids, context);
 }
 

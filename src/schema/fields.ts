@@ -57,13 +57,16 @@ export const implementNode = <T extends Fields, Ids extends object, Item extends
     }),
   });
 
+/** The field of a record that has its own id, by its name; undefined if it has none. */
+export const ownIdIn = (fields: Fields) => Object.entries(fields).find(([, { options }]) => options.isOwnId);
+
 /** The field for the bank's id of an entry that is looked up in a list. */
 function listedId<Ids extends object, Item extends object>(
   t: ObjectFields<NodeRef<Ids, Item>>,
   fields: Fields,
   nodeType: NodeType<Ids, Item>,
 ): FieldMap {
-  const [own] = Object.entries(fields).filter(([, { options }]) => options.isOwnId);
+  const own = ownIdIn(fields);
   if (own === undefined) return {};
   const [name, { what, rest }] = own;
   const idOf = (node: object): string | null => Reflect.get(node, name);

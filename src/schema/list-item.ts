@@ -107,6 +107,26 @@ export function findListItem<T extends ListItem>(
   return unwrap(entry) as T;
 }
 
+/**
+ * Checks that a list does not have several entries with an id: an update would be written from the first of them, which may not
+ * be the one that is meant. `entries` is what messages call them.
+ * Errors: BANK_BAD_RESPONSE.
+ */
+export function checkNotRepeated<T extends ListItem>(
+  list: readonly T[],
+  id: string,
+  operation: Operation,
+  entries: string,
+  nameOf: (item: Exclude<T, Error>) => string | null = itemId,
+): void {
+  if (isRepeatedIn(list, nameOf, id))
+    throw new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `The bank's ${operation.id} lists several ${entries} with the id ${shownId(id)}, so that it is not known which one to change. Nothing was written.`,
+      { operation: operation.id },
+    );
+}
+
 /** How much of an id a message repeats, in characters. */
 const maxShownLength = 128;
 

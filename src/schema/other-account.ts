@@ -250,7 +250,8 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
 }));
 
 /** A bank identifier code has eight characters, or eleven with XXX for the head office. */
-const isCodeOf = (bankId: string, code: unknown): boolean => code === bankId || code === `${bankId}XXX`;
+export const isCodeOf = (bankId: string, code: unknown): boolean =>
+  code === bankId || code === `${bankId}XXX`;
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, { viewId }: ViewArgument): ViewIds | null {

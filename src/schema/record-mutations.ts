@@ -18,7 +18,7 @@ import {
   orError,
   startPrefetch,
 } from './field-extensions.ts';
-import { bodyOf, changesType, clearedBy, inputType, toChanges } from './fields.ts';
+import { bodyOf, changesType, clearedBy, inputType, ownIdIn, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { type NodeRef, type NodeType, recordOf } from './node.ts';
 
@@ -27,7 +27,8 @@ import { type NodeRef, type NodeType, recordOf } from './node.ts';
  * back whole, so that members which an update does not name keep their values.
  *
  * The read of an update bypasses all caches. If the bank broke the contract anywhere in the record, nothing is written,
- * since a body made from it would lose that value. Updates of one record run one after the other.
+ * since a body made from it would lose that value. The same if the record has another id than the requested one. Updates of
+ * one record run one after the other.
  */
 
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
@@ -265,6 +266,7 @@ export function writtenRecord<
       const where = whereIn(options.ids, input, defaults);
       const named = toChanges(changed, input.changes);
       return {
+        where,
         node: options.node(where),
         ids: { ...where, ...options.morePath?.(input) } as OwnIds<Put>,
         // Updates of the same record wait for each other, through whichever view it is read.
@@ -272,6 +274,21 @@ export function writtenRecord<
         changesOf: (record: Item) =>
           options.changes?.(named, record, input, where) ?? (named as Changes<z.infer<Put['body']>>),
       };
+    };
+
+    /**
+     * Some banks accept other ids in paths. A read shows their answer under the requested id, but its own id is written back.
+     * Errors: BANK_BAD_RESPONSE.
+     */
+    const checkOwnId = (record: Item, where: object) => {
+      const [own = '', field] = ownIdIn(resource.fields) ?? [];
+      const id: unknown = field && Reflect.get(record, field.rest);
+      if (typeof id === 'string' && id !== '' && id !== Reflect.get(where, own))
+        throw new BankqlError(
+          'BANK_BAD_RESPONSE',
+          `The bank's ${reads} answered with another id than \`${own}\`: give the id that the bank's record has. Nothing was written.`,
+          { operation: reads },
+        );
     };
 
     const missing = (changes: object, path: string) => {
@@ -294,11 +311,12 @@ export function writtenRecord<
       info: Selection,
     ): Promise<UpdateResult<Node>> => {
       const given = input as UpdateInput<C, More>;
-      const { node, ids, key, changesOf } = callOf(given, defaults);
+      const { where, node, ids, key, changesOf } = callOf(given, defaults);
       let conflict: UpdateResult<Node>['conflict'] = null;
       let body: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
         const record = await read(node, { session: fresh, defaults, credentials, lists });
+        checkOwnId(record, where);
         const version = versionOfWhole(operation, record, versionOf);
         if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
           conflict = { node: { ...node, record }, error: conflictError(operation, version) };

@@ -57,7 +57,7 @@ const wholeAccount = {
   accountId: 'ACC',
   viewId: 'owner',
   bank: { bankId: 'BANK' },
-  bankIds: ['account-bank-id'],
+  bankIds: ['BANK'],
   label: 'label',
   number: 'account-number',
   iban: 'account-iban',
@@ -105,6 +105,14 @@ describe('account', () => {
     await using fixture = await startBankqlFixture();
     const accounts = [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }];
     fixture.bank.on(views, { body: { accounts } });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
+    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
+  });
+
+  test("is the bank's own entry, although another bank's with the same id stands before it", async () => {
+    await using fixture = await startBankqlFixture();
+    const foreign = { ...accountRecord, bank_id: 'OTHER', label: 'foreign' };
+    fixture.bank.on(views, { body: { accounts: [foreign, accountRecord] } });
     const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
     expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
   });

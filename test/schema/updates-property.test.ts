@@ -74,7 +74,7 @@ const cases: readonly PropertyCase[] = [
     ids: 'accountId: "A"',
     record: object(1, {
       balance: amount,
-      bank_id: text,
+      bank_id: fc.constant('BANK'),
       IBAN: text,
       label: text,
       number: text,
@@ -149,7 +149,7 @@ const cases: readonly PropertyCase[] = [
         new_balance: amount,
         value: amount,
       }),
-      id: text,
+      id: fc.constant('T'),
       other_account: text,
       this_account: text,
       uuid: text,

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { exact, failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
-import { asAnswered, numbered, serve, update, updateCases, versionIn } from '../support/update-cases.ts';
+import {
+  account,
+  asAnswered,
+  numbered,
+  products,
+  serve,
+  transaction,
+  update,
+  updateCases,
+  versionIn,
+} from '../support/update-cases.ts';
 
 describe.each(updateCases)('$field', (it) => {
   test('reads the record once, and writes back all of it with what the changes name', async () => {
@@ -178,6 +188,72 @@ describe.each(updateCases)('$field', (it) => {
     );
     expect(failuresOf(result)).toEqual([`${it.field} MISSING_CREDENTIALS`]);
     expect(fixture.bank.lines()).toEqual([]);
+  });
+});
+
+describe('what the bank answered is not the record that was asked for', () => {
+  const nothingWritten = (reads: string, message: RegExp) => [
+    expect.objectContaining({
+      message: expect.stringMatching(new RegExp(`${message.source}.*Nothing was written\\.$`)),
+      extensions: expect.objectContaining({ code: 'BANK_BAD_RESPONSE', operation: reads }),
+    }),
+  ];
+
+  test.each([
+    [account, 'getAccountsScope'],
+    [products, 'getProduct'],
+    [transaction, 'getTransaction'],
+  ])('if it has another id: nothing is written by $field', async (it, reads) => {
+    await using fixture = await startBankqlFixture();
+    const state = serve(fixture.bank, it);
+    state.record = { ...it.record, id: 'another' };
+    for (const ifVersion of [undefined, 'other']) {
+      const result = await fixture.ask(
+        `mutation { ${update(it, it.change, 'trackId conflict { id }', ifVersion)} }`,
+      );
+      expect(result.errors).toEqual(nothingWritten(reads, /another id/));
+    }
+    expect(fixture.bank.lines()).toEqual([it.get, it.get]);
+  });
+
+  test.each([null, ''])('cannot be known if its id is %j: it is written', async (id) => {
+    for (const it of [account, products, transaction]) {
+      await using fixture = await startBankqlFixture();
+      const state = serve(fixture.bank, it);
+      state.record = { ...it.record, id };
+      expect((await fixture.ask(`mutation { ${update(it, it.change)} }`)).errors).toBeUndefined();
+      expect(fixture.bank.lines()).toEqual([it.get, it.put]);
+    }
+  });
+
+  const own = { ...account.record, id: 'ACC' };
+  const foreign = { ...own, bank_id: 'OTHER', label: 'foreign' };
+  test.each([
+    ['two accounts with the id', [own, { ...own, label: 'second' }], /several accounts with the id ACC/],
+    ['two, one of them without a bank', [own, { ...own, bank_id: null }], /several accounts with the id ACC/],
+    ['an account of another bank', [foreign], /account of another bank/],
+    ['only another bank’s under the id', [{ ...own, id: 'X' }, foreign], /account of another bank/],
+  ])('if the list has %s: nothing is written', async (_, accounts, message) => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, account);
+    fixture.bank.on(account.get, { body: { accounts } });
+    const result = await fixture.ask(`mutation { ${update(account, account.change)} }`);
+    expect(result.errors).toEqual(nothingWritten('getAccountsScope', message));
+    expect(fixture.bank.lines()).toEqual([account.get]);
+  });
+
+  test.each([
+    ['before', [foreign, own]],
+    ['behind', [own, foreign]],
+  ])('if it stands %s it in the list: the bank’s own is written', async (_, accounts) => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, account);
+    fixture.bank.on(account.get, { body: { accounts: [{ ...own, id: 'X' }, ...accounts] } });
+    const result = await fixture.ask(`mutation { ${update(account, 'number: "new"')} }`);
+    expect(result.errors).toBeUndefined();
+    expect(fixture.bank.lines()).toEqual([account.get, account.put]);
+    const [, put] = fixture.bank.calls;
+    expect(put && sentJson(put)).toEqual(numbered({ ...own, number: 'new' }));
   });
 });
 

@@ -36,7 +36,7 @@ export const branchRecord = {
 
 export const accountRecord = {
   balance: { currency: 'EUR', amount: exact('9007199254740993.250') },
-  bank_id: 'account-bank-id',
+  bank_id: 'BANK',
   IBAN: 'account-iban',
   id: 'ACC',
   label: 'label',
@@ -101,7 +101,7 @@ export const transactionRecord = {
     type: 'details-type',
     value: { amount: exact('-0.010'), currency: 'value-currency' },
   },
-  id: 'transaction-id',
+  id: 'TX',
   metadata: { comments: 'comments', narrative: 'narrative', tags: 'tags', where: 'where' },
   other_account: 'other-account',
   this_account: 'this-account',
