@@ -3,11 +3,12 @@ import { validateBankId } from '../bank/ids.ts';
 import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
 import { pathOf, requestKey } from '../bank/request.ts';
 import { brokenValueIn } from '../bank/response.ts';
-import type { Account } from '../contract/account.ts';
-import type { Branch, getBranches } from '../contract/branch.ts';
+import { type Account, account } from '../contract/account.ts';
+import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
+import type { Fields } from '../contract/resource.ts';
 import type { getTransaction } from '../contract/transaction.ts';
 import { getOrMake } from '../get-or-make.ts';
 
@@ -53,23 +54,36 @@ export function findById(list: readonly ListItem[], id: string): ListItem | null
   return getOrMake(indexes, list, indexById).get(id) ?? null;
 }
 
+/** Whether a record has a value in each field of its table: a single read cannot return more. */
+const isWhole = (fields: Fields, record: object): boolean =>
+  Object.values(fields).every(({ rest, type: { of, isList } }) => {
+    const value: unknown = Reflect.get(record, rest);
+    if (value === undefined || value === null) return false;
+    return typeof of !== 'object' || isList === true || isWhole(of.fields, value);
+  });
+
 /**
  * Records from lists that were read during the operation, so that they need not be read one by one. A record is
  * identified by its place (the other ids that a single read takes) and its id.
  */
 export class ListedRecords<T extends ListItem> {
+  readonly #fields: Fields;
   #lists: Map<string, Set<readonly T[]>> | null = null;
+
+  constructor(fields: Fields) {
+    this.#fields = fields;
+  }
 
   add(place: string, list: readonly T[]): void {
     this.#lists ??= new Map();
     getOrMake(this.#lists, place, () => new Set()).add(list);
   }
 
-  /** Null if no list contains it, or only with broken values: a single read may return it whole. */
+  /** Null if no list contains it, or only with missing or broken values: a single read may return it whole. */
   find(place: string, id: string): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
       const record = findById(list, id);
-      if (record !== null && brokenValueIn(record) === null) return record;
+      if (record !== null && brokenValueIn(record) === null && isWhole(this.#fields, record)) return record;
     }
     return null;
   }
@@ -132,8 +146,8 @@ interface LoadersOptions {
  * that are requested in the same turn are made at once.
  */
 export class Loaders {
-  /** Records from lists that a single read would return in the same shape. */
-  readonly listed: { readonly accounts: ListedRecords<Account>; readonly branches: ListedRecords<Branch> };
+  /** Accounts from lists, which a single read would return in the same shape. */
+  readonly listedAccounts: ListedRecords<Account>;
   readonly #queue: DataLoader<LoaderRead, LoaderRead>;
   readonly #pathOf: NonNullable<LoadersOptions['pathOf']>;
   readonly #onAsk: LoadersOptions['onAsk'];
@@ -144,7 +158,7 @@ export class Loaders {
     this.#pathOf = makePath;
     this.#onAsk = onAsk;
     this.#answers = new Map();
-    this.listed = { accounts: new ListedRecords(), branches: new ListedRecords() };
+    this.listedAccounts = new ListedRecords(account.fields);
     this.#queue = new DataLoader(
       async (batch) => {
         // Each read settles by itself: DataLoader would add three promises to each.

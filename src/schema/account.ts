@@ -47,7 +47,7 @@ const accountNode = defineNodeType({
 
 function readAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
   const { session } = context;
-  const listed = session.loaders.listed.accounts.find(placeOf(ids), ids.accountId);
+  const listed = session.loaders.listedAccounts.find(placeOf(ids), ids.accountId);
   if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
   return loadSingle(ids, context).then((accounts) => accountIn(accounts, ids, session));
 }
@@ -65,12 +65,12 @@ const isOfBank = (account: Account, ids: ViewIds): boolean =>
 
 const namesBank = ({ bank_id }: Account, { bankId }: ViewIds): boolean => isCodeOf(bankId, bank_id);
 
-/** A list of accounts, whose entries are not read again during the operation. */
+/** A list of accounts. Entries that have all fields are not read again during the operation. */
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
   const { loaders } = session;
   return loaders.load(getAccountsScope, { ...ids, scope }).then((accounts) => {
-    loaders.listed.accounts.add(placeOf(ids), accounts);
+    loaders.listedAccounts.add(placeOf(ids), accounts);
     return accounts;
   });
 }

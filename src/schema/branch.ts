@@ -34,13 +34,8 @@ export type BranchNode = NodeRef<BranchIds, Branch>;
 const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
   { loaders }: ReadContext['session'],
-): Promise<Branch[]> => {
-  if (query === null) return loaders.load(getBranches, { bankId });
-  return loaders.load(postBranches, { bankId, query }).then((branches) => {
-    loaders.listed.branches.add(bankId, branches);
-    return branches;
-  });
-};
+): Promise<Branch[]> =>
+  query === null ? loaders.load(getBranches, { bankId }) : loaders.load(postBranches, { bankId, query });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 const branchNode = defineNodeType({
@@ -52,9 +47,7 @@ const branchNode = defineNodeType({
 async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
   if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
-  const { loaders } = session;
-  const known = loaders.listed.branches.find(bankId, branchId);
-  return known ?? findListItem(await loaders.load(getBranches, { bankId }), branchId, getBranches);
+  return findListItem(await session.loaders.load(getBranches, { bankId }), branchId, getBranches);
 }
 
 /** The field of a bank that lists them. */

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
+import { account } from '../../src/contract/account.ts';
 import { ListedRecords } from '../../src/loaders/loaders.ts';
+import { accountRecord } from '../support/full-records.ts';
 
 type Entry = { readonly id?: string; readonly value?: unknown };
 
 test('a record is found by its place and its id', () => {
-  const listed = new ListedRecords<Entry>();
+  const listed = new ListedRecords<Entry>({});
   expect(listed.find('here', 'a')).toBeNull();
   const [first, second] = [{ id: 'a' }, { id: 'b' }];
   listed.add('here', [first, {}]);
@@ -16,10 +18,21 @@ test('a record is found by its place and its id', () => {
 });
 
 test('one that is broken, however deep, is none; another list may have it whole', () => {
-  const listed = new ListedRecords<Entry>();
+  const listed = new ListedRecords<Entry>({});
   listed.add('here', [{ id: 'a', value: { deep: [new Error('broken')] } }]);
   expect(listed.find('here', 'a')).toBeNull();
   const whole = { id: 'a', value: { deep: [null, 1] } };
   listed.add('here', [whole]);
   expect(listed.find('here', 'a')).toBe(whole);
+});
+
+test('one that lacks a field of its table is none', () => {
+  const listed = new ListedRecords<Entry>(account.fields);
+  const { IBAN: _, ...others } = accountRecord;
+  listed.add('here', [others]);
+  const hidden = { ...accountRecord, balance: { currency: 'EUR' } };
+  listed.add('here', [hidden]);
+  expect(listed.find('here', 'ACC')).toBeNull();
+  listed.add('here', [accountRecord]);
+  expect(listed.find('here', 'ACC')).toBe(accountRecord);
 });

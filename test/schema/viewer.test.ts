@@ -4,6 +4,7 @@ import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { accountRecord } from '../support/full-records.ts';
 
 const ViewerIds = graphql(`
   query ViewerIds { viewer { customer { bankId customerId } account { bankId accountId viewId } } }
@@ -185,7 +186,8 @@ describe("a customer's accounts and messages", () => {
 });
 
 describe('an account that a list of the same view brought', () => {
-  const records = (...ids: string[]) => ids.map((id) => ({ id, label: `${id} in the list`, balance: {} }));
+  const records = (...ids: string[]) =>
+    ids.map((id) => ({ ...accountRecord, id, label: `${id} in the list` }));
   const requests = (id: string, from: object) => ({
     body: { 'transaction-requests': [{ from: { account_id: id, ...from } }] },
   });
@@ -215,6 +217,24 @@ describe('an account that a list of the same view brought', () => {
     );
     expect(labels).toEqual(['A', 'B', 'C', 'D', 'E'].map((id) => `${id} in the list`));
     expect(fixture.bank.calls).toHaveLength(6);
+  });
+
+  test.each([
+    ['label', { ...accountRecord, label: undefined }],
+    ['balance.amount', { ...accountRecord, balance: { currency: 'EUR' } }],
+    ['swift_bic, which is null,', { ...accountRecord, swift_bic: null }],
+  ])('is asked for if it has no %s there: a single read may have it', async (_, entry) => {
+    await using fixture = await start(null, 'A');
+    const list = 'GET /v1/api/banks/BANK/accounts/A/owner/permissions';
+    fixture.bank
+      .on(list, { body: { accounts: [{ ...entry, id: 'A' }] } })
+      .on(requestsLine('A'), requests('A', {}));
+    const { data, errors } = await fixture.ask(WithRequests, {});
+    expect(errors).toBeUndefined();
+    expect(data?.viewer?.accounts?.nodes?.[0]?.transactionRequests?.nodes?.[0]?.from?.account?.label).toBe(
+      'A as owner',
+    );
+    expect(fixture.bank.lines()).toEqual([list, requestsLine('A'), alone('A')]);
   });
 
   test('is asked for where it is another view’s, another bank’s, none of the list, or broken in it', async () => {
@@ -261,12 +281,20 @@ describe('an account that a list of the same view brought', () => {
   });
 });
 
-test('a branch that a query brought is not asked for again', async () => {
+test('a branch is found in the list of all branches, although a query brought it with less', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise(anyAnswer);
+  fixture.bank.on('POST /v1/api/banks/BANK/branches', {
+    body: { branches: [{ acceptsDeposits: true, id: 'BRANCH' }] },
+  });
   const result = await fixture.ask<unknown, unknown>(
     '{ bank { branches(filter: { id: "Q" }) { nodes { bank { branch(branchId: "BRANCH") { name } } } } } }',
   );
-  expect(result.errors).toBeUndefined();
-  expect(fixture.bank.lines()).toEqual(['POST /v1/api/banks/BANK/branches']);
+  expect(result).toEqual({
+    data: { bank: { branches: { nodes: [{ bank: { branch: { name: 'name of BRANCH' } } }] } } },
+  });
+  expect(fixture.bank.lines()).toEqual([
+    'POST /v1/api/banks/BANK/branches',
+    'GET /v1/api/banks/BANK/branches',
+  ]);
 });
