@@ -22,7 +22,7 @@ import {
 } from './node.ts';
 import { isCodeOf, otherAccounts } from './other-account.ts';
 import { type PutResult, updatedViewDescription, writtenRecord } from './record-mutations.ts';
-import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { transactionRequests } from './transaction-request.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
@@ -94,28 +94,37 @@ function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadCont
 }
 
 /**
- * An entry of the account list, identified by its own id, or by the path's if it is the only entry and has none.
+ * Creates the entries of an account list. Each is identified by its own id, or by the path's if it is the only entry and has none.
+ * Another bank's account is an account there.
  * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. An entry without an id among
  * several could be any account too, and the same error is that of every field that needs its id.
  */
-function toAccountNode(
-  { bankId, accountId, viewId }: ViewIds,
-  record: Account,
-  list: readonly Account[],
-): AccountNode {
-  const id = unwrap(record.id);
-  if (id || list.length <= 1) return { bankId, accountId: id || accountId, viewId, record };
-  return {
-    bankId,
-    get accountId(): string {
-      throw new BankqlError(
-        'BANK_BAD_RESPONSE',
-        'The bank listed this account without an id among others: nothing tells which one it is.',
-        { operation: getAccountsScope.id },
-      );
-    },
-    viewId,
-    record,
+function accountsIn(list: readonly Account[], ids: ViewIds): ToNode<Account, AccountNode> {
+  const { accountId, viewId } = ids;
+  let isBankNamed: boolean | null = null;
+  const bankOf = (record: Account): string => {
+    const { bank_id } = record;
+    if (isOfBank(record, ids) || typeof bank_id !== 'string') return ids.bankId;
+    // If no entry names this bank, it has another code in records than in paths.
+    isBankNamed ??= list.some((entry) => namesBank(entry, ids));
+    return isBankNamed ? validateBankId('a bank', bank_id) : ids.bankId;
+  };
+  return (record) => {
+    const id = unwrap(record.id);
+    const bankId = bankOf(record);
+    if (id || list.length <= 1) return { bankId, accountId: id || accountId, viewId, record };
+    return {
+      bankId,
+      get accountId(): string {
+        throw new BankqlError(
+          'BANK_BAD_RESPONSE',
+          'The bank listed this account without an id among others: nothing tells which one it is.',
+          { operation: getAccountsScope.id },
+        );
+      },
+      viewId,
+      record,
+    };
   };
 }
 
@@ -131,10 +140,7 @@ export const accountsFrom = <Parent, Args extends object = object>(
     AccountConnection,
     (parent: Parent, args: Args, context) =>
       loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
-    (list, parent, args, context) => {
-      const ids = idsOf(parent, args, context);
-      return (record) => toAccountNode(ids, record, list);
-    },
+    (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context)),
     plannedParent,
   );
 

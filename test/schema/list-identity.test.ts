@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { accountRecord } from '../support/full-records.ts';
 
 /** Entries of lists that share an id, or have none: no two of them may be one object of a client's cache. */
 
@@ -161,6 +162,57 @@ describe('accounts without an id', () => {
     fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts('only'));
     const { data } = await fixture.ask('{ bank { accounts(accountId: "A") { nodes { label accountId } } } }');
     expect(data).toEqual({ bank: { accounts: { nodes: [{ label: 'only', accountId: 'A' }] } } });
+  });
+});
+
+describe('accounts of other banks', () => {
+  const account = (id: string, bank_id: string | null, label: string) => ({
+    ...accountRecord,
+    id,
+    bank_id,
+    label,
+  });
+  const views = `GET ${root}/accounts/A/owner/views`;
+  const query = `{ bank { accounts(accountId: "A") { nodes {
+    id bankId accountId label transaction(transactionId: "T") { uuid }
+  } } } }`;
+  const linesOf = (...accounts: string[]) =>
+    accounts.map((path) => `GET /v1/api/banks/${path}/owner/transactions/T/transaction`);
+
+  /** The accounts of a list, and the calls for what hangs on them. */
+  async function list(...accounts: object[]) {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(({ path }) => ({ body: { uuid: path } })).on(views, { body: { accounts } });
+    const { data, errors } = await fixture.ask(query);
+    expect(errors).toBeUndefined();
+    const [first, ...lines] = fixture.bank.lines();
+    expect(first).toBe(views);
+    return { nodes: Object(data).bank.accounts.nodes as readonly (Entry & { label: string })[], lines };
+  }
+
+  test('have that bank’s ids, and what hangs on them is asked for there', async () => {
+    const { nodes, lines } = await list(
+      account('A', 'BANKXXX', 'own'),
+      account('A', 'OTHER', 'foreign'),
+      account('B', 'OTHER', 'another'),
+      account('C', null, 'unnamed'),
+    );
+    expect(nodes.map(({ bankId, label }) => [bankId, label])).toEqual([
+      ['BANK', 'own'],
+      ['OTHER', 'foreign'],
+      ['OTHER', 'another'],
+      ['BANK', 'unnamed'],
+    ]);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
+    expect(lines.sort()).toEqual(
+      linesOf('BANK/accounts/A', 'OTHER/accounts/A', 'OTHER/accounts/B', 'BANK/accounts/C').sort(),
+    );
+  });
+
+  test('are not told apart if no entry names this bank, whose code is then another one in records', async () => {
+    const { nodes, lines } = await list(account('A', '0042', 'one'), account('B', '0042', 'two'));
+    expect(nodes.map(({ bankId }) => bankId)).toEqual(['BANK', 'BANK']);
+    expect(lines.sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
   });
 });
 

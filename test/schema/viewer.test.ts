@@ -239,23 +239,24 @@ describe('an account that a list of the same view brought', () => {
 
   test('is asked for where it is another view’s, another bank’s, none of the list, or broken in it', async () => {
     await using fixture = await start(null, 'A');
-    const [a, b, c] = records('A', 'B', 'C');
+    const [a, b, c, d] = records('A', 'B', 'C', 'D');
     fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
-      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: 7 }] },
+      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: 7 }, d] },
     });
     fixture.bank.on(requestsLine('A'), requests('A', { bank_id: 'B2' }));
-    fixture.bank.on(requestsLine('B'), requests('B', {}));
     fixture.bank.on(requestsLine('C'), requests('C', {}));
+    fixture.bank.on(requestsLine('D'), requests('B', {}));
     const { data } = await fixture.ask(WithRequests, {});
     const labels = data?.viewer?.accounts?.nodes?.map(
       (node) => node?.transactionRequests?.nodes?.[0]?.from?.account?.label,
     );
-    expect(labels).toEqual(['A as owner', 'B as owner', 'C as owner']);
+    expect(labels).toEqual(['A as owner', 'B as owner', 'C as owner', 'B as owner']);
     const lines = fixture.bank.lines();
     expect(lines).toContain('GET /v1/api/banks/B2/accounts/A/owner/views');
+    expect(lines).toContain('GET /v1/api/banks/B2/accounts/B/owner/views');
     expect(lines).toContain(alone('B'));
     expect(lines).toContain(alone('C'));
-    expect(lines).toHaveLength(7);
+    expect(lines).toHaveLength(9);
 
     fixture.bank.calls.length = 0;
     await fixture.ask(WithRequests, { viewId: 'public' });
