@@ -10,16 +10,19 @@ import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 const MessageObject = objectType(message);
 
+/** Messages have no ids: what identifies one is its content. */
+function hashOf(record: object): string {
+  const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
+  return hash('sha256', JSON.stringify(content));
+}
+
 globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>
   t.id({
     nullable: false,
     description:
       "Unique to the message's content, for the caches of clients: the bank gives messages no id, so that `node` cannot read it.",
-    resolve: (record) => {
-      const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
-      return encodeGlobalId('Message', JSON.stringify([hash('sha256', JSON.stringify(content))]));
-    },
+    resolve: (record) => encodeGlobalId('Message', JSON.stringify([hashOf(record)])),
   }),
 );
 
@@ -36,6 +39,7 @@ export const messagesFrom = <Parent>(
       context.session.loaders.load(getMessagesOwner, bankOf(parent, context)),
     () => (record) => record,
     plannedParent,
+    (entry) => (typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry)),
   );
 
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {

@@ -47,17 +47,17 @@ export interface Edge<Node> {
 /** An entry of a bank's list. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
-  readonly #list: readonly unknown[];
+  readonly #connection: Pick<Connection<unknown, Node>, 'cursorAt'>;
   readonly #index: number;
 
-  constructor(node: Node, list: readonly unknown[], index: number) {
+  constructor(node: Node, connection: Pick<Connection<unknown, Node>, 'cursorAt'>, index: number) {
     this.node = node;
-    this.#list = list;
+    this.#connection = connection;
     this.#index = index;
   }
 
   get cursor(): string {
-    return cursorAt(this.#list, this.#index);
+    return this.#connection.cursorAt(this.#index);
   }
 }
 
@@ -91,20 +91,23 @@ export class Connection<Item, Node> {
   readonly #start: number;
   readonly #end: number;
   readonly #toNode: ToNode<Item, Node>;
+  readonly #nameOf: NameOf;
 
   constructor(
     list: readonly Item[],
     { first, after, last, before }: ReturnType<typeof checkPage>,
     toNode: ToNode<Item, Node>,
-    context: { readonly lists: Pick<ListWork, 'charge'> },
+    { lists }: { readonly lists: Pick<ListWork, 'charge'> },
+    nameOf: NameOf = nameById,
   ) {
-    const start = after === null ? 0 : placeOf(after, list, context.lists).next;
-    const end = Math.max(before === null ? list.length : placeOf(before, list, context.lists).index, start);
+    const start = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
+    const end = Math.max(before === null ? list.length : placeOf(before, list, nameOf, lists).index, start);
     this.totalCount = list.length;
     this.#list = list;
     this.#end = first === null ? end : Math.min(end, start + first);
     this.#start = last === null ? start : Math.max(start, this.#end - last);
     this.#toNode = toNode;
+    this.#nameOf = nameOf;
   }
 
   get nodes(): LazyList<Node> {
@@ -112,14 +115,15 @@ export class Connection<Item, Node> {
   }
 
   get edges(): LazyList<ListedEdge<Node>> {
-    return new LazyList(
-      this.#start,
-      this.#end,
-      (index) => new ListedEdge(this.#nodeAt(index), this.#list, index),
-    );
+    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
   }
 
   readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
+
+  cursorAt(index: number): string {
+    const name = this.#nameOf(this.#list[index]);
+    return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
+  }
 
   get pageInfo() {
     const { totalCount } = this;
@@ -128,8 +132,8 @@ export class Connection<Item, Node> {
     return {
       hasNextPage: end < totalCount,
       hasPreviousPage: start > 0,
-      startCursor: start < end ? cursorAt(this.#list, start) : null,
-      endCursor: start < end ? cursorAt(this.#list, end - 1) : null,
+      startCursor: start < end ? this.cursorAt(start) : null,
+      endCursor: start < end ? this.cursorAt(end - 1) : null,
     };
   }
 }
@@ -240,11 +244,13 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   nodesIn: (list: readonly Item[], parent: Parent, args: Args, context: ReadContext) => ToNode<Item, Node>,
   /** The parent to plan with if only a record tells the parent's ids; by default that parent. */
   plannedParent: (parent: Parent, context: ReadContext) => Parent = (parent) => parent,
+  /** What cursors call an entry; by default its id. */
+  nameOf?: NameOf,
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
     return load(parent, args, context).then(
-      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context),
+      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context, nameOf),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {
@@ -273,15 +279,12 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
 }
 
 /** The name of an entry in its list; null if it has no name. */
-function nameOf(entry: unknown): string | null {
+type NameOf = (entry: unknown) => string | null;
+
+function nameById(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const name: unknown = Reflect.get(entry, 'id') ?? Reflect.get(entry, 'resource_url');
   return typeof name === 'string' && name !== '' ? name.toWellFormed() : null;
-}
-
-function cursorAt(list: readonly unknown[], index: number): string {
-  const name = nameOf(list[index]);
-  return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
 }
 
 /** BAD_USER_INPUT for an argument that has no cursor. */
@@ -303,6 +306,7 @@ function parseCursor(argument: string, cursor: string) {
 function placeOf(
   { index, name }: ReturnType<typeof parseCursor>,
   list: readonly unknown[],
+  nameOf: NameOf,
   lists: Pick<ListWork, 'charge'>,
 ) {
   const at = Math.min(index, list.length);

@@ -70,3 +70,34 @@ test('a cursor of an earlier version, which is a position alone, is understood',
   const old = Buffer.from('at:1').toString('base64url');
   expect(await nextPage(abcd, abcd, () => after(old))).toEqual(['c', 'd']);
 });
+
+test.each<[string, readonly string[], readonly string[]]>([
+  ['another one came', ['new', 'c', 'b', 'a'], ['b', 'a']],
+  ['it was deleted', ['b', 'a'], ['b', 'a']],
+  ['nothing changed', ['c', 'b', 'a'], ['b', 'a']],
+  ['others have the same content', ['c', 'c', 'a'], ['c', 'a']],
+])(
+  'a page of messages, which have no ids, continues at its cursor’s message if %s',
+  async (_, then, expected) => {
+    await using fixture = await startBankqlFixture();
+    const line = `GET ${root}/customer/messages`;
+    const serve = (texts: readonly string[]) =>
+      fixture.bank.on(line, {
+        body: { messages: texts.map((message) => ({ message, date: '2024-01-01' })) },
+      });
+    const page = async (args: string) => {
+      const { data, errors } = await fixture.ask(
+        `{ bank { messages(${args}) { edges { cursor node { message } } pageInfo { endCursor } } } }`,
+      );
+      expect(errors).toBeUndefined();
+      return Object(data).bank.messages;
+    };
+    serve(['c', 'b', 'a']);
+    const { edges, pageInfo } = await page('first: 1');
+    expect(edges).toEqual([{ cursor: pageInfo.endCursor, node: { message: 'c' } }]);
+    serve(then);
+    const next = await page(`first: 2, after: "${pageInfo.endCursor}"`);
+    expect(next.edges.map(({ node }: { node: { message: string } }) => node.message)).toEqual(expected);
+    expect(fixture.bank.lines()).toEqual([line, line]);
+  },
+);
