@@ -45,7 +45,7 @@ const branches = [
   },
   { acceptsDeposits: true, id: 'nowhere', name: 'Nowhere', address: { city: 'Zürich' } },
   { acceptsDeposits: true, name: 'Nicosia 10', address: { city: 'Nicosia' }, ...at(35.1709, 33.3589) },
-  { acceptsDeposits: true, id: 'half', address: { city: 'NICOSIA' }, ...at(35.1709) },
+  { acceptsDeposits: true, id: 'half', address: { city: 'NICOSIA ' }, ...at(35.1709) },
   { acceptsDeposits: 'perhaps', id: 'broken', name: 'Nicosia 9', location: { latitude: 'x' } },
 ];
 
@@ -157,6 +157,31 @@ describe('branches of the one list', () => {
     const { failures } = await search(fixture, { from: { latitude: 0, longitude: 181 } });
     expect(failures).toHaveLength(6);
     expect(failures[0]).toBe('bank.branches.nodes.0.distanceKm BAD_USER_INPUT');
+  });
+});
+
+describe('the spelling of a text that is searched', () => {
+  test.each([
+    ['Königstraße', 'KONIGSTRASSE'],
+    ['KÖNIGSTRASSE', 'königstraße'],
+    ['Tromsø', 'tromso'],
+    ['ŁÓDŹ', 'Lodz'],
+    ['Ærøskøbing', 'aeroskobing'],
+    ['Đà Nẵng', 'danang'],
+    ['Ισθμός', 'ΙΣΘΜΟΣ'],
+    ['ΙΣΘΜΟΣ', 'ισθμός'],
+    ['ISPARTA', 'ısparta'],
+    ['İZMİR', 'izmir'],
+    ['\u212bngström', 'angstrom'],
+    [' New  York ', 'new york'],
+  ])('does not matter, as city or as name: %j is found by %j', async (written, asked) => {
+    await using fixture = await startBankqlFixture();
+    const others = { acceptsDeposits: true, id: 'other', name: 'Other', address: { city: 'Other' } };
+    fixture.bank.on(list, {
+      body: { branches: [others, { ...others, id: 'it', name: written, address: { city: written } }] },
+    });
+    expect((await search(fixture, { city: asked })).ids).toEqual(['it']);
+    expect((await search(fixture, { filter: { name: asked } })).ids).toEqual(['it']);
   });
 });
 
