@@ -9,7 +9,7 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
-import { foldText } from './text-search.ts';
+import { foldText, withFewMarks } from './text-search.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
@@ -195,7 +195,11 @@ function* byName(list: readonly Branch[]): Steps<readonly Branch[]> {
   compareNames ??= new Intl.Collator('en', { numeric: true }).compare;
   const sorted = yield* sortInSteps(
     list,
-    (branch) => nullOnError(() => nameOf(unwrap(branch))),
+    (branch) =>
+      nullOnError(() => {
+        const name = nameOf(unwrap(branch));
+        return name === null ? null : withFewMarks(name);
+      }),
     compareNames,
   );
   listsByName.set(list, sorted);

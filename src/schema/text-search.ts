@@ -12,12 +12,23 @@ const spelt: Readonly<Record<string, string>> = {
   ς: 'σ',
 };
 
+/** More combining marks in a row than any text needs (UAX #15, Stream-Safe Text Format); the last two decompose to marks. */
+const mostMarks = 30;
+const furtherMarks = new RegExp(String.raw`([\p{M}\uff9e\uff9f]{${mostMarks}})[\p{M}\uff9e\uff9f]+`, 'gu');
+
+/**
+ * A text with at most `mostMarks` marks in a row: to normalize or to compare longer runs takes a time that grows with the square of
+ * their length, seconds for a text of 50 kB.
+ */
+export const withFewMarks = (text: string): string =>
+  text.length <= mostMarks ? text : text.replaceAll(furtherMarks, '$1');
+
 /**
  * A text as searches compare it: without case, white space and accents, which people leave out and capitals lack, and with
  * one form of each letter, such as σ for ς and ss for ß.
  */
 export const foldText = (text: string): string =>
-  text
+  withFewMarks(text)
     .normalize('NFKD')
     .toLowerCase()
     .replaceAll(/\s|[\u0300-\u036f]/g, '')

@@ -185,6 +185,28 @@ describe('the spelling of a text that is searched', () => {
   });
 });
 
+/** Without a bound, each comparison of such texts takes a second, and the bank's list as long for each entry. */
+test('of combining marks in a row, the first thirty count', async () => {
+  const marked = (letter: string, count: number) => letter + '\u05b0\u05bc'.repeat(count / 2);
+  const named = (id: string, name: string) => ({ acceptsDeposits: true, id, name, address: { city: name } });
+  await using fixture = await startBankqlFixture();
+  fixture.bank.on(list, {
+    body: {
+      branches: [
+        named('b', marked('b', 20_000)),
+        named('a', marked('a', 32)),
+        named('long', marked('b', 20_000)),
+        named('a few', marked('a', 28)),
+      ],
+    },
+  });
+  for (const text of [marked('a', 30), marked('a', 20_000)]) {
+    expect((await search(fixture, { city: text })).ids).toEqual(['a']);
+    expect((await search(fixture, { filter: { name: text } })).ids).toEqual(['a']);
+  }
+  expect((await search(fixture, { orderBy: 'NAME' })).ids).toEqual(['a', 'a few', 'b', 'long']);
+});
+
 describe('a distance', () => {
   const latitude = fc.double({ min: -90, max: 90, noNaN: true });
   const longitude = fc.double({ min: -180, max: 180, noNaN: true });
