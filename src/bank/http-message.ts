@@ -31,6 +31,9 @@ export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWit
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
 export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** A success whose body is only a part of the answer. */
+export const partialContent = 206;
+
 /**
  * No complete answer came.
  * - `unavailable`: no connection, or the connection broke.

@@ -7,7 +7,7 @@ import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
-import { type HttpResponse, startsWithMark, textOf } from './http-message.ts';
+import { type HttpResponse, partialContent, startsWithMark, textOf } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
@@ -37,7 +37,8 @@ type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
- * Errors: BANK_BAD_RESPONSE if it is not JSON in UTF-8, or would take too long to parse; its text is never shown.
+ * Errors: BANK_BAD_RESPONSE if it is not JSON in UTF-8, only a part of an answer, or would take too long to parse; its text is
+ *         never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -48,6 +49,7 @@ export function parseResponse(
   const drifts = (field: string) => {
     if (details.operation) onDrift?.({ operation: details.operation, field });
   };
+  if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
   const type = response.headers['content-type'];
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
@@ -67,8 +69,8 @@ export function parseResponse(
 }
 
 /** Whether a PUT is answered with nothing but its status, as 204 has it. */
-export const isEmptyResponse = ({ body }: HttpResponse): boolean =>
-  body.length === 0 || /^\s*$/.test(textOf({ body }));
+export const isEmptyResponse = ({ status, body }: HttpResponse): boolean =>
+  status !== partialContent && (body.length === 0 || /^\s*$/.test(textOf({ body })));
 
 /**
  * Compares an answer with the operation's shape.

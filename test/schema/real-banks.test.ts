@@ -345,6 +345,8 @@ test.each<[string, Reply]>([
   ['a redirect', { status: 303, headers: { Location: '/' } }],
   ['an encoding that nobody asked for', { body: 'x', headers: { 'Content-Encoding': 'gzip' } }],
   ['500', { status: 500 }],
+  ['a part of the record', { status: 206, body: { email: 'e' } }],
+  ['a part that is empty', { status: 206, body: '' }],
 ])('a write that is answered with %s may have been executed, and its error says so', async (_, reply) => {
   await using fixture = await fixtureWith(reply);
   const write = 'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId } }';

@@ -129,6 +129,16 @@ describe.each(updateCases)('$field', (it) => {
     expect(fixture.bank.lines()).toEqual([it.get]);
   });
 
+  test('writes nothing where only a part of the record was read', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    fixture.bank.on(it.get, { status: 206, body: it.answer(it.record) });
+    const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} BANK_BAD_RESPONSE`]);
+    expect(result.errors?.[0]?.message).toMatch(/ is only a part \(status 206\)\.$/);
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  });
+
   test('reads past what was read before, in this operation and by others', async () => {
     await using fixture = await startBankqlFixture({ bankOptions: { publicCacheTtlMs: 60_000 } });
     serve(fixture.bank, it);

@@ -145,6 +145,18 @@ const contentFaults: readonly Fault[] = [
     codes: bad,
     status: 200,
   })),
+  ...(
+    [
+      ['a part of the answer', '{"branches":[],"email":"e"}'],
+      ['a part that is empty', ''],
+      ['a part that is an error', `{"error":"${hidden}"}`],
+    ] as const
+  ).map(([what, body]) => ({
+    what: `answers 206 with ${what}`,
+    act: reply(206, body, { 'Content-Range': 'bytes 0-20/999' }),
+    codes: bad,
+    status: 206,
+  })),
   {
     what: 'answers with a page',
     act: reply(200, `<html>${hidden}</html>`, { 'Content-Type': 'text/html' }),
