@@ -143,10 +143,15 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/** The first error that replaces a value, however deep in an answer; null if all of it keeps the contract. */
+/**
+ * The first error that replaces a value of a record, however deep, or that the bank wrote there; null if all of it keeps the
+ * contract.
+ */
 export function brokenValueIn(value: unknown): Error | null {
   if (value instanceof Error) return value;
   if (typeof value !== 'object' || value === null) return null;
+  if (hasError(value))
+    return new BankqlError('BANK_REJECTED', 'The bank answers with an error within the record.');
   for (const member of Object.values(value)) {
     const broken = brokenValueIn(member);
     if (broken !== null) return broken;
@@ -184,11 +189,16 @@ const reasonName = /^(reason|description)$/i;
  * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only
  * member, or under another spelling of its name; undefined if the answer has neither. A single record is accepted as a
  * list, and a list of one as a record.
- * Errors: ErrorInSuccess.
+ * Errors: ErrorInSuccess, also if there is an error next to the record or list: what the bank could not read is missing there,
+ *         and an update would clear it.
  */
 export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
   const content = operation.envelope === null ? recordIn(operation, json) : listIn(operation, json);
-  if (content === undefined && isObject(json) && isError(json)) throw new ErrorInSuccess();
+  const isRefused =
+    content === undefined
+      ? isObject(json) && isError(json)
+      : operation.answer !== null && (hasError(json) || (content.drift !== null && hasError(content.value)));
+  if (isRefused) throw new ErrorInSuccess();
   return content;
 }
 
@@ -240,15 +250,11 @@ const names = new WeakMap<object, readonly string[]>();
 const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
   getOrMake(names, record, () => Object.keys(record.shape));
 
-/**
- * Whether an object has a member of the operation's record. If there is an error too, an id is not enough: it may be
- * the error's.
- */
+/** Whether an object has a member of the operation's record. */
 function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
   if (answer === null) return true;
-  const names = namesIn(answer);
-  for (const name of names) if (object[name] != null && name !== 'id') return true;
-  return names.some((name) => object[name] !== undefined) && !hasError(object);
+  for (const name of namesIn(answer)) if (object[name] !== undefined) return true;
+  return false;
 }
 
 /**
@@ -275,15 +281,18 @@ function isError(object: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-const hasError = (object: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(object).some(([name, member]) => errorName.test(name) && !isNothing(member));
+/** Whether a value is an object that holds an error. It is asked of every answer: the length rules out most names at no cost. */
+function hasError(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  for (const name in value)
+    if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(value[name]))
+      return true;
+  return false;
+}
 
+/** Whether a member says that there is no error: null, false, an empty text, the code 0, or an object or array of only these. */
 const isNothing = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === false ||
-  value === '' ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
+  !value || (typeof value === 'object' && Object.values(value).every((member) => !member));
 
 /** How deep an error is looked into for its words. */
 const maxDepth = 4;

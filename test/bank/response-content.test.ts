@@ -1,15 +1,23 @@
 import { expect, test } from 'vitest';
 import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/response.ts';
+import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 
 const { getCustomer, getMessagesOwner, postMetadata, getBranches, postMakeTransaction } = operations;
 
-test.each([
+test.each<[string, Operation, unknown, string | null]>([
   ['members beside the record', getCustomer, { email: 'e', warning: 'w' }, null],
   ['members that are null', getCustomer, { email: null }, null],
   ['an empty record', getCustomer, {}, 'empty-record'],
-  ['an error that is none, beside a record', getCustomer, { email: 'e', error: null }, null],
-  ['an error beside a record', getCustomer, { email: 'e', error: 'old' }, null],
+  ...[null, false, '', 0, [], {}, { code: 0, message: null }].map(
+    (error): [string, Operation, unknown, null] => [
+      `${JSON.stringify(error)} as an error beside a record`,
+      getCustomer,
+      { email: 'e', error },
+      null,
+    ],
+  ),
+  ['an error where nothing is specified', postMakeTransaction, { id: 'i', error: 'no' }, null],
   ['anything where nothing is specified', postMakeTransaction, { x: 1 }, null],
 ])('a record: %s', (_, operation, json, drift) => {
   expect(contentOf(operation, json)).toEqual({ value: json, drift });
@@ -32,6 +40,18 @@ test.each([
   ['a message alone in place of messages', getMessagesOwner, { message: 'no' }],
   ['a code and a message in place of metadata', postMetadata, { code: '401', message: 'no' }],
   ['an error with nulls of the contract', getCustomer, { error: 'no', email: null }],
+  ['an error beside a record', getCustomer, { email: 'e', error: 'old' }],
+  ['errors beside a record', getCustomer, { email: 'e', Errors: [{ message: 'm' }] }],
+  [
+    'an error beside a wrapped record',
+    getCustomer,
+    { customer: { email: 'e' }, fault: { faultstring: 'f' } },
+  ],
+  ['an error in a wrapped record', getCustomer, { customer: { email: 'e', error: 'old' } }],
+  ['an error beside an empty list', getBranches, { branches: [], error: 'down' }],
+  ['an error beside a list', getBranches, { branches: [{ name: 'n' }], error: 'the rest is away' }],
+  ['an error beside a list under another name', getBranches, { branch: [{ name: 'n' }], error: 'away' }],
+  ['an error in the only record of a list', getCustomer, [{ email: 'e', error: 'away' }]],
 ])('an error: %s', (_, operation, json) => {
   expect(() => contentOf(operation, json)).toThrow(ErrorInSuccess);
 });

@@ -139,6 +139,28 @@ describe.each(updateCases)('$field', (it) => {
     expect(fixture.bank.lines()).toEqual([it.get]);
   });
 
+  test.each<[string, (it: (typeof updateCases)[number]) => object]>([
+    ['the record', (it) => ({ ...it.answer(it.record), error: 'the old system is away' })],
+    ['a value of the record', (it) => it.answer({ ...it.record, error: 'the old system is away' })],
+  ])('writes nothing where an error was read beside %s', async (_, answer) => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    fixture.bank.on(it.get, { body: answer(it) });
+    const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} BANK_REJECTED`]);
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  });
+
+  test('fails where the bank answers the write with an error beside the record', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    fixture.bank.on(it.put, ({ body }) => ({ body: { ...JSON.parse(body), error: 'not saved' } }));
+    const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} BANK_REJECTED`]);
+    expect(result.errors?.[0]?.message).toMatch(/may have been executed all the same: not saved$/);
+    expect(fixture.bank.lines()).toEqual([it.get, it.put]);
+  });
+
   test('reads past what was read before, in this operation and by others', async () => {
     await using fixture = await startBankqlFixture({ bankOptions: { publicCacheTtlMs: 60_000 } });
     serve(fixture.bank, it);
