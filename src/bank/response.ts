@@ -27,7 +27,7 @@ export const responseDrifts = {
   'content-type': 'the content type is not that of JSON',
   'byte-order-mark': 'a byte order mark stands before the JSON',
   envelope: 'the record or list is not where the contract has it',
-  'empty-record': 'the record has no member',
+  'empty-record': 'the record, or the object around the list, has no member',
   'empty-body': 'a PUT is answered without the record',
 } as const;
 
@@ -218,6 +218,9 @@ function listIn(operation: Operation, json: unknown): ResponseContent | undefine
     const listed = json[operation.envelope];
     if (Array.isArray(listed)) return { value: listed, drift: null };
   }
+  // The specification requires the key of the list in the answer to a payment only.
+  if (isObject(json) && operation.kind === 'read' && Object.keys(json).length === 0)
+    return { value: [], drift: 'empty-record' };
   for (const candidate of [...wrapped(operation, json), json]) {
     if (isList(candidate)) return { value: candidate, drift: 'envelope' };
     if (isObject(candidate) && isOnlyRecord(operation, candidate))

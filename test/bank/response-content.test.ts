@@ -3,7 +3,14 @@ import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/response.t
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 
-const { getCustomer, getMessagesOwner, postMetadata, getBranches, postMakeTransaction } = operations;
+const {
+  getCustomer,
+  getMessagesOwner,
+  postMetadata,
+  getBranches,
+  postMakeTransaction,
+  putTransactionsRequestAccount,
+} = operations;
 
 test.each<[string, Operation, unknown, string | null]>([
   ['members beside the record', getCustomer, { email: 'e', warning: 'w' }, null],
@@ -21,6 +28,11 @@ test.each<[string, Operation, unknown, string | null]>([
   ['anything where nothing is specified', postMakeTransaction, { x: 1 }, null],
 ])('a record: %s', (_, operation, json, drift) => {
   expect(contentOf(operation, json)).toEqual({ value: json, drift });
+});
+
+test('a list: an empty object, where the specification does not require its key', () => {
+  expect(contentOf(getBranches, {})).toEqual({ value: [], drift: 'empty-record' });
+  expect(contentOf(putTransactionsRequestAccount, {})).toBeUndefined();
 });
 
 test.each([

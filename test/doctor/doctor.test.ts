@@ -315,7 +315,9 @@ describe('any bank', () => {
       ["contract The bank's answer to getCustomer holds nothing that the contract knows."],
     ]);
     bank.otherwise({ body: {} });
-    expect((await examine(bank.url)).of('getCustomer').slice(1)).toEqual(['drift the record has no member']);
+    expect((await examine(bank.url)).of('getCustomer').slice(1)).toEqual([
+      'drift the record, or the object around the list, has no member',
+    ]);
   });
 
   test('the scope of a single account is examined, and whether it answers with the account of the path', async () => {

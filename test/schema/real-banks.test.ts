@@ -255,6 +255,13 @@ const habits: readonly (readonly [string, string, Reply, Reply, readonly string[
     { body: [productRecord] },
     ['getProduct envelope'],
   ],
+  [
+    'an empty object for a list',
+    others,
+    { body: { otherAccounts: [] } },
+    { body: {} },
+    ['getOtherAccounts empty-record'],
+  ],
 ];
 
 test.each(habits)(
