@@ -48,29 +48,44 @@ export const number = tolerant(z.number(), (value) =>
     : undefined,
 );
 
+/** The digits of an integer, which banks write for texts of digits. Of others, a double may not hold all digits. */
+const digitsOf = (value: unknown): string | undefined =>
+  Number.isSafeInteger(value) ? String(value) : undefined;
+
+/** A text or an id; some banks write an integer. */
+export const text = tolerant(z.string(), digitsOf);
+
+const textIn = (value: unknown) => (typeof value === 'string' ? value : digitsOf(value));
+
+/** Several texts. */
+export const texts = z.array(text);
+
 /** A text; some banks send an array with the text, or an empty one for an absent text. */
 export const textOrArray = tolerant(z.string(), (value) => {
-  if (!Array.isArray(value) || value.length > 1) return undefined;
+  if (!Array.isArray(value)) return digitsOf(value);
   const [only = null] = value;
-  return only === null || typeof only === 'string' ? only : undefined;
+  if (value.length > 1) return undefined;
+  return only === null ? null : textIn(only);
 });
 
 /** Several texts; some banks send a single text without the array. */
-export const textsOrText = tolerant(z.array(z.string()), (value) =>
-  typeof value === 'string' ? [value] : undefined,
-);
+export const textsOrText = tolerant(z.array(text), (value) => {
+  const only = textIn(value);
+  return only === undefined ? undefined : [only];
+});
 
 /** The id of an object that some banks send in its place. */
 function idIn(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
-  if (typeof value.id === 'string') return value.id;
-  return typeof value.account_id === 'string' ? value.account_id : undefined;
+  const { id, account_id: accountId } = value;
+  if (typeof id !== 'string' && typeof accountId === 'string') return accountId;
+  return textIn(id) ?? digitsOf(accountId);
 }
 
-const idOf = (value: unknown) => (typeof value === 'string' ? value : idIn(value));
+const idOf = (value: unknown) => textIn(value) ?? idIn(value);
 
 /** An id; some banks send the object that has the id instead. */
-export const reference = tolerant(z.string(), idIn);
+export const reference = tolerant(z.string(), (value) => digitsOf(value) ?? idIn(value));
 
 /** Ids; some banks send a single id, or a single object with an id. */
 export const references = tolerant(z.array(reference), (value) => {
@@ -82,12 +97,12 @@ export const references = tolerant(z.array(reference), (value) => {
 export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
 
 /**
- * Ids separated by commas or white space; some banks send an array, or the JSON of an array as text. An empty array means no
- * ids.
+ * Ids separated by commas or white space; some banks send an array, or the JSON of an array as text, or one id as an integer. An
+ * empty array means no ids.
  */
 export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), (value) => {
   const list = typeof value === 'string' ? parsed(value) : value;
-  if (!Array.isArray(list)) return undefined;
+  if (!Array.isArray(list)) return digitsOf(value);
   const ids = list.map(idOf);
   // An id that contains a separator would be read as two ids.
   if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { decimal as decimalShape, number as numberShape } from './common-schemas.ts';
+import {
+  decimal as decimalShape,
+  number as numberShape,
+  text as textShape,
+  texts as textsShape,
+} from './common-schemas.ts';
 
 /**
  * The table of a resource has one line for each field of its records:
@@ -201,9 +206,9 @@ const scalar =
   ) =>
     field<z.infer<S>>()(rest, what, type, answer, body, options);
 
-export const text = scalar({ of: 'String' }, z.string());
-export const id = scalar({ of: 'ID' }, z.string());
-export const texts = scalar({ of: 'String', isList: true }, z.array(z.string()));
+export const text = scalar({ of: 'String' }, z.string(), textShape);
+export const id = scalar({ of: 'ID' }, z.string(), textShape);
+export const texts = scalar({ of: 'String', isList: true }, z.array(z.string()), textsShape);
 export const boolean = scalar({ of: 'Boolean' }, z.boolean());
 export const number = scalar({ of: 'Float' }, z.number(), numberShape);
 /** An exact number, whose digits are kept as text: an amount of money. */

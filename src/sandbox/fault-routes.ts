@@ -15,7 +15,7 @@ const corruptBody = {
   'wrong-types': (text: string) =>
     JSON.stringify(
       JSON.parse(text, (_key, value) => {
-        if (typeof value === 'string') return 0;
+        if (typeof value === 'string') return false;
         if (typeof value === 'number') return 'no number';
         return typeof value === 'boolean' ? String(value) : value;
       }),

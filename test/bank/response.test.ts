@@ -30,7 +30,14 @@ const expected = (type: string, received: string) => `Invalid input: expected ${
 
 describe('where the bank breaks the contract, an error stands in the value’s place and the siblings stay', () => {
   test.each([
-    ['a number for a text', '{"legal_name":1,"email":"e"}', 'legal_name', expected('string', 'number')],
+    ['a boolean for a text', '{"legal_name":true,"email":"e"}', 'legal_name', expected('string', 'boolean')],
+    ['a fraction for a text', '{"legal_name":1.5,"email":"e"}', 'legal_name', expected('string', 'number')],
+    [
+      'an integer for a text that a double cannot hold',
+      '{"legal_name":9007199254740993,"email":"e"}',
+      'legal_name',
+      expected('string', 'number'),
+    ],
     [
       'an object for a text',
       '{"email":"e","legal_name":{"x":1}}',
@@ -45,11 +52,11 @@ describe('where the bank breaks the contract, an error stands in the value’s p
   });
 
   test('within a list: the entry that is none, not the list', () => {
-    expect(check(getCustomer, '{"bank_id":["A",1,null,"B"],"email":"e"}')).toEqual({
+    expect(check(getCustomer, '{"bank_id":["A",true,null,"B"],"email":"e"}')).toEqual({
       email: 'e',
       bank_id: [
         'A',
-        brokenAt(getCustomer, 'bank_id.1', expected('string', 'number')),
+        brokenAt(getCustomer, 'bank_id.1', expected('string', 'boolean')),
         brokenAt(getCustomer, 'bank_id.2', expected('string', 'null')),
         'B',
       ],
@@ -124,7 +131,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
       '{"branches":[{"acceptsDeposits":true,"location":{"latitude":1e400}}]}',
       '0.location.latitude',
     ],
-    ['a product where bank_id is a number', getProduct, '{"id":"p","bank_id":7}', 'bank_id'],
+    ['a product where bank_id is a boolean', getProduct, '{"id":"p","bank_id":true}', 'bank_id'],
     [
       'a product in a list where bank_id is a list of two',
       postProducts,
@@ -239,13 +246,13 @@ describe('habits are taken for what they mean, and reported', () => {
   );
 
   test.each([
-    ['a number for a text', getCustomer, '{"legal_name":7}', 'legal_name'],
+    ['a boolean for a text', getCustomer, '{"legal_name":true}', 'legal_name'],
     ['a text for a boolean', getBranches, '{"branches":[{"acceptsDeposits":"true"}]}', '0.acceptsDeposits'],
     ['an object with an id elsewhere', getCustomer, '{"bank_id":[{"id":"B"}]}', 'bank_id.0'],
     [
       'an object in views_available whose id is none',
       getAccountsScope,
-      '{"accounts":[{"balance":{"amount":1},"views_available":[{"id":7}]}]}',
+      '{"accounts":[{"balance":{"amount":1},"views_available":[{"id":true}]}]}',
       '0.views_available.0',
     ],
   ])('but not %s', (_, operation, text, place) => {

@@ -116,9 +116,9 @@ describe('a sandbox bank', () => {
     expect(code).toBe(1);
     const [row, ...places] = of('getTransaction');
     expect(row).toMatch(/ \| 200 \| \d+ \| contract: \d+ places$/);
-    expect(places).toContain('contract id: expected string, found number');
+    expect(places).toContain('contract id: expected string, found boolean');
     expect(places).toContain('contract details.value.amount: expected number, found string');
-    expect(places).toContain('contract details.posted: expected string, found number');
+    expect(places).toContain('contract details.posted: expected string, found boolean');
     expect(of('getBranches')).toContain(
       'contract branches[].acceptsDeposits: expected boolean, found string (26 times)',
     );

@@ -121,7 +121,9 @@ describe('what a caller sees', () => {
   test('wrong-types: the same structure, and no value of the type that the contract shows', async () => {
     const { call } = await badBank('*:wrong-types');
     expect((await account(call)).json).toMatchObject({
-      accounts: [{ id: 0, balance: { currency: 0, amount: 'no number' }, views_available: [0, 0] }],
+      accounts: [
+        { id: false, balance: { currency: false, amount: 'no number' }, views_available: [false, false] },
+      ],
     });
     expect(JSON.parse((await call('getBranches')).text).branches[0]).toMatchObject({
       acceptsDeposits: 'true',

@@ -82,7 +82,7 @@ describe('an entry of a list that is no object', () => {
 
 describe('an account whose id breaks the contract', () => {
   const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
-  const other = { balance: {}, id: 7, label: "another account's" };
+  const other = { balance: {}, id: true, label: "another account's" };
 
   test('is not taken for the one that was asked for', async () => {
     await using fixture = await startBankqlFixture();

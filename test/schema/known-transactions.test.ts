@@ -77,7 +77,7 @@ describe('the known transactions of an account', () => {
       request('old', { transaction_ids: 'OLD-1, OLD-2' }),
       request('new', { transaction_ids: 'NEW,OLD-1', start_date: '2026-01-15' }),
       request('undated', { transaction_ids: 'UNDATED', start_date: 'soon' }),
-      request('broken', { transaction_ids: 7 }),
+      request('broken', { transaction_ids: true }),
     ]);
     await fixture.ask(PayKnown, { key: 'key' });
     const calls = fixture.bank.calls.length;

@@ -84,8 +84,8 @@ describe('a transaction', () => {
 
   test('has no request where none names it, and an error where a broken one could', async () => {
     expect(await requestOf('T2', 'T1', null)).toEqual({ request: null, failures: [] });
-    expect(await requestOf('T1', 7, 'T1')).toMatchObject({ request: { status: 'S1' }, failures: [] });
-    const { request, failures } = await requestOf('T2', 7, 'T1');
+    expect(await requestOf('T1', true, 'T1')).toMatchObject({ request: { status: 'S1' }, failures: [] });
+    const { request, failures } = await requestOf('T2', true, 'T1');
     expect(request).toBeNull();
     expect(failures).toEqual(['bank.account.transaction.request BANK_BAD_RESPONSE']);
   });

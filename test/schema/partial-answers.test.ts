@@ -107,7 +107,7 @@ describe('a list of links', () => {
   test('is null at the one owner whose id is none', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
-      body: { accounts: [{ balance: {}, owners: ['O1', 7, '..', '', null, 'O2'] }] },
+      body: { accounts: [{ balance: {}, owners: ['O1', true, '..', '', null, 'O2'] }] },
     });
     const result = await fixture.ask(OwnersOfAccount);
     expect(result.data?.bank?.account?.owners?.map((owner) => owner?.legalName)).toEqual([
@@ -130,7 +130,7 @@ describe('a list of links', () => {
   test('is null as a whole where it is no list', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
-      body: { accounts: [{ balance: {}, owners: 7, label: 'l' }] },
+      body: { accounts: [{ balance: {}, owners: true, label: 'l' }] },
     });
     const result = await fixture.ask(OwnersOfAccount);
     expect(result.data).toEqual({ bank: { account: { label: 'l', owners: null } } });

@@ -256,6 +256,27 @@ const habits: readonly (readonly [string, string, Reply, Reply, readonly string[
     ['getProduct envelope'],
   ],
   [
+    'integers for texts and ids, in an account',
+    account,
+    { body: accounts({ ...accountRecord, bank_id: '1', IBAN: '2', owners: ['3'], type: ['4'] }) },
+    { body: accounts({ ...accountRecord, bank_id: 1, IBAN: 2, owners: [3], type: 4 }) },
+    ['IBAN', 'bank_id', 'owners', 'type'].map((field) => `getAccountsScope ${field}`),
+  ],
+  [
+    'integers for texts and ids, in a customer',
+    customer,
+    { body: { ...customerRecord, legal_name: '1', bank_id: ['2'], metadata: ['3'] } },
+    { body: { ...customerRecord, legal_name: 1, bank_id: [2], metadata: [3] } },
+    ['bank_id', 'legal_name', 'metadata'].map((field) => `getCustomer ${field}`),
+  ],
+  [
+    'integers for texts and ids, in a list of requests',
+    requests,
+    { body: requestList({ ...transactionRequestRecord, challenge: '1', transaction_ids: '2' }) },
+    { body: requestList({ ...transactionRequestRecord, challenge: { id: 1 }, transaction_ids: 2 }) },
+    ['challenge', 'transaction_ids'].map((field) => `getTransactionsRequest ${field}`),
+  ],
+  [
     'an empty object for a list',
     others,
     { body: { otherAccounts: [] } },
@@ -360,6 +381,30 @@ test.each<[string, Reply]>([
   const { errors } = await fixture.ask(write);
   expect(errors?.[0]?.message).toMatch(/may have been executed all the same: read the record before/);
   expect(errors?.[0]?.extensions).toMatchObject({ retryable: false, trackId: expect.any(String) });
+});
+
+test('an integer as an id is asked for by its digits, and found by them', async () => {
+  await using fixture = await fixtureWith({ body: { branches: [{ ...branch, id: 12345 }] } });
+  fixture.bank
+    .on('GET /v1/api/banks/BANK/accounts/12345/owner/views', {
+      body: accounts({ ...accountRecord, id: 12345 }),
+    })
+    .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transactions/7/transaction', {
+      body: { ...transactionRecord, id: 7, this_account: 12345 },
+    });
+  const result = await fixture.ask(`{ bank {
+    branch(branchId: "12345") { id branchId }
+    account(accountId: "ACC") { transaction(transactionId: "7") { thisAccount { accountId label } } }
+  } }`);
+  expect(result).toEqual({
+    data: {
+      bank: {
+        branch: { id: Buffer.from('Branch:["BANK","12345"]').toString('base64url'), branchId: '12345' },
+        account: { transaction: { thisAccount: { accountId: '12345', label: 'label' } } },
+      },
+    },
+  });
+  expect(fixture.bank.lines()).toContain('GET /v1/api/banks/BANK/accounts/12345/owner/views');
 });
 
 describe('a single account', () => {

@@ -51,6 +51,6 @@ describe('a version', () => {
   });
 
   test('is null with an error where the record is broken', async () => {
-    expect(await versionOf(customer, { email: 7 })).toEqual(['bank.customer.version BANK_BAD_RESPONSE']);
+    expect(await versionOf(customer, { email: true })).toEqual(['bank.customer.version BANK_BAD_RESPONSE']);
   });
 });

@@ -206,7 +206,7 @@ describe('putTransactionRequest', () => {
   test('fails at the one answered request that breaks the contract', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, {
-      body: { 'transaction-requests': [5, transactionRequestRecord, { status: 7 }] },
+      body: { 'transaction-requests': [5, transactionRequestRecord, { status: true }] },
     });
     const result = await fixture.ask(PutWholeTransactionRequest, { input: least });
     expect(result.data?.putTransactionRequest?.transactionRequests).toEqual([

@@ -113,7 +113,7 @@ describe.each(updateCases)('$field', (it) => {
   test('writes nothing where any of the record is broken, also what is not changed', async () => {
     await using fixture = await startBankqlFixture();
     const state = serve(fixture.bank, it);
-    state.record = { ...it.record, [it.text]: 7 };
+    state.record = { ...it.record, [it.text]: true };
     const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
     expect(failuresOf(result)).toEqual([`${it.field} BANK_BAD_RESPONSE`]);
     expect(result.errors?.[0]?.message).toMatch(/nothing was written/i);

@@ -241,7 +241,7 @@ describe('an account that a list of the same view brought', () => {
     await using fixture = await start(null, 'A');
     const [a, b, c, d] = records('A', 'B', 'C', 'D');
     fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
-      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: 7 }, d] },
+      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: true }, d] },
     });
     fixture.bank.on(requestsLine('A'), requests('A', { bank_id: 'B2' }));
     fixture.bank.on(requestsLine('C'), requests('C', {}));

@@ -83,12 +83,12 @@ describe('a write', () => {
   test('keeps its Track-ID, and what is sound of its answer, where a value of it is broken', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
-      .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: 7, email: 'e' } })
+      .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: true, email: 'e' } })
       .on('PUT /v1/api/banks/BANK/branches/B', { body: { name: 'n' } })
-      .on('PUT /v1/api/banks/BANK/products', { body: { id: 7, name: 'n', bank_id: 8 } })
-      .on('PUT /v1/api/banks/BANK/customer/C/messages', { body: { message: 7, date: 'd' } })
+      .on('PUT /v1/api/banks/BANK/products', { body: { id: true, name: 'n', bank_id: true } })
+      .on('PUT /v1/api/banks/BANK/customer/C/messages', { body: { message: true, date: 'd' } })
       .on('PUT /v1/api/banks/BANK/accounts/A/owner/transactions/T/metadata/M', {
-        body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: 7 },
+        body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: true },
       });
     const result = await fixture.ask(PutEach);
     const [customer, branch, product, message, transaction] = fixture.bank.calls.map(
