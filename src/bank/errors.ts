@@ -62,14 +62,16 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
   if (status === 404)
     return error('NOT_FOUND', `The bank finds nothing for ${operation}${idsText(call)}${said}`);
   if (status === 429 && kind === 'read')
-    return error('RATE_LIMITED', `The bank limits the rate of ${operation}${said}`, {
-      retryAfter: parseRetryAfter(response),
-    });
+    return error('RATE_LIMITED', `The bank limits the rate of ${operation}${said}`, waitIn(response));
   if (status >= 400 && status < 500)
     return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
   if (gatewayErrors.has(response.status)) {
     return kind === 'read'
-      ? error('BANK_UNAVAILABLE', `The bank is not available for ${operation} (status ${status}).`)
+      ? error(
+          'BANK_UNAVAILABLE',
+          `The bank is not available for ${operation} (status ${status}).`,
+          waitIn(response),
+        )
       : error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
   }
   return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
@@ -100,10 +102,20 @@ export function withMayBeDone(error: BankqlError): BankqlError {
   return new BankqlError(code, message, details, { cause: error });
 }
 
-function parseRetryAfter(response: HttpResponse): number {
-  const value = String(response.headers['retry-after'] ?? '');
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.min(maxRetryAfterSeconds, Math.max(0, Math.ceil(seconds))) : 1;
+const httpDate = /^[A-Z][a-z]+, .+ GMT$/;
+
+/** The seconds after which the bank asks to try again: digits or a date in RFC 9110. Null if it does not say. */
+export function retryAfterOf({ headers }: HttpResponse): number | null {
+  const value = String(headers['retry-after'] ?? '');
+  if (/^\d+$/.test(value)) return Number(value);
+  const seconds = httpDate.test(value) ? Math.ceil((Date.parse(value) - Date.now()) / 1000) : Number.NaN;
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
+}
+
+/** What an error says of the wait that the bank asks for. */
+function waitIn(response: HttpResponse): ErrorDetails {
+  const seconds = retryAfterOf(response);
+  return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
 }
 
 /** How much of the bank's text an error shows, in characters. */

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { TimerQueue } from './deadline.ts';
+import { retryAfterOf } from './errors.ts';
 import { contextOptions, type Send } from './exchange.ts';
 import { gatewayErrors, TransportFailure } from './http-message.ts';
 import { resend } from './request.ts';
@@ -43,11 +44,11 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
   return (call, limits, onResult) => {
     budget.earn();
     next(call, limits, (result, sent) => {
-      // No connection, a broken connection, or a gateway error of a proxy may be transient.
+      // No connection, a broken connection, or a gateway error of a proxy may be transient, unless it says for how long.
       const isTransient =
         result instanceof TransportFailure
           ? result.reason === 'unavailable'
-          : gatewayErrors.has(result.status);
+          : gatewayErrors.has(result.status) && !retryAfterOf(result);
       if (!isTransient) return onResult(result, sent);
       const { deadline, cancellation } = limits;
       const now = performance.now();

@@ -42,6 +42,8 @@ const moments: readonly (readonly [string, Act])[] = [
   ['resets after the headers', writeThen('reset', `${head}Content-Length: 100\r\n\r\n{"bran`)],
   ['answers with 502', reply(502, '')],
   ['answers with 503', reply(503, '{}')],
+  ['answers with 503 and lets ask again at once', reply(503, '{}', { 'Retry-After': '0' })],
+  ['answers with 503 and an invalid time', reply(503, '{}', { 'Retry-After': '-5' })],
   ['answers with 504', reply(504, '<html>', { 'Content-Type': 'text/html' })],
 ];
 
@@ -97,6 +99,8 @@ const words: readonly (readonly [string, Act])[] = [
   ...[301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 505].map(
     (status) => [`answers with ${status}`, reply(status, '{}')] as const,
   ),
+  ['answers with 503 and says when to ask again', reply(503, '{}', { 'Retry-After': '1' })],
+  ['answers with 502 and names a day', reply(502, '', { 'Retry-After': 'Fri, 31 Dec 9999 23:59:59 GMT' })],
   ['answers with what is no JSON', reply(200, 'no')],
   ['answers with nothing', reply(200, '')],
   ['answers in another type', reply(200, '{}', { 'Content-Type': 'text/xml' })],

@@ -76,8 +76,9 @@ interface Question {
   attempts(fault: Fault): number;
 }
 
-/** No whole answer, or a proxy's word that the bank is away: a read is made once more. */
-const isMoment = ({ codes, status }: Fault) => codes === broken || [502, 503, 504].includes(status ?? 0);
+/** No whole answer, or a proxy's word that the bank is away, but not for how long: a read is made once more. */
+const isMoment = ({ codes, status, retryAfter = 1 }: Fault) =>
+  retryAfter === 1 && (codes === broken || [502, 503, 504].includes(status ?? 0));
 /** With these a payment was refused for certain; with 402 and 429, because their body is the bank's own JSON. */
 const rejected = [400, 401, 402, 403, 404, 405, 413, 415, 422, 429];
 const questions: readonly Question[] = [

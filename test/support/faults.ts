@@ -203,6 +203,9 @@ const rateFaults: readonly Fault[] = (
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 60],
     ['soon', 1],
+    ['1.5', 1],
+    ['-5', 1],
+    ['2026-12-24', 1],
     ['', 1],
   ] as const
 ).map(([value, retryAfter]) => ({
@@ -210,6 +213,20 @@ const rateFaults: readonly Fault[] = (
   act: reply(429, '{}', { 'Retry-After': value }),
   codes: ['RATE_LIMITED', 'BANK_REJECTED'],
   status: 429,
+  retryAfter,
+}));
+
+const maintenanceFaults: readonly Fault[] = (
+  [
+    [503, '120', 60],
+    [502, '7', 7],
+    [504, 'soon', 1],
+  ] as const
+).map(([status, value, retryAfter]) => ({
+  what: `answers with ${status} and Retry-After: ${value}`,
+  act: reply(status, '{}', { 'Retry-After': value }),
+  codes: broken,
+  status,
   retryAfter,
 }));
 
@@ -221,4 +238,5 @@ export const faults: readonly Fault[] = [
   ...contentFaults,
   ...statusFaults,
   ...rateFaults,
+  ...maintenanceFaults,
 ];
