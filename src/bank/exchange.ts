@@ -177,6 +177,8 @@ interface Connections {
 
 /** How much of an answer may arrive before it is counted, in bytes: most are shorter, and counted once. */
 const uncountedBytes = 64 * 1024;
+/** Values of Content-Encoding that name no encoding. */
+const noEncoding = /^(identity)?$/i;
 const noRoom = 'there is no room for the answer';
 
 /** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
@@ -289,7 +291,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     this.#status = status;
     this.#headers = headers;
     const encoding = headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity')
+    if (encoding !== undefined && !noEncoding.test(String(encoding)))
       this.#stopReading('the answer is encoded although none was asked for');
   }
 

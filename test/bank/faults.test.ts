@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { bad, broken, type Fault, faults, head, hidden, late } from '../support/faults.ts';
 import {
+  type Act,
   answer,
   drip,
   type FaultyBank,
@@ -104,8 +105,11 @@ describe('an answer that is odd and good', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  test.each([
-    ['with content encoding "identity"', reply(200, read.reply, { 'Content-Encoding': 'identity' })],
+  test.each<[string, Act]>([
+    ...['identity', 'Identity', ''].map((encoding): [string, Act] => [
+      `with content encoding "${encoding}"`,
+      reply(200, read.reply, { 'Content-Encoding': encoding }),
+    ]),
     [
       'after early hints',
       write('HTTP/1.1 103 Early Hints\r\nContent-Encoding: br\r\n\r\n', answer(200, read.reply)),
