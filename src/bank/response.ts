@@ -53,24 +53,38 @@ export function parseResponse(
   const type = response.headers['content-type'];
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
-    throw badResponse('is not JSON by its content type', details);
+    throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   const tooMuch = whatTakesTooLong(response.body);
   if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
   try {
-    if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
+    if (!isUtf8(response.body)) throw new TypeError('the text is not in UTF-8');
     const hasMark = startsWithMark(response);
     const json = parseExactJson(textOf(response, hasMark), () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
     if (hasMark) drifts('byte-order-mark');
     return json;
   } catch (cause) {
-    throw badResponse(isTyped ? 'is not JSON' : 'is not JSON, nor is its content type', details, cause);
+    const what = isTyped ? 'is not JSON' : 'is not JSON, nor is its content type';
+    throw badResponse(encodingFault(response) ?? what, details, cause);
   }
 }
 
+/** Why a body cannot be JSON whatever its text is; null if only its text shows it. */
+function encodingFault(response: HttpResponse): string | null {
+  const { body } = response;
+  if (isBlank(response)) return 'is empty';
+  if (body[0] === 0x1f && body[1] === 0x8b)
+    return 'is compressed (gzip), without a Content-Encoding that says so';
+  // JSON contains no NUL: in UTF-16, every second byte is one.
+  return isUtf8(body) && !body.includes(0) ? null : 'is not in UTF-8';
+}
+
+const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
+  body.length === 0 || /^\s*$/.test(textOf({ body }));
+
 /** Whether a PUT is answered with nothing but its status, as 204 has it. */
-export const isEmptyResponse = ({ status, body }: HttpResponse): boolean =>
-  status !== partialContent && (body.length === 0 || /^\s*$/.test(textOf({ body })));
+export const isEmptyResponse = (response: HttpResponse): boolean =>
+  response.status !== partialContent && isBlank(response);
 
 /**
  * Compares an answer with the operation's shape.

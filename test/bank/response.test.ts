@@ -317,23 +317,27 @@ describe('parseAnswer', () => {
     });
   });
 
+  const gzip = Buffer.from([0x1f, 0x8b, 0x08]);
   test.each([
-    ['not JSON', reply('a secret')],
-    ['an unfinished text', reply('{"a":"a secret')],
-    ['nothing', reply('')],
-    ['bytes that are no UTF-8', reply(Buffer.from([0x22, 0xc3, 0x28, 0x22]))],
-    ['UTF-16', reply(Buffer.from('{}', 'utf16le'))],
-    ['two byte order marks', reply('\ufeff\ufeff{}')],
-    ['a page', reply('<p>a secret</p>', 'text/html')],
-    ['JSON in the type of something else', reply('{}', 'application/xml')],
-  ])('refuses %s without repeating it', (_, wire) => {
-    const parse = () => parseResponse(wire, { operation: 'getCustomer' });
-    expect(parse).toThrow(
+    ['not JSON', reply('a secret'), 'is not JSON'],
+    ['an unfinished text', reply('{"a":"a secret'), 'is not JSON'],
+    ['two byte order marks', reply('\ufeff\ufeff{}'), 'is not JSON'],
+    ['a page', reply('<p>a secret</p>', 'text/html'), 'is not JSON, nor is its content type'],
+    ['JSON in the type of something else', reply('{}', 'application/xml'), 'is not JSON by its content type'],
+    ['nothing', reply(''), 'is empty'],
+    ['white space', reply(' \r\n', 'text/plain'), 'is empty'],
+    ['nothing in the type of something else', reply('', 'application/xml'), 'is empty'],
+    ['bytes that are not UTF-8', reply(Buffer.from([0x22, 0xc3, 0x28, 0x22])), 'is not in UTF-8'],
+    ['ISO-8859-1', reply(Buffer.from('{"name":"Müller"}', 'latin1')), 'is not in UTF-8'],
+    ['UTF-16', reply(Buffer.from('{}', 'utf16le')), 'is not in UTF-8'],
+    ['UTF-16 with a mark', reply(Buffer.from('\ufeff{}', 'utf16le')), 'is not in UTF-8'],
+    ['gzip', reply(gzip), 'is compressed (gzip), without a Content-Encoding that says so'],
+    ['gzip', reply(gzip, 'text/plain'), 'is compressed (gzip), without a Content-Encoding that says so'],
+  ])('refuses %s, says why, and does not repeat it', (_, wire, why) => {
+    expect(() => parseResponse(wire, { operation: 'getCustomer' })).toThrow(
       expect.objectContaining({
         code: 'BANK_BAD_RESPONSE',
-        message: expect.stringMatching(
-          /^The bank's answer to getCustomer is not JSON( by its content type|, nor is its content type)?\.$/,
-        ),
+        message: `The bank's answer to getCustomer ${why}.`,
       }),
     );
   });
