@@ -51,11 +51,12 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
       'BANK_REJECTED',
       `The bank answers ${operation} with status ${status}, but with an error${kind === 'read' ? '' : '; it may have been executed all the same'}${said}`,
     );
-  if (status >= 300 && status < 400)
-    return error(
-      'BANK_BAD_RESPONSE',
-      `The bank answered ${operation} with a redirect, which is not followed.`,
-    );
+  if (isRedirectStatus(status)) {
+    const what = redirects.has(status)
+      ? 'a redirect, which is not followed'
+      : `the unexpected status ${status}`;
+    return error('BANK_BAD_RESPONSE', `The bank answered ${operation} with ${what}.`);
+  }
   if (status === 401)
     return error('UNAUTHENTICATED', `The bank does not accept the credentials for ${operation}${said}`);
   if (status === 403) return error('FORBIDDEN', `The bank forbids ${operation}${said}`);
@@ -75,6 +76,42 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
       : error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
   }
   return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
+}
+
+/** Whether a status is 3xx: a redirect, or one that bankql does not expect. */
+export const isRedirectStatus = (status: number): boolean => status >= 300 && status < 400;
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Describes a 3xx response for operators: callers do not see where a redirect points. */
+export function describeRedirect(call: PreparedCall, { status, headers }: HttpResponse): string {
+  if (!redirects.has(status)) return `the unexpected status ${status}`;
+  const { location } = headers;
+  const target = typeof location === 'string' ? addressIn(location, call) : '';
+  return `a redirect${target && ` to ${target}`}, which is not followed`;
+}
+
+/** The origin and the path of a Location, with names for the ids of the call. Queries and path parameters may hold secrets. */
+function addressIn(location: string, { operation, path, request, credentials }: PreparedCall): string {
+  const base = 'http://bank.invalid';
+  const url = URL.parse(location, base + request.path);
+  if (url === null) return '';
+  const names = new Map(idsIn(operation.path, path).map(([name, id]) => [id, `{${name}}`]));
+  const shown = url.pathname.split('/').map((segment) => {
+    const [text = ''] = segment.split(';');
+    return names.get(decoded(text)) ?? text;
+  });
+  const origin = location.startsWith('/') && url.origin === base ? '' : `${url.protocol}//${url.host}`;
+  const secrets = secretsOf(credentials);
+  return redact(origin + shown.join('/'), [...secrets, ...secrets.map(encodeURIComponent)], maxTextLength);
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /**

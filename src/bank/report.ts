@@ -1,10 +1,10 @@
 import { secretsOf } from './credentials.ts';
-import { bankText } from './errors.ts';
+import { bankText, describeRedirect, isRedirectStatus } from './errors.ts';
 import type { Send } from './exchange.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 
-/** One attempt that ended. Contains no credential and no path: ids are private. */
+/** One attempt that ended. Contains no credential and no id: ids are private. */
 export interface CallReport {
   readonly operation: string;
   /** The bank's status; null if no whole answer came. */
@@ -15,7 +15,7 @@ export interface CallReport {
   readonly callId?: string;
   /** Why no whole answer came, as in TransportFailure; null if one did. */
   readonly reason: TransportFailure['reason'] | null;
-  /** The same in words. */
+  /** The same in words; also what is wrong with an answer whose status is 3xx. */
   readonly failure: string | null;
   /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
   readonly bankText: string | null;
@@ -58,11 +58,12 @@ export function report({ onCall, traceCall }: ReportOptions, next: Send): Send {
 }
 
 function reportOf(
-  { operation, credentials, trackId }: PreparedCall,
+  call: PreparedCall,
   result: HttpResult,
   milliseconds: number,
   trace: CallTrace | null,
 ): CallReport {
+  const { operation, credentials, trackId } = call;
   const hasFailed = result instanceof TransportFailure;
   const ended = {
     operation: operation.id,
@@ -70,7 +71,11 @@ function reportOf(
     milliseconds,
     status: hasFailed ? null : result.status,
     reason: hasFailed ? result.reason : null,
-    failure: hasFailed ? describeFailure(result) : null,
+    failure: hasFailed
+      ? describeFailure(result)
+      : isRedirectStatus(result.status)
+        ? describeRedirect(call, result)
+        : null,
     bankText: hasFailed || result.status < 400 ? null : bankText(result, secretsOf(credentials)),
   };
   return trace === null ? ended : { ...ended, callId: trace.callId };

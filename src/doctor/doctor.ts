@@ -1,6 +1,6 @@
 import type { BankOptions } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
-import { bankText } from '../bank/errors.ts';
+import { bankText, describeRedirect, isRedirectStatus } from '../bank/errors.ts';
 import { createTransport, limitedBy, type Transport } from '../bank/exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
@@ -131,8 +131,10 @@ function evaluateFailure({ message, cause }: TransportFailure): Finding {
 
 function evaluateResponse(call: PreparedCall, response: HttpResponse, only: string | undefined): Finding {
   if (response.status < 200 || response.status > 299) {
-    const isRedirect = response.status >= 300 && response.status < 400;
-    return refused(isRedirect ? 'a redirect, which is not followed' : whyRefused(call, response));
+    const why = isRedirectStatus(response.status)
+      ? withoutCredentials(describeRedirect(call, response), call)
+      : whyRefused(call, response);
+    return refused(why);
   }
   let diff: ContractDiff;
   try {

@@ -154,6 +154,39 @@ describe('a report', () => {
     expect(report?.milliseconds).toBeGreaterThan(0);
   });
 
+  test.each([
+    ['https://login.bank.example:8443/start?next=/secret#x', 'https://login.bank.example:8443/start'],
+    [`https://${'user:word'}@bank.example/`, 'https://bank.example/'],
+    ['/v2/api/banks/SNDBCY2N/branches;jsessionid=s3cret', '/v2/api/banks/{BANK_ID}/branches'],
+    ['//other.example/banks/SNDBCY2N', 'http://other.example/banks/{BANK_ID}'],
+    [
+      `https://a.example/${canaries.subscriptionKey}/${canaries.authId}`,
+      'https://a.example/[redacted]/[redacted]',
+    ],
+    ['https://%', ''],
+    [undefined, ''],
+  ])('is given of a redirect to %s, with its address, which callers do not see', async (location, shown) => {
+    const act = reply(302, '', location === undefined ? {} : { Location: location });
+    const { report, outcome } = await reportOf(act, sampleCalls.getBranches);
+    const to = shown === '' ? '' : ` to ${shown}`;
+    expect(report).toMatchObject({
+      status: 302,
+      reason: null,
+      failure: `a redirect${to}, which is not followed`,
+    });
+    expect(outcome).toMatchObject({
+      message: 'The bank answered getBranches with a redirect, which is not followed.',
+    });
+  });
+
+  test('is given of a status that is no redirect', async () => {
+    const { report, outcome } = await reportOf(reply(304, ''), sampleCalls.getBranches);
+    expect(report).toMatchObject({ status: 304, reason: null, failure: 'the unexpected status 304' });
+    expect(outcome).toMatchObject({
+      message: 'The bank answered getBranches with the unexpected status 304.',
+    });
+  });
+
   test('is given of a call that broke, with the reason', async () => {
     const { report } = await reportOf(reset, sampleCalls.getBranches);
     expect(report).toMatchObject({

@@ -124,6 +124,18 @@ describe('a sandbox bank', () => {
     );
   });
 
+  test('a redirect is shown with its address', async () => {
+    await using bank = await startRecordingBank();
+    bank.otherwise({ status: 308, headers: { Location: 'https://bank.example/v1/login?token=t0ken' } });
+    const { code, of } = await examine(bank.url);
+    expect(code).toBe(1);
+    expect(of('getBranches')).toEqual([
+      expect.stringMatching(
+        / \| 308 \| \d+ \| refused by the bank: a redirect to https:\/\/bank\.example\/v1\/login, which is not followed$/,
+      ),
+    ]);
+  });
+
   test.each([
     ['status=503', / \| 503 \| \d+ \| refused by the bank: The bank has a bad day$/],
     ['status=302', / \| 302 \| \d+ \| refused by the bank: a redirect, which is not followed$/],
