@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type HttpResponse, textOf } from '../bank/http-message.ts';
+import { type HttpResponse, partialContent, textOf } from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/json-limits.ts';
 import type { responseDrifts } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
@@ -46,7 +46,6 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
 ]);
 
-const partialContent = 206;
 const noContent = 204;
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
