@@ -33,6 +33,7 @@ const errors = page('docs/errors.md');
 const layers: Record<string, readonly string[]> = {
   'is-object.ts': [],
   'get-or-make.ts': [],
+  'own-copy.ts': [],
   'steps.ts': [],
   'errors.ts': [],
   'ledger.ts': ['get-or-make.ts'],
@@ -43,7 +44,7 @@ const layers: Record<string, readonly string[]> = {
   payments: ['errors.ts', 'is-object.ts', 'steps.ts', 'contract', 'bank'],
   executor: [],
   schema: ['errors.ts', 'get-or-make.ts', 'steps.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
-  engine: ['errors.ts', 'ledger.ts', 'bank', 'payments', 'executor', 'schema'],
+  engine: ['errors.ts', 'ledger.ts', 'own-copy.ts', 'bank', 'payments', 'executor', 'schema'],
   server: ['errors.ts', 'get-or-make.ts', 'ledger.ts', 'bank', 'payments', 'schema', 'engine'],
   options: ['errors.ts', 'get-or-make.ts', 'contract', 'payments', 'executor', 'schema', 'engine'],
   telemetry: [
@@ -51,6 +52,7 @@ const layers: Record<string, readonly string[]> = {
     'errors.ts',
     'get-or-make.ts',
     'ledger.ts',
+    'own-copy.ts',
     'contract',
     'bank',
     'payments',

@@ -14,6 +14,7 @@ import type { Caller } from '../bank/credentials.ts';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
 import type { ExpectedWork } from '../executor/scheduler.ts';
 import { fragmentsOf } from '../executor/selection.ts';
+import { ownCopy } from '../own-copy.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
@@ -151,10 +152,13 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
+/** How much the log, metrics and traces see of an operation's name: a client may choose one of any length. */
+const maxNameLength = 100;
+
 /** An operation of a document that has been checked. */
 export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
-  /** As its document names it; null where that does not. */
+  /** As its document names it, or the beginning of that; null if the document does not. */
   readonly name: string | null;
   /** Whether its document is one of the manifest's. */
   readonly isPersisted: boolean;
@@ -185,7 +189,8 @@ export class ExecutableOperation {
     const fragments = fragmentsOf(document);
     this.documentHash = hash('sha256', text);
     this.kind = node.operation;
-    this.name = node.name?.value ?? null;
+    // A span, for example, outlives the document.
+    this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
     this.isPersisted = isPersisted;
     this.schema = schema;
     this.document = document;

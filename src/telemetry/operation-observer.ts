@@ -55,9 +55,6 @@ const slowMs = 1000;
 const isNews = ({ outcome, codes, milliseconds, operation }: OperationActivity): boolean =>
   outcome !== 'ok' || codes.length > 0 || milliseconds >= slowMs || operation?.kind !== 'query';
 
-/** A client may choose a name of any length. */
-const maxNameLength = 100;
-
 /**
  * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
  * answer: the operation's name, or the document's hash if it has no name; how it ended, and what it took.
@@ -87,7 +84,7 @@ function logOperation(logger: Logger, activity: OperationActivity, caller: strin
 }
 
 const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['operation']>) =>
-  name === null ? { document: documentHash, kind } : { operation: name.slice(0, maxNameLength), kind };
+  name === null ? { document: documentHash, kind } : { operation: name, kind };
 
 /** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
@@ -203,7 +200,7 @@ export function createOperationLabel(
     if (operation === null || name === null || mode === 'none') return other;
     if (names.has(name)) return operation.isPersisted || mode === 'all' ? name : other;
     if (mode === 'persisted' && !operation.isPersisted) return other;
-    if (names.size >= maxNames || name.length > maxNameLength) return other;
+    if (names.size >= maxNames) return other;
     names.add(name);
     return name;
   };

@@ -24,6 +24,7 @@ import {
 import type { Logger } from 'pino';
 import { portOf } from '../bank/http-message.ts';
 import type { TraceCall } from '../bank/report.ts';
+import { ownCopy } from '../own-copy.ts';
 import { currentActivity, type OperationActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import type { TracingOptions } from './options.ts';
@@ -166,8 +167,9 @@ export function readTraceparent(given: unknown, traceState: unknown): SpanContex
   if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null;
   if (nothing.test(traceId) || nothing.test(spanId)) return null;
   return {
-    traceId,
-    spanId,
+    // A header of a later version may go on for long, and spans wait for the collector.
+    traceId: ownCopy(traceId),
+    spanId: ownCopy(spanId),
     traceFlags: Number.parseInt(flags, 16) & sampledFlag,
     isRemote: true,
     ...(typeof traceState === 'string' ? { traceState: createTraceState(traceState) } : {}),

@@ -106,6 +106,16 @@ test('an operation is a span below the caller’s, and each REST call one below 
     expect(collector.received()).not.toContain(secret);
 });
 
+test('of an operation’s name, the span has the first 100 characters', async () => {
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const spans = await traced(environment, async (url) => {
+    for (const length of [100, 101, 50_000])
+      await post(url, `query ${'N'.repeat(length)} { __typename }`, credentials);
+  });
+  const names = spans.map(({ attributes }) => attributes['graphql.operation.name']);
+  expect(names).toEqual(Array.from({ length: 3 }, () => 'N'.repeat(100)));
+});
+
 test('the bank is sent no traceparent, unless BANK_TRACEPARENT asks for it: then that of each call’s span', async () => {
   answerAll();
   const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
