@@ -45,7 +45,7 @@ const layers: Record<string, readonly string[]> = {
   executor: [],
   schema: ['errors.ts', 'get-or-make.ts', 'steps.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'ledger.ts', 'own-copy.ts', 'bank', 'payments', 'executor', 'schema'],
-  server: ['errors.ts', 'get-or-make.ts', 'ledger.ts', 'bank', 'payments', 'schema', 'engine'],
+  server: ['errors.ts', 'get-or-make.ts', 'ledger.ts', 'own-copy.ts', 'bank', 'payments', 'schema', 'engine'],
   options: ['errors.ts', 'get-or-make.ts', 'contract', 'payments', 'executor', 'schema', 'engine'],
   telemetry: [
     'version.ts',

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Caller, credentialHeaders } from '../bank/credentials.ts';
 import { RequestError } from '../engine/errors.ts';
+import { ownCopy } from '../own-copy.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import type { IncrementalStream } from './incremental-response.ts';
 import type { Secrets } from './request-scope.ts';
@@ -30,10 +31,12 @@ export function headerValues(rawHeaders: readonly string[], name: string): reado
  * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a
  * fragment. The target need not be a valid URL: `//:?a=b` has a query too.
  */
-export function queryOf(target: string): URLSearchParams {
+export function queryOf(target: string) {
   const [beforeFragment = ''] = target.split('#', 1);
   const start = beforeFragment.indexOf('?');
-  return new URLSearchParams(start === -1 ? '' : beforeFragment.slice(start + 1));
+  const query = new URLSearchParams(start === -1 ? '' : beforeFragment.slice(start + 1));
+  // Documents and the names of callers are kept for longer than the request.
+  return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
 export interface HttpPolicyOptions {

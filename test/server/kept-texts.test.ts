@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { createDocumentCache } from '../../src/engine/documents.ts';
+import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
+import { BoundedCounters } from '../../src/server/rate-limit/rate-limiter.ts';
+import { parseUrlParams } from '../../src/server/request.ts';
 import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { testOptions } from '../support/bankql.ts';
 import { keptMegabytes } from '../support/memory.ts';
@@ -39,5 +42,26 @@ test('the parent of a span keeps nothing of what follows it in its header', asyn
     readTraceparent(received(`01-${traceId}-${spanId}-01-${index}${padding}`), undefined),
   );
   expect(values.at(-1)).toMatchObject({ traceId, spanId });
+  expect(kept).toBeLessThan(4);
+});
+
+test('what the URL of a GET asks for keeps nothing of the rest of the URL', async () => {
+  const { values, kept } = await megabytesOf((index) =>
+    parseUrlParams(received(`/graphql?query={viewerOfMany${index}}&other=${padding}`)),
+  );
+  expect(values.at(-1)).toMatchObject({ query: `{viewerOfMany${count - 1}}` });
+  expect(kept).toBeLessThan(4);
+});
+
+test('a count of the calls of a caller whose key is in the URL keeps nothing of the rest of the URL', async () => {
+  const authenticate = authenticateByHeaders(null);
+  const counters = new BoundedCounters({ calls: 10, seconds: 3600 });
+  const { kept } = await megabytesOf((index) => {
+    const url = received(`/graphql?subscription-key=one-of-many-keys-${index}&other=${padding}`);
+    const caller = authenticate({ url, rawHeaders: [] }, 'peer 127.0.0.1');
+    if (caller instanceof Promise) throw new Error('it takes no time');
+    void counters.count('consume', caller.identity?.name ?? '');
+  });
+  expect(counters.size).toBe(count + 1);
   expect(kept).toBeLessThan(4);
 });
