@@ -531,6 +531,7 @@ export async function listen(
     const rested = resting.first();
     return rested === undefined ? closableOfMost(connections) : [rested];
   };
+  const receive: Listener = ({ socket }, response) => connectionOf(socket)?.receive(response);
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
       headersTimeout: slowestRequestMs,
@@ -540,13 +541,15 @@ export async function listen(
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
     },
-    ({ socket }, response) => connectionOf(socket)?.receive(response),
+    receive,
   );
   // Without a listener, Node writes the 100 before anybody has seen the headers.
-  server.on('checkContinue', ({ socket }: IncomingMessage, response: ConnectionAwareResponse) => {
+  server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {
     response.awaitsContinue = true;
-    connectionOf(socket)?.receive(response);
+    receive(request, response);
   });
+  // Without a listener, Node answers 417 at once, also while another request of the connection is handled.
+  server.on('checkExpectation', receive);
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {

@@ -324,7 +324,10 @@ async function startPipelined(paths: readonly string[]) {
   };
 }
 
-test('requests of one connection are handled one at a time, in their order', async () => {
+test.each([
+  ['', ''],
+  [', also if they expect what nobody knows', 'Expect: x\r\n'],
+])('requests of one connection are handled one at a time, in their order%s', async (_, headers) => {
   const ledger = new Ledger(ledgerLimits({}));
   const asked: string[] = [];
   const responses: ConnectionAwareResponse[] = [];
@@ -342,7 +345,9 @@ test('requests of one connection are handled one at a time, in their order', asy
   socket.on('data', (chunk) => {
     answered += chunk;
   });
-  socket.write(['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  socket.write(
+    ['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`).join(''),
+  );
   // Two wait behind the first one.
   await until(() => ledger.arriving === 2 * overheadBytes);
   expect(asked).toEqual(['/a']);

@@ -145,6 +145,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   },
   'a connection that ends': { headers: { Connection: 'close' }, body: json({ query: '{ __typename }' }) },
   'a body that is awaited': { headers: { Expect: '100-continue' }, body: json({ query: '{ __typename }' }) },
+  'an expectation that is unknown': { headers: { Expect: 'x' }, body: json({ query: '{ __typename }' }) },
   // Other addresses
   'a slash at the end': { target: '/graphql/', body: json({ query: '{ __typename }' }) },
   'a fragment of the path': { status: 404, target: '/graphq', body: json({ query: '{ __typename }' }) },
