@@ -19,6 +19,7 @@ import {
   ClientDisconnected,
   headerValues,
   inflateBody,
+  isEndpoint,
   isGzip,
   type KnownHead,
   parseBodyParams,
@@ -37,9 +38,6 @@ import { createYogaHandler, type WhyNotReady } from './yoga-handler.ts';
 
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
-
-/** The addresses that yoga takes for that of its endpoint, `/graphql`. */
-const endpoint = /^\/graphql\/?(?:\?|$)|\/graphql\/?$/;
 
 const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Headers): KnownHead => ({
   target: url,
@@ -83,7 +81,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
   const identify = createIdentify(authenticate, rateLimiter);
   const serializeResult = createResultSerializer(engine);
   const sendAnswer = createAnswerSender({ ...options, engine });
-  const route = createYogaHandler(options.whyNotReady ?? (() => null));
+  const answerOther = createYogaHandler(options.whyNotReady ?? (() => null));
   const graphiql =
     options.graphiql === undefined
       ? null
@@ -157,15 +155,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     known: KnownHead | null = null,
     activity: OperationActivity | null = currentActivity(),
   ): Promise<void> => {
-    // Yoga's Fetch objects and hooks cost more than the rest of a request.
-    if (known !== null || (request.method === 'POST' && endpoint.test(request.url ?? '')))
-      return serveOperation(request, response, headers, known ?? headOf(request, headers), activity);
+    if (known !== null) return serveOperation(request, response, headers, known, activity);
     // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
     if (request.method === 'HEAD') request.method = 'GET';
     const page = graphiql?.(request, response, headers) ?? null;
     if (page !== null) return page;
-    return route(request, response, headers, () =>
-      serveOperation(request, response, headers, headOf(request, headers), activity),
-    );
+    if (isEndpoint(request.url ?? ''))
+      return serveOperation(request, response, headers, headOf(request, headers), activity);
+    return answerOther(request, response, headers);
   };
 }

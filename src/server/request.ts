@@ -39,6 +39,12 @@ export function queryOf(target: string) {
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
+/**
+ * Whether a request target is the endpoint's, `/graphql`; a proxy may have put a path in front of it. All others are those of
+ * pages and health checks, or not found.
+ */
+export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
+
 export interface HttpPolicyOptions {
   /** The origins whose pages may call; exact. */
   readonly corsOrigins: ReadonlySet<string>;

@@ -9,6 +9,7 @@ import {
   checkRequest,
   type HttpPolicyOptions,
   type HttpRefusal,
+  isEndpoint,
   type PolicyResult,
   recallPolicy,
 } from './request.ts';
@@ -91,8 +92,8 @@ export async function serve(options: ServerOptions) {
     if (response.awaitsContinue) response.writeContinue();
     const { headers, requestId } = checked;
     const head = recalled?.head ?? null;
-    const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');
-    const activity = isHealth ? null : (observer?.begin(requestId, request) ?? null);
+    const isOperation = head !== null || isEndpoint(request.url ?? '');
+    const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
     const scope = new Serving(response, checked, activity, observer, logUnexpected);
     if (head !== null) scope.secrets = head.secrets;
     response.serving = scope;

@@ -9,21 +9,16 @@ export type WhyNotReady = () => string | null | Promise<string | null>;
 
 type ReadinessCheck = Parameters<typeof useReadinessCheck>[0]['check'];
 
-interface Routed {
-  isOperation: boolean;
-}
-
-const findOperations: Plugin<object, Routed> = {
-  onRequestParse({ serverContext, endResponse, fetchAPI }) {
-    serverContext.isOperation = true;
-    endResponse(new fetchAPI.Response());
+/** Yoga may find its endpoint in the normal form of a path that is another one for `isEndpoint`, such as `/graphql/.`. */
+const noOperations: Plugin = {
+  onRequestParse({ endResponse, fetchAPI }) {
+    endResponse(new fetchAPI.Response(null, { status: 404 }));
   },
 };
 
 /**
- * Routes every request other than a POST to /graphql: yoga answers the health checks and unknown paths, and passes
- * requests for its endpoint on to `serveOperation`. It does not parse, validate or execute.
- * Errors: those of `serveOperation`.
+ * Answers what is neither an operation nor a page, with yoga: the health checks and unknown paths. It does not parse, validate
+ * or execute.
  */
 export function createYogaHandler(whyNotReady: WhyNotReady) {
   const check: ReadinessCheck = async ({ fetchAPI }) => {
@@ -34,7 +29,7 @@ export function createYogaHandler(whyNotReady: WhyNotReady) {
       headers: { 'Content-Type': 'text/plain; charset=utf-8' },
     });
   };
-  const yoga = createYoga<Routed>({
+  const yoga = createYoga({
     schema,
     graphqlEndpoint: '/graphql',
     healthCheckEndpoint: '/health',
@@ -46,18 +41,17 @@ export function createYogaHandler(whyNotReady: WhyNotReady) {
     multipart: false,
     parserAndValidationCache: false,
     logging: false,
-    plugins: [useReadinessCheck({ endpoint: '/ready', check }), findOperations],
+    plugins: [useReadinessCheck({ endpoint: '/ready', check }), noOperations],
   });
   return async (
     req: IncomingMessage,
     res: ConnectionAwareResponse,
     headers: readonly string[],
-    serveOperation: () => Promise<void>,
   ): Promise<void> => {
-    const routed: Routed = { isOperation: false };
+    // Yoga would find its paths at the end of the query as well.
+    req.url = req.url?.split(/[?#]/, 1)[0];
     // Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
-    const answer = await yoga.handleNodeRequestAndResponse(req, res, routed);
-    if (routed.isOperation) return serveOperation();
+    const answer = await yoga.handleNodeRequestAndResponse(req, res);
     // Yoga's own answers are short.
     const body = Buffer.from(await answer.arrayBuffer());
     // The client may have left meanwhile, or its request has given way.

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { RequestError, retryLaterError } from '../../src/engine/errors.ts';
 import { badUserInput } from '../../src/errors.ts';
 import { headerValues, type IncomingHead } from '../../src/server/request.ts';
+import { OperationActivity } from '../../src/server/request-scope.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import {
@@ -17,8 +18,7 @@ import {
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /**
- * A POST to /graphql is answered at once, a GET after yoga has found that it is one. An operation gets the same answer by
- * both, and makes the same calls.
+ * An operation gets the same answer by POST and by GET, and makes the same calls.
  */
 
 interface Seen {
@@ -198,4 +198,44 @@ test('only a POST and a GET of the endpoint reach an operation; an unknown path 
   await using open = await startServerFixture();
   const refused = await ask(open, { method: 'PUT', target: '/graphql', headers: {}, body: '' });
   expect([refused.status, refused.headers]).toEqual([405, expect.arrayContaining(['allow: GET, POST'])]);
+});
+
+test('what is asked for depends on the path alone, and each operation is observed', async () => {
+  const ended: [status: number | null, kind: string | undefined][] = [];
+  const observer = {
+    begin: (requestId: string) => new OperationActivity(requestId),
+    end: ({ status, operation }: OperationActivity) => void ended.push([status, operation?.kind]),
+  };
+  await using fixture = await startServerFixture({ observer });
+  const query = 'query={__typename}';
+  const body = JSON.stringify({ query: '{ __typename }' });
+  for (const [method, target] of [
+    ['GET', `/graphql?${query}&x=/health`],
+    ['GET', `/graphql/?${query}&x=/ready`],
+    ['GET', `/behind/a/proxy/graphql?${query}`],
+    ['POST', '/graphql?x=/health'],
+    ['POST', '/behind/a/proxy/graphql/?x=/ready'],
+  ] as const) {
+    const seen = await ask(fixture, { method, target, headers: {}, ...(method === 'POST' && { body }) });
+    expect([target, seen.status, seen.body]).toEqual([target, 200, '{"data":{"__typename":"Query"}}']);
+    await expect.poll(() => ended.splice(0)).toEqual([[200, 'query']]);
+  }
+  for (const [path, expected] of [
+    ['/health', 200],
+    ['/ready', 200],
+    ['/nowhere', 404],
+    ['/graphql/elsewhere', 404],
+    ['/graphql/elsewhere/..', 404],
+  ] as const)
+    for (const [method, more] of [
+      ['GET', `?${query}&x=/graphql`],
+      ['POST', '?x=/graphql'],
+      ['POST', '?x=/graphql/'],
+      ['POST', '?x=/health'],
+    ] as const) {
+      const target = `${path}${more}`;
+      const seen = await ask(fixture, { method, target, headers: {}, ...(method === 'POST' && { body }) });
+      expect([method, target, seen.status, seen.body]).toEqual([method, target, expected, '']);
+    }
+  expect(ended).toEqual([]);
 });

@@ -293,8 +293,8 @@ describe('without a token', () => {
   test.each([
     ['/graphql?query={__typename}', 401],
     ['/graphql/', 401],
-    ['/elsewhere/graphql?query={__typename}', 404],
-    ['/elsewhere?query={__typename}&x=/graphql', 401],
+    ['/elsewhere/graphql?query={__typename}', 401],
+    ['/elsewhere?query={__typename}&x=/graphql', 404],
     ['/elsewhere', 404],
   ])('no path leads around it: %s', async (path, status) => {
     const answer = await bankql.fetch(new Request(`http://bankql.test${path}`));
