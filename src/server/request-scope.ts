@@ -169,6 +169,12 @@ export function redactFromLog(secrets: () => readonly string[]): void {
   if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
 }
 
+/** Those of the request so far need not be kept out any more. */
+export function forgetSecrets(): void {
+  const request = current.getStore();
+  if (request !== undefined) request.secrets = none;
+}
+
 /** Where these come from for the request under way. */
 export const secretSources = (): Secrets => current.getStore()?.secrets ?? none;
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/bank/credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import { type KnownHead, recallPolicy } from '../../src/server/request.ts';
+import { redactFromLog, type Secrets, secretSources } from '../../src/server/request-scope.ts';
 import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -149,6 +150,37 @@ test('a caller is authenticated once for a head, unless that may change', async 
     }
     expect(counts).toEqual(expected);
   }
+});
+
+test('a connection keeps what the log hides once, however often its caller is authenticated again', async () => {
+  let isCurrent = false;
+  const { authenticate } = countingAuthentication(() => isCurrent);
+  const secret = () => ['the-token'];
+  const seen: Secrets[] = [];
+  const rateLimiter = {
+    async secondsUntilNext() {
+      seen.push(secretSources());
+      return 0;
+    },
+  };
+  await using fixture = await startServerFixture({
+    authenticate: Object.assign(
+      () => {
+        redactFromLog(secret);
+        return authenticate();
+      },
+      { isCurrent: () => isCurrent },
+    ),
+    rateLimiter: rateLimiter as never,
+  });
+  using connection = openConnection(fixture);
+  const body = JSON.stringify({ query: '{ __typename }' });
+  for (let n = 0; n < 5; n++) {
+    isCurrent = n > 2;
+    expect((await connection.send({}, { body })).status).toBe(200);
+  }
+  expect(seen).toEqual(Array.from({ length: 5 }, () => [secret]));
+  expect(connection.ports.size).toBe(1);
 });
 
 test('a caller that has no REST call left is refused on a known connection too', async () => {

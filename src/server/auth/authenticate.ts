@@ -2,7 +2,7 @@ import type { Caller } from '../../bank/credentials.ts';
 import type { ConnectionAwareResponse } from '../connection.ts';
 import { noCallLeft, type RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingHead, KnownHead } from '../request.ts';
-import { currentActivity, secretSources } from '../request-scope.ts';
+import { currentActivity, forgetSecrets, secretSources } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export interface Authenticate {
@@ -34,6 +34,8 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
   ): Caller | Promise<Caller> => {
     const known = head?.caller ?? null;
     const isKnown = known !== null && authenticate.isCurrent?.(known) === true;
+    // `authenticate` finds the same ones again: added to them, a connection would remember more with each request.
+    if (known !== null && !isKnown) forgetSecrets();
     const found = isKnown ? known : authenticate(request, response.peer);
     if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, response, head);
     if (!isKnown) remember(found, response, head);
