@@ -118,9 +118,9 @@ function outcomeOf(
   const { operation, sent } = options;
   const isContractsList =
     isList && operation.envelope !== null && (envelope === null || envelope === operation.envelope);
-  // The contract's list may contain earlier requests too.
-  const own = isContractsList ? records.filter((record) => mayBe(sent, record)) : records;
-  if (own.length < records.length && own.length === 0) return 'doubtful';
+  // The contract's list may contain other requests too.
+  const own = isContractsList ? entriesOf(sent, records) : records;
+  if (own.length === 0 && records.length > 0) return 'doubtful';
   const outcomes = own.map((record) => {
     const outcome = readOutcome(record, options);
     // The list is the evidence, if nothing in the entry says otherwise.
@@ -138,20 +138,32 @@ function outcomeOf(
   return order.find((outcome) => outcomes.includes(outcome)) ?? 'doubtful';
 }
 
-/** Whether an entry of a list may be the payment that was sent: it does not say another payee, amount or currency. */
-function mayBe(sent: ClassifyOptions['sent'], entry: unknown): boolean {
+type Sent = ClassifyOptions['sent'];
+
+/** The entries of a list that say the payee of the payment; if none does, those that say no other payee, amount or currency. */
+function entriesOf(sent: Sent, list: readonly unknown[]): readonly unknown[] {
+  const compared = list.map((entry) => ({ entry, says: comparedWith(sent, entry) }));
+  const alike = compared.filter(({ says }) => !says.includes('another'));
+  const same = alike.filter(({ says }) => says[0] === 'the same');
+  return (same.length > 0 ? same : alike).map(({ entry }) => entry);
+}
+
+/** What an entry says of the payee's account, the payee's bank, the currency and the amount. */
+function comparedWith(sent: Sent, entry: unknown): readonly ('the same' | 'another' | 'nothing')[] {
   const body = isObject(entry) && isObject(entry.body) ? entry.body : {};
   const to = isObject(body.to) ? body.to : {};
   const value = isObject(body.value) ? body.value : {};
-  const fits = (said: unknown, own: string | null, read: (text: string) => unknown) =>
-    said == null || own === null || read(String(said)) === read(own);
   const lowerCase = (text: string) => text.toLowerCase();
-  return (
-    fits(to.bank_id, sent.toBankId, lowerCase) &&
-    fits(to.account_id, sent.toAccountId, lowerCase) &&
-    fits(value.currency, sent.currency, lowerCase) &&
-    fits(value.amount, sent.amount, Number)
-  );
+  const compare = (said: unknown, own: string | null, read: (text: string) => string | number) => {
+    if (said == null || own === null) return 'nothing';
+    return read(String(said)) === read(own) ? 'the same' : 'another';
+  };
+  return [
+    compare(to.account_id, sent.toAccountId, lowerCase),
+    compare(to.bank_id, sent.toBankId, lowerCase),
+    compare(value.currency, sent.currency, lowerCase),
+    compare(value.amount, sent.amount, Number),
+  ];
 }
 
 interface Body {

@@ -179,7 +179,7 @@ const good = fc
     ),
   )
   .map(([entry, body]): object => ({ ...entry, ...body }));
-const listOf = (entries: readonly object[]) => JSON.stringify({ 'transaction-requests': entries });
+const listOf = (entries: readonly unknown[]) => JSON.stringify({ 'transaction-requests': entries });
 
 /** JSON in which the bank says two things of one member. */
 const saidTwice = fc.constantFrom(
@@ -525,6 +525,8 @@ describe('a list of transaction requests', () => {
   test.each([
     ['DONE', [own('INITIATED')]],
     ['DONE', [others('FAILED'), own('INITIATED')]],
+    ['DONE', [{ status: 'FAILED' }, 7, own('INITIATED')]],
+    ['REJECTED', [{ status: 'COMPLETED' }, own('FAILED')]],
     ['REJECTED', [others('COMPLETED'), own('FAILED')]],
     ['REJECTED', [own('FAILED'), own('RJCT')]],
     ['UNKNOWN', [others('FAILED')]],

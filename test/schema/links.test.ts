@@ -150,14 +150,14 @@ describe('a transaction request', () => {
   test('of a payment’s answer is the one of the list only where the bank names it', async () => {
     await using fixture = await start();
     const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';
-    const named = { status: 'PENDING', resource_url: '/requests#1' };
+    const named = { status: 'INITIATED', resource_url: '/requests#1' };
     fixture.bank.on(put, { body: { 'transaction-requests': [named, { status: 'COMPLETED' }] } });
     fixture.bank.on(requests, { body: { 'transaction-requests': [{ status: 'FAILED' }, named] } });
     const { data } = await fixture.ask(RequestPut, { key: 'k' });
     const [first, second] = data?.putTransactionRequest?.transactionRequests ?? [];
     fixture.bank.calls.length = 0;
     expect((await fixture.ask(RequestNode, { id: first?.id ?? '' })).data?.node).toMatchObject({
-      status: 'PENDING',
+      status: 'INITIATED',
     });
     expect(fixture.bank.lines()).toEqual([requests]);
     expect(failuresOf(await fixture.ask(RequestNode, { id: second?.id ?? '' }))).toEqual(['node NOT_FOUND']);

@@ -208,7 +208,8 @@ describe('putTransactionRequest', () => {
     fixture.bank.on(line, {
       body: { 'transaction-requests': [5, transactionRequestRecord, { status: true }] },
     });
-    const result = await fixture.ask(PutWholeTransactionRequest, { input: least });
+    const to = { bankId: 'to-bank', accountId: 'to-account' };
+    const result = await fixture.ask(PutWholeTransactionRequest, { input: { ...least, to } });
     expect(result.data?.putTransactionRequest?.transactionRequests).toEqual([
       null,
       wholeRequest,

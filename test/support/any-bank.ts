@@ -20,6 +20,12 @@ const answers: readonly (readonly [RegExp, Make])[] = [
   ],
   [/\/other_accounts$/, () => ({ otherAccounts: [{ bank: 'B', id: 'OTHER', kind: 'kind' }] })],
   [
+    /^PUT .*\/accounts\/([^/]+)\/.*transaction-requests$/,
+    (id) => ({
+      'transaction-requests': [{ status: 'COMPLETED', transaction_ids: 'T1', from: { account_id: id } }],
+    }),
+  ],
+  [
     /\/accounts\/([^/]+)\/.*transaction-requests$/,
     (id) => ({
       'transaction-requests': [
