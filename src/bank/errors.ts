@@ -2,7 +2,6 @@ import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../erro
 import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
 import { gatewayErrors, type HttpResponse, type TransportFailure, textOf } from './http-message.ts';
-import { whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { errorName, errorWords } from './response.ts';
 
@@ -155,6 +154,9 @@ function waitIn(response: HttpResponse): ErrorDetails {
   return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
 }
 
+/** The longest body of an error that is parsed for its words, in bytes. */
+const maxErrorLength = 65_536;
+
 /** How much of the bank's text an error shows, in characters. */
 const maxTextLength = 500;
 
@@ -171,7 +173,7 @@ const bodies = new WeakMap<HttpResponse, ErrorBody>();
 
 const bodyOf = (response: HttpResponse): ErrorBody =>
   getOrMake(bodies, response, () =>
-    whatTakesTooLong(response.body) === null ? read(textOf(response)) : nothing,
+    response.body.length > maxErrorLength ? nothing : read(textOf(response)),
   );
 
 function read(text: string): ErrorBody {
@@ -265,9 +267,9 @@ export function redact(
 
 /** Whether the secret at this index of the text is part of a known text there. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  for (let at = known.indexOf(secret); at !== -1; at = known.indexOf(secret, at + 1))
-    if (text.startsWith(known, index - at) && index >= at) return true;
-  return false;
+  // It is, if the known text is anywhere where it would contain the secret.
+  const start = Math.max(0, index + secret.length - known.length);
+  return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }
 
 /** Finds any of these texts. */

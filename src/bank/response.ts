@@ -139,7 +139,7 @@ export function validateResponse<T extends Operation>(
 
 /** Values that break the contract, and entries of a list within a record, that an answer may have. */
 const maxViolations = 1000;
-const maxListLength = 10_000;
+export const maxListLength = 10_000;
 
 const isTooLong = (field: unknown) => Array.isArray(field) && field.length > maxListLength;
 

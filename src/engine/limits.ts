@@ -47,6 +47,9 @@ const sizeWords: Readonly<Record<keyof DocumentSize, string>> = {
 /** The maximum length of an alias in characters: the path of each error below it repeats it. */
 const maxAliasLength = 128;
 
+/** The lines that a document may have for each token that it may have: with comments and empty lines. */
+const linesPerToken = 2;
+
 /**
  * Parses a document's text.
  * Errors: GraphQLError for a syntax error; LIMIT_EXCEEDED for a text that is too long to be parsed, or an operation that is too
@@ -54,6 +57,10 @@ const maxAliasLength = 128;
  */
 export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
   try {
+    // At the place of each error, graphql counts the lines in front of it.
+    const maxLines = linesPerToken * limits.tokens;
+    if (text.split(/\r\n|\r|\n/, maxLines + 1).length > maxLines)
+      throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${maxLines} lines.`);
     const document = parse(text, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
     checkSize(document, limits);
     return document;

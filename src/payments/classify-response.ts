@@ -48,6 +48,9 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
 
 const noContent = 204;
 
+/** The longest refusal that is searched for a mention of an execution, in bytes: the search takes about 0.5 microseconds for each. */
+const maxRefusal = 65_536;
+
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
 /**
@@ -74,9 +77,9 @@ const verdict = (state: PaymentVerdict['state'], answer: string | null = null): 
 export function classifyPaymentResponse(response: Answered, options: ClassifyOptions): PaymentVerdict {
   const { status, body } = response;
   if (status >= 200 && status < 300)
-    return isIncomplete(response) ? verdict('UNKNOWN') : classifySuccess(status, readBody(body), options);
+    return isIncomplete(response) ? verdict('UNKNOWN') : classifySuccess(response, readBody(body), options);
   if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
-  const { kind, value } = readBody(body);
+  const { kind, value } = body.length > maxRefusal ? unreadable : readBody(body);
   const said = kind === 'json' && isObject(value) ? value : null;
   if (said !== null && mayBeExecuted(said, options)) return verdict('UNKNOWN');
   // Nobody executes a payment for credentials that they do not accept, whoever says so.
@@ -84,10 +87,13 @@ export function classifyPaymentResponse(response: Answered, options: ClassifyOpt
   return verdict(said === null ? 'UNKNOWN' : 'REJECTED');
 }
 
-function classifySuccess(status: number, said: Body, options: ClassifyOptions): PaymentVerdict {
+function classifySuccess({ status, body }: Answered, said: Body, options: ClassifyOptions): PaymentVerdict {
   const content = readContent(options.operation, said.value);
   const outcome = outcomeOf(said, content, options);
-  if (outcome === 'rejected') return verdict(mentionsExecution(said.value, options) ? 'UNKNOWN' : 'REJECTED');
+  if (outcome === 'rejected')
+    return verdict(
+      body.length > maxRefusal || mentionsExecution(said.value, options) ? 'UNKNOWN' : 'REJECTED',
+    );
   const isAccepted = outcome === 'accepted' || (status === 202 && outcome !== 'doubtful');
   if (outcome !== 'done' && !isAccepted) return verdict('UNKNOWN');
   return {
@@ -183,7 +189,7 @@ function readBody(body: Buffer): Body {
   if (text === '') return { kind: 'empty', value: undefined };
   try {
     const value = parseExactJson(text);
-    return contradictsItself(text) ? unreadable : { kind: 'json', value };
+    return isUnclear(text) ? unreadable : { kind: 'json', value };
   } catch {
     // Text that begins like JSON or markup is a truncated document; a status is plain words.
     const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
@@ -201,16 +207,20 @@ interface Reading {
   start: number;
 }
 
+/** The most levels of an answer: a value with thousands of them overflows the stack when it is turned into text. */
+const maxLevels = 64;
+
 /**
- * Whether an object in valid JSON has the same member twice with different values: parsing would keep the last one, and nobody
- * knows which one holds.
+ * Whether valid JSON is deeper than any answer, or an object in it has the same member twice with different values: parsing would
+ * keep the last one, and nobody knows which one holds.
  */
-function contradictsItself(json: string): boolean {
+function isUnclear(json: string): boolean {
   let inside: Reading = { values: new Map(), name: null, start: 0 };
   const outer: Reading[] = [];
   let text = '';
   for (const { 0: token, index } of json.matchAll(jsonToken)) {
     if (token === '{' || token === '[') {
+      if (outer.length === maxLevels) return true;
       outer.push(inside);
       inside = { values: new Map(), name: null, start: 0 };
     } else if (token === ':') {

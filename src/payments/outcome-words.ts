@@ -73,8 +73,14 @@ const pendingName = /^(is)?(pending|processing|queued|scheduled)$/i;
 const failureName = /^(is)?(failed|rejected|declined|cancell?ed|denied|refused|blocked|expired)$/i;
 const idName = /^(id|(transaction|payment|transfer)[_-]?ids?)$/i;
 
-const isYes = (value: unknown) => /^(true|yes|y|1)$/i.test(String(value));
-const isNo = (value: unknown) => /^(false|no|n|0)$/i.test(String(value));
+const isYes = (value: unknown) => /^(true|yes|y|1)$/i.test(wordIn(value));
+const isNo = (value: unknown) => /^(false|no|n|0)$/i.test(wordIn(value));
+
+/** A word, or the only one of a list. The text of a list contains those of all lists inside, which are looked at on their own. */
+function wordIn(value: unknown): string {
+  const only: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  return typeof only === 'object' ? '' : String(only);
+}
 
 /** How the words of one operation's answers are read. */
 export interface Vocabulary {
@@ -92,6 +98,9 @@ export function meaningOf(text: string, { operation, bankWords }: Vocabulary): E
   return bankWords.get(word) ?? table.get(word) ?? (mentionOfFailure.test(text) ? 'doubtful' : 'unclear');
 }
 
+/** The longest text that is searched for words, in characters: nobody says more of an outcome, and the search takes time. */
+const maxWords = 10_000;
+
 /** What one member says: a stated outcome, or another sign. */
 type Sign = Exclude<Outcome, 'silent'> | 'success' | 'id' | 'remark' | null;
 
@@ -108,6 +117,7 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
   const isCode = codeName.test(name);
   if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && idName.test(name) ? 'id' : null;
+  if (typeof value === 'string' && value.length > maxWords) return 'doubtful';
   const text = String(value).trim();
   const meaning = meaningOf(text, vocabulary);
   const http = httpMeaning(Number(text));

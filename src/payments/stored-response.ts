@@ -83,7 +83,7 @@ const hasMembers = (record: object | null): boolean => record !== null && Object
 function write(record: object | null, secrets: readonly string[]): string {
   return JSON.stringify(record, (_name, member) => {
     if (typeof member !== 'string') return member;
-    return shorten(redact(member, secrets, member.length), maxText);
+    return shorten(redact(member, secrets, maxText), maxText);
   });
 }
 

@@ -9,7 +9,7 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
-import { foldText, withFewMarks } from './text-search.ts';
+import { comparedPart, foldText } from './text-search.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
@@ -198,7 +198,7 @@ function* byName(list: readonly Branch[]): Steps<readonly Branch[]> {
     (branch) =>
       nullOnError(() => {
         const name = nameOf(unwrap(branch));
-        return name === null ? null : withFewMarks(name);
+        return name === null ? null : comparedPart(name);
       }),
     compareNames,
   );

@@ -175,7 +175,9 @@ function preciseField<Parent>(
       description: `${what} One list entry for each. REST \`${rest}\`.`,
       resolve: (parent) =>
         textIn(recordIn(parent))
-          ?.split(also.list === 'ID' ? /[\s,]+/ : /\s*,\s*/)
+          // With white space in the separator, the search would begin again at each of its characters.
+          ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
+          .map((entry) => entry.trim())
           .filter((entry) => entry !== ''),
     });
   if ('enum' in also) {

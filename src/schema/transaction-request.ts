@@ -1,13 +1,13 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
-import { unwrap } from '../bank/response.ts';
+import { maxListLength, unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
 import {
   getTransactionsRequest,
   type TransactionRequest,
   transactionRequest,
 } from '../contract/transaction-request.ts';
-import { badUserInput } from '../errors.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { filterInSteps, forEachInSteps, type Steps } from '../steps.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
@@ -167,7 +167,12 @@ function idsOnPage(ids: readonly string[] | undefined, { first, after }: IdPage)
 
 /** The ids in `transaction_ids`, each once: the place of one on a page is found by the id. Errors: BANK_BAD_RESPONSE if it is not text. */
 export function transactionIdsOf({ transaction_ids }: TransactionRequest): readonly string[] | undefined {
-  const ids = unwrap(transaction_ids)?.split(/[\s,]+/);
+  const ids = unwrap(transaction_ids)?.split(/[\s,]+/, maxListLength + 1);
+  if (ids !== undefined && ids.length > maxListLength)
+    throw new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `The bank's transaction_ids holds more than ${maxListLength} ids, which are not read.`,
+    );
   return ids && [...new Set(ids)].filter((id) => id !== '');
 }
 
