@@ -307,12 +307,25 @@ function hasError(value: unknown): boolean {
   return false;
 }
 
-/** Whether a member says that there is no error: null, false, an empty text, the code 0, or an object or array of only these. */
-const isNothing = (value: unknown): boolean =>
-  !value || (typeof value === 'object' && Object.values(value).every((member) => !member));
-
 /** How deep an error is looked into for its words. */
 const maxDepth = 4;
+
+/**
+ * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code, or an
+ * object or array of only these.
+ */
+function isNothing(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return !value || noError.test(String(value));
+  if (depth >= maxDepth) return false;
+  const members = Object.entries(value);
+  return (
+    members.some(([name, member]) => codeName.test(name) && /^0+$/.test(String(member))) ||
+    members.every(([, member]) => isNothing(member, depth + 1))
+  );
+}
+
+const noError = /^\s*(0+|false|none|null)\s*$/i;
+const codeName = /^(error[_-]?)?code$/i;
 
 /** The words of an answer that tells of an error: its texts that say so, those inside of an error included. */
 export function errorWords(answer: object, depth = 0): string {

@@ -9,6 +9,7 @@ import {
   mayBeExecuted,
   meaningOf,
   mentionsExecution,
+  normalized,
   type Outcome,
   readOutcome,
   type Vocabulary,
@@ -132,7 +133,9 @@ function outcomeOf(
     // The list is the evidence, if nothing in the entry says otherwise.
     return isContractsList && outcome === 'silent' ? 'done' : outcome;
   });
-  if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'rejected')) return 'rejected';
+  // All entries: the failed one may be an earlier request, and this payment may be one that the bank spelt in another way.
+  if (records.length > 0 && records.every((record) => readOutcome(record, options) === 'rejected'))
+    return 'rejected';
   // Members next to the list are about the whole answer.
   const around =
     envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, options) : 'silent';
@@ -159,15 +162,17 @@ function comparedWith(sent: Sent, entry: unknown): readonly ('the same' | 'anoth
   const body = isObject(entry) && isObject(entry.body) ? entry.body : {};
   const to = isObject(body.to) ? body.to : {};
   const value = isObject(body.value) ? body.value : {};
-  const lowerCase = (text: string) => text.toLowerCase();
+  // A bank identifier code may end with XXX, for the head office.
+  const bankCode = (text: string) => normalized(text).replace(/xxx$/, '');
   const compare = (said: unknown, own: string | null, read: (text: string) => string | number) => {
-    if (said == null || own === null) return 'nothing';
-    return read(String(said)) === read(own) ? 'the same' : 'another';
+    if (said == null || said === '' || own === null) return 'nothing';
+    const value = read(String(said));
+    return Number.isNaN(value) ? 'nothing' : value === read(own) ? 'the same' : 'another';
   };
   return [
-    compare(to.account_id, sent.toAccountId, lowerCase),
-    compare(to.bank_id, sent.toBankId, lowerCase),
-    compare(value.currency, sent.currency, lowerCase),
+    compare(to.account_id, sent.toAccountId, normalized),
+    compare(to.bank_id, sent.toBankId, bankCode),
+    compare(value.currency, sent.currency, normalized),
     compare(value.amount, sent.amount, Number),
   ];
 }

@@ -186,24 +186,41 @@ const gap = String.raw`[\s_-]*`;
 const mentionsOfExecution = [
   'duplicat',
   String.raw`\breplay`,
-  String.raw`\bunique\b`,
+  `(already|must${gap}be|non|not)${gap}unique|unique${gap}(constraint|violat)`,
+  String.raw`\bre${gap}(submi|transmi)`,
   String.raw`\b(reference|nonce|idempotency${gap}key|(correlation|message|payment|request|track|transaction|transfer)${gap}(id|key|number|reference))${gap}((has|is|was)${gap})?(been${gap})?(already|previously)`,
-  `(already|previously)${gap}((has|is|was)${gap})?(been${gap})?(${happened})`,
+  `(already|previously)${gap}((has|is|was)${gap})?(been${gap})?(${happened}|handled)`,
+  String.raw`\b(double|identical|repeat|repeated|same|similar)${gap}(booking|order|payment|posting|request|transaction|transfer)`,
+  `(payment|request|transaction|transfer)${gap}(exists|repeated)`,
+  `(received|seen)${gap}(before|twice)|went${gap}through`,
+  `(awaiting|waiting${gap}for)${gap}(approval|authori|confirmation|signature)`,
+  `idempotency${gap}(key${gap})?(conflict|reus)`,
+  // Reasons of ISO 20022 for duplicates.
+  `^${gap}(AM05|DUPL|DU0[1-5])${gap}$`,
   String.raw`(${happened})\w{0,6}${gap}(already|before\b|previously|earlier)`,
   `(already|being|currently|still)${gap}((being|in)${gap})?(${happening})`,
   `(may|might)${gap}(already${gap})?have${gap}been`,
-  `(payment|transaction|transfer|order)${gap}(is|remains)${gap}(awaiting|pending|queued|scheduled|waiting)`,
-  `(backend|gateway|payment|request|response|server|transaction|transfer|upstream)${gap}time[ds]?${gap}out`,
-  `time[ds]?${gap}out${gap}(at|during|of|waiting|while)`,
-  // Nothing but doubt: as a status or a code.
-  `^${gap}(in${gap}doubt|indeterminate|time[ds]?${gap}out|uncertain|undetermined|unknown)${gap}$`,
+  `(payment|transaction|transfer|order)${gap}(is|remains)${gap}(awaiting|in${gap}process|in${gap}progress|processing|queued|scheduled|waiting)`,
+  `(payment|transaction|transfer|order)${gap}((is|remains)${gap})?pending`,
+  // Anything that took too long, but for the customer.
+  String.raw`tim(e[ds]?|ing)${gap}out(?<!(challenge|code|consent|login|otp|session|token)[\W_]*((has|is|was)[\W_]*)?time[ds]?${gap}out)`,
+  `deadline${gap}exceeded|econnreset|hang${gap}up|connection${gap}(was${gap})?(closed|lost|reset)`,
+  `no${gap}(answer|response)${gap}from`,
+  `(backend|bank|banking|core|host|server|service|system)${gap}(did|does)${gap}not${gap}(answer|respond)`,
+  `(internal|technical|unexpected|unhandled|unknown|unspecified)${gap}(server${gap})?(error|exception|failure)`,
+  `(execution|outcome|result|status)[^.,;]{0,40}(uncertain|unknown)`,
 ].map((source) => new RegExp(source, 'i'));
 const statementsOfExecution = new RegExp(
-  String.raw`\b(has|have|was|were|partially)${gap}(been${gap})?(book|captur|charged|complet|credited|debit|deduct|execut|paid|processed|settl|succe|transferr)|\bsucceeded\b`,
+  [
+    String.raw`\b(has|have|was|were|partially)${gap}((been|just|now|partly|[a-z]{1,12}ly)${gap}){0,2}(book|captur|carried${gap}out|charged|complet|credited|debit|deduct|execut|moved|paid|posted|processed|settl|succe|transferr|withdrawn)`,
+    `(funds|money|payment|transaction|transfer)${gap}(booked|completed|executed|moved|posted|processed|settled)(?![a-z])`,
+    String.raw`\bsucceeded\b`,
+  ].join('|'),
   'gi',
 );
 /** After a negation in the same clause, such as `No payment was executed`, a statement means the opposite. */
-const negation = /(\b(no|not|nothing|never|without)\b|n['’]t\b)[^.,:;!?]*$/i;
+const negation =
+  /(\b(no|not|nothing|never|without)\b|n['’]t\b)((?!\b(although|because|but|since|though|while)\b)[^.,:;!?])*$/i;
 const longestClause = 100;
 
 const speaksOfExecution = (text: string): boolean =>
@@ -217,33 +234,48 @@ const receiptName = /^(transaction|payment|transfer)[_-]?ids?$/i;
 
 /**
  * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending
- * payment, a receipt without a word of failure, or mentions an execution.
+ * payment, mentions an execution, or leaves it in doubt without a reason that excludes one.
  */
 export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
   const signs = signsOf(record, vocabulary);
   const outcome = outcomeOf(signs);
   if (outcome === 'done' || outcome === 'accepted') return true;
   if (hasSuccess(signs) || signs.own.has('accepted') || signs.inside.has('accepted')) return true;
-  const isReceipt = ({ name, value }: Member) => receiptName.test(name) && !saysNothing(value);
-  if (!signs.own.has('rejected') && membersOf(record).some(isReceipt)) return true;
-  return mentionsExecution(record, vocabulary);
+  if (mentionsExecution(record, vocabulary)) return true;
+  if (signs.own.has('rejected') || hasText(record, vocabulary, (text) => excludingReason.test(text)))
+    return false;
+  return (
+    hasText(record, vocabulary, (text, name) => leavesDoubt(name, text)) ||
+    membersOf(record).some(({ name, value }) => receiptName.test(name) && !saysNothing(value))
+  );
 }
 
-/**
- * Whether a refusal mentions an execution, a repetition or a failure behind the bank, in words that the operator has not listed as a
- * refusal.
- */
-export function mentionsExecution(answer: unknown, { bankWords, sent }: Vocabulary): boolean {
+/** Whether a refusal mentions an execution or a repetition, in words that the operator has not listed as a refusal. */
+export const mentionsExecution = (answer: unknown, vocabulary: Vocabulary): boolean =>
+  hasText(answer, vocabulary, speaksOfExecution);
+
+/** Whether a text or a number of an answer fulfils a condition: one that is not the operator's word for a refusal, or what was sent. */
+function hasText(
+  answer: unknown,
+  { bankWords, sent }: Vocabulary,
+  holds: (text: string, name: string) => boolean,
+): boolean {
   if (typeof answer !== 'object' || answer === null) return false;
   return membersOf(answer).some(({ name, value }) => {
     if ((typeof value !== 'string' && typeof value !== 'number') || value === sent.description) return false;
     const text = String(value);
-    if (bankWords.get(normalized(text)) === 'rejected') return false;
-    return speaksOfExecution(text) || (isServerError(text) && (codeName.test(name) || statusName.test(name)));
+    return bankWords.get(normalized(text)) !== 'rejected' && holds(text, name);
   });
 }
 
-const isServerError = (text: string): boolean => /^\s*5\d\d\s*$/.test(text);
+/** A reason for which the bank executes nothing. */
+const excludingReason = new RegExp(
+  `insufficient|declin|reject|refus|denied|exceed|limit|invalid|block|closed|expire|unauthori|forbid|not${gap}(allowed|authori|enough|found|permitted|sufficient|supported|valid)|too${gap}many`,
+  'i',
+);
+const doubt = new RegExp(`^${gap}(in${gap}doubt|indeterminate|uncertain|undetermined|unknown)${gap}$`, 'i');
+const leavesDoubt = (name: string, text: string): boolean =>
+  doubt.test(text) || (/^\s*5\d\d\s*$/.test(text) && (codeName.test(name) || statusName.test(name)));
 
 /** What one record of an answer says, with everything inside it. */
 export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {

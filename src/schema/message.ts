@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { getMessagesOwner, type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext } from './context.ts';
@@ -10,11 +11,14 @@ import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 const MessageObject = objectType(message);
 
-/** Messages have no ids: what identifies one is its content. */
-function hashOf(record: object): string {
-  const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
-  return hash('sha256', JSON.stringify(content));
-}
+const hashes = new WeakMap<object, string>();
+
+/** Messages have no ids: what identifies one is its content. Pages that search a list for a cursor ask for it again. */
+const hashOf = (record: object): string =>
+  getOrMake(hashes, record, () => {
+    const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
+    return hash('sha256', JSON.stringify(content));
+  });
 
 globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>

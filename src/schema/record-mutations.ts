@@ -20,6 +20,7 @@ import {
 } from './field-extensions.ts';
 import { bodyOf, changesType, clearedBy, inputType, ownIdIn, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
+import { shownId } from './list-item.ts';
 import { type NodeRef, type NodeType, recordOf } from './node.ts';
 
 /**
@@ -286,7 +287,7 @@ export function writtenRecord<
       if (typeof id === 'string' && id !== '' && id !== Reflect.get(where, own))
         throw new BankqlError(
           'BANK_BAD_RESPONSE',
-          `The bank's ${reads} answered with another id than \`${own}\`: give the id that the bank's record has. Nothing was written.`,
+          `The bank's ${reads} answered with the id ${shownId(id)}, which is not the \`${own}\` that was given: an update needs the record's own id. Nothing was written.`,
           { operation: reads },
         );
     };

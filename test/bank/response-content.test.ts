@@ -16,14 +16,15 @@ test.each<[string, Operation, unknown, string | null]>([
   ['members beside the record', getCustomer, { email: 'e', warning: 'w' }, null],
   ['members that are null', getCustomer, { email: null }, null],
   ['an empty record', getCustomer, {}, 'empty-record'],
-  ...[null, false, '', 0, [], {}, { code: 0, message: null }].map(
-    (error): [string, Operation, unknown, null] => [
-      `${JSON.stringify(error)} as an error beside a record`,
-      getCustomer,
-      { email: 'e', error },
-      null,
-    ],
-  ),
+  ...[
+    ...[null, false, '', 0, [], {}, { code: 0, message: null }],
+    ...['0', 'None', 'false', [{}], { code: '0', message: 'Success' }, { errorCode: '00', description: '' }],
+  ].map((error): [string, Operation, unknown, null] => [
+    `${JSON.stringify(error)} as an error beside a record`,
+    getCustomer,
+    { email: 'e', error },
+    null,
+  ]),
   ['an error where nothing is specified', postMakeTransaction, { id: 'i', error: 'no' }, null],
   ['anything where nothing is specified', postMakeTransaction, { x: 1 }, null],
 ])('a record: %s', (_, operation, json, drift) => {
@@ -53,6 +54,8 @@ test.each([
   ['a code and a message in place of metadata', postMetadata, { code: '401', message: 'no' }],
   ['an error with nulls of the contract', getCustomer, { error: 'no', email: null }],
   ['an error beside a record', getCustomer, { email: 'e', error: 'old' }],
+  ['an error that names no code', getCustomer, { email: 'e', error: { code: null, message: 'old' } }],
+  ['a code in an error', getCustomer, { email: 'e', error: { code: '7', message: '' } }],
   ['errors beside a record', getCustomer, { email: 'e', Errors: [{ message: 'm' }] }],
   [
     'an error beside a wrapped record',

@@ -140,13 +140,45 @@ const mentions = [
   { error: 'upstream timeout' },
   { message: 'Upstream request timeout' },
   { message: 'Timeout waiting for settlement' },
+  { code: 'TIMEOUT' },
+  { error: { message: 'Previously booked' } },
+  {
+    message: 'I/O error on POST request: Read timed out; nested exception is java.net.SocketTimeoutException',
+  },
+  { message: 'The operation has timed out.' },
+  { message: 'context deadline exceeded' },
+  { error: 'ECONNRESET' },
+  { message: 'socket hang up' },
+  { message: 'Core banking did not respond' },
+  { message: 'Internal Server Error' },
+  { message: 'OBP-50000: Unknown Error.' },
+  { message: 'The status of the payment is unknown' },
+  { message: 'The transfer is in progress' },
+  { code: 'PAYMENT_PENDING' },
+  { code: 'PAYMENT_EXECUTED' },
+  { message: 'Payment executed. Notification failed.' },
+  { message: 'The payment has now been executed' },
+  { message: 'The receipt could not be created although the payment was executed' },
+  { message: 'Request has already been handled' },
+  { message: 'Identical payment within 24 hours' },
+  { message: 'Similar payment found' },
+  { message: 'Non-unique transaction reference' },
+  { message: 'Re-submission detected' },
+  { message: 'Same request received twice' },
+  { message: 'The payment went through but the receipt could not be created' },
+  { message: 'Waiting for confirmation by the customer' },
+  { message: 'Funds were moved' },
+  { code: 'IDEMPOTENCY_KEY_REUSED' },
+  { reasonCode: 'AM05' },
+];
+/** Without a reason for which nothing is executed. */
+const doubts = [
   { status: 'UNKNOWN' },
   { state: 'IN_DOUBT' },
-  { code: 'TIMEOUT' },
   { code: 504 },
-  { status: 500 },
+  { status: 500, message: 'Core failure' },
   { error: { code: '504' } },
-  { error: { message: 'Previously booked' } },
+  { transaction_id: 'T9', error: 'Notification failed' },
 ];
 /** Beside a refusal. */
 const signsOfSuccess = [
@@ -154,7 +186,6 @@ const signsOfSuccess = [
   { code: 400, message: 'x', status: 'COMPLETED' },
   { code: 400, data: { status: 'BOOKED' } },
   { success: true, error: 'no' },
-  { transaction_id: 'T9', error: 'Notification failed' },
 ];
 /** Entries of a list of transaction requests: of another payment, and of this one if it went well. */
 const other = fc
@@ -331,12 +362,12 @@ const rows: Readonly<Record<string, Row>> = {
       members({ foo: 1 }, { value: { amount: 1 } }, { data: { id: 'TX' } }, { requestId: 'r' }),
     ),
   },
-  '401 | a JSON object with a sign of success, or a mention of an execution': {
+  '401 | a JSON object with a sign of success, a mention of an execution, or a doubt': {
     status: fc.constant(401),
-    body: members(...signsOfSuccess, ...mentions),
+    body: members(...signsOfSuccess, ...mentions, ...doubts),
   },
   '401 | anything else': { status: fc.constant(401), body: anything },
-  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success or a mention of an execution':
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a sign of success, a mention of an execution, or a doubt':
     {
       status: named,
       body: fc.oneof(
@@ -352,6 +383,11 @@ const rows: Readonly<Record<string, Row>> = {
           { code: 400, message: 'The payment has not been processed' },
           { code: 422, message: 'Complete your profile before you pay' },
           { code: 422, message: 'The session has expired' },
+          { transactionId: 'T1', error: 'Insufficient funds' },
+          { transaction_id: 'T1', status: 'REJECTED' },
+          { errorCode: '501', message: 'Insufficient funds' },
+          { code: 'UNKNOWN', message: 'The payee was not found' },
+          { message: 'A unique identifier of the payee is missing' },
           { code: 422, message: 'The request was received without a signature' },
           ...failures,
         ),
@@ -363,7 +399,7 @@ const rows: Readonly<Record<string, Row>> = {
       plain(0, 100),
       fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":', '[{"message":"no"}]'),
       members({ status: 'COMPLETED' }, { transactionStatus: 'ACSC' }, { status: 'PENDING' }, { id: 'TX' }),
-      members(...contradictions, ...mentions, ...signsOfSuccess),
+      members(...contradictions, ...mentions, ...doubts, ...signsOfSuccess),
       saidTwice,
     ),
   },
@@ -526,8 +562,9 @@ describe('a list of transaction requests', () => {
     ['DONE', [own('INITIATED')]],
     ['DONE', [others('FAILED'), own('INITIATED')]],
     ['DONE', [{ status: 'FAILED' }, 7, own('INITIATED')]],
-    ['REJECTED', [{ status: 'COMPLETED' }, own('FAILED')]],
-    ['REJECTED', [others('COMPLETED'), own('FAILED')]],
+    ['UNKNOWN', [{ status: 'COMPLETED' }, own('FAILED')]],
+    ['UNKNOWN', [others('COMPLETED'), own('FAILED')]],
+    ['REJECTED', [others('FAILED'), own('FAILED')]],
     ['REJECTED', [own('FAILED'), own('RJCT')]],
     ['UNKNOWN', [others('FAILED')]],
     ['UNKNOWN', [others('COMPLETED')]],
@@ -639,6 +676,41 @@ describe('a refusal with status 200', () => {
     const deep = `${'['.repeat(5000)}"FAILED"${']'.repeat(5000)}`;
     expect(classify(200, deep).state).toBe('UNKNOWN');
     expect(classify(200, `{"id":"TX","inside":{"status":${deep}}}`).state).toBe('UNKNOWN');
+  });
+});
+
+describe('a request in a list is this payment although the bank spells it in another way', () => {
+  test.each([
+    { to: { bank_id: 'BK1XXX', account_id: 'X' } },
+    { to: { bank_id: '', account_id: '' }, value: { amount: '', currency: '' } },
+    { to: { account_id: 'x ' }, value: { amount: '5,00', currency: 'EUR' } },
+  ])('%j', (body) => {
+    expect(classify(200, listOf([{ status: 'COMPLETED', body }]), request).state).toBe('DONE');
+    const value = { currency: 'EUR', amount: 5 };
+    const earlier = { status: 'FAILED', body: { to: { bank_id: 'BK1', account_id: 'x' }, value } };
+    expect(classify(200, listOf([{ status: 'COMPLETED', body }, earlier]), request).state).toBe('UNKNOWN');
+  });
+});
+
+describe('a refusal in ordinary words', () => {
+  test.each([
+    'OBP-40018: Insufficient funds.',
+    'Daily limit already exceeded',
+    'Your session has timed out',
+    'SESSION_TIMEOUT',
+    'Your account was not debited. Insufficient funds.',
+    'Payment has not been executed due to insufficient funds',
+    'The account was already closed',
+    'Payment execution date is invalid',
+    'Payment booking failed',
+    'Payments are currently not processed on weekends',
+    'Customer has not completed KYC',
+    'Payer and payee are the same account',
+    'Unknown beneficiary bank',
+    'AM04',
+  ])('is REJECTED: %s', (message) => {
+    expect(classify(400, JSON.stringify({ code: 'E1', message })).state).toBe('REJECTED');
+    expect(classify(200, JSON.stringify({ status: 'FAILED', message })).state).toBe('REJECTED');
   });
 });
 

@@ -243,7 +243,7 @@ describe('what the bank answered is not the record that was asked for', () => {
       const result = await fixture.ask(
         `mutation { ${update(it, it.change, 'trackId conflict { id }', ifVersion)} }`,
       );
-      expect(result.errors).toEqual(nothingWritten(reads, /another id/));
+      expect(result.errors).toEqual(nothingWritten(reads, /with the id another,/));
     }
     expect(fixture.bank.lines()).toEqual([it.get, it.get]);
   });
