@@ -65,6 +65,19 @@ const isOfBank = (account: Account, ids: ViewIds): boolean =>
 
 const namesBank = ({ bank_id }: Account, { bankId }: ViewIds): boolean => isCodeOf(bankId, bank_id);
 
+/**
+ * Finds the accounts of other banks in a list, which name one of these. If no entry names this bank, it has another code in records
+ * than in paths.
+ */
+function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) => boolean {
+  let isBankNamed: boolean | null = null;
+  return (account) => {
+    if (isOfBank(account, ids)) return false;
+    isBankNamed ??= list.some((entry) => namesBank(entry, ids));
+    return isBankNamed;
+  };
+}
+
 /** A list of accounts. Entries that have all fields are not read again during the operation. */
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
@@ -101,14 +114,9 @@ function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadCont
  */
 function accountsIn(list: readonly Account[], ids: ViewIds): ToNode<Account, AccountNode> {
   const { accountId, viewId } = ids;
-  let isBankNamed: boolean | null = null;
-  const bankOf = (record: Account): string => {
-    const { bank_id } = record;
-    if (isOfBank(record, ids) || typeof bank_id !== 'string') return ids.bankId;
-    // If no entry names this bank, it has another code in records than in paths.
-    isBankNamed ??= list.some((entry) => namesBank(entry, ids));
-    return isBankNamed ? validateBankId('a bank', bank_id) : ids.bankId;
-  };
+  const isForeign = foreignIn(list, ids);
+  const bankOf = (record: Account): string =>
+    isForeign(record) ? validateBankId('a bank', String(record.bank_id)) : ids.bankId;
   return (record) => {
     const id = unwrap(record.id);
     const bankId = bankOf(record);
@@ -259,10 +267,12 @@ function requireBalance(record: Account, { balance }: ChangesInput<typeof accoun
  * Errors: BANK_BAD_RESPONSE if there are several, or if it is another bank's.
  */
 async function readOnlyAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
-  const ownId = (entry: Account) => (isOfBank(entry, ids) ? itemId(entry) : null);
-  checkNotRepeated(await loadSingle(ids, context), ids.accountId, getAccountsScope, 'accounts', ownId);
+  const list = await loadSingle(ids, context);
+  const isForeign = foreignIn(list, ids);
+  const ownId = (entry: Account) => (isForeign(entry) ? null : itemId(entry));
+  checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', ownId);
   const record = await readAccount(ids, context);
-  if (isOfBank(record, ids)) return record;
+  if (!isForeign(record)) return record;
   throw new BankqlError(
     'BANK_BAD_RESPONSE',
     `The bank's ${getAccountsScope.id} answered with an account of another bank. Nothing was written.`,

@@ -263,7 +263,6 @@ describe('what the bank answered is not the record that was asked for', () => {
   test.each([
     ['two accounts with the id', [own, { ...own, label: 'second' }], /several accounts with the id ACC/],
     ['two, one of them without a bank', [own, { ...own, bank_id: null }], /several accounts with the id ACC/],
-    ['an account of another bank', [foreign], /account of another bank/],
     ['only another bank’s under the id', [{ ...own, id: 'X' }, foreign], /account of another bank/],
   ])('if the list has %s: nothing is written', async (_, accounts, message) => {
     await using fixture = await startBankqlFixture();
@@ -272,6 +271,16 @@ describe('what the bank answered is not the record that was asked for', () => {
     const result = await fixture.ask(`mutation { ${update(account, account.change)} }`);
     expect(result.errors).toEqual(nothingWritten('getAccountsScope', message));
     expect(fixture.bank.lines()).toEqual([account.get]);
+  });
+
+  test('if the bank has another code in all its records than in paths: its account is written', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, account);
+    fixture.bank.on(account.get, { body: { accounts: [foreign] } });
+    const result = await fixture.ask(`mutation { ${update(account, 'number: "new"')} }`);
+    expect(result.errors).toBeUndefined();
+    const [, put] = fixture.bank.calls;
+    expect(put && sentJson(put)).toEqual(numbered({ ...foreign, number: 'new' }));
   });
 
   test.each([
