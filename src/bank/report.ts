@@ -4,7 +4,7 @@ import type { Send } from './exchange.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 
-/** One attempt that ended. Contains no credential and no id: ids are private. */
+/** One attempt that ended. Contains no credential, and no id of the call: ids are private. */
 export interface CallReport {
   readonly operation: string;
   /** The bank's status; null if no whole answer came. */
