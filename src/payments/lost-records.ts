@@ -113,6 +113,21 @@ const markEveryMs = 50;
 /** How often a process that refuses payments looks whether an operator has accepted the loss. */
 const recheckMs = 1_000;
 
+/** Work that is done one after the other: each decides by what the one before it has written. */
+function createTurns() {
+  let last: Promise<void> = Promise.resolve();
+  return {
+    run(work: () => Promise<void>): Promise<void> {
+      const done = last.then(work);
+      last = done.catch(() => {});
+      return done;
+    },
+    get idle() {
+      return last;
+    },
+  };
+}
+
 export function createLossGuard(options: LossGuardOptions) {
   const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
   const { readMetadata } = options;
@@ -134,7 +149,9 @@ export function createLossGuard(options: LossGuardOptions) {
       onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason }),
     ),
   );
-  let checking: Promise<void> = Promise.resolve();
+  /** How many times the store was read, and which of these reads decided last. */
+  let reads = 0;
+  let decidedBy = 0;
   let markTimer: NodeJS.Timeout | null = null;
   let markedAt = Number.NEGATIVE_INFINITY;
   let recheck: NodeJS.Timeout | null = null;
@@ -248,24 +265,29 @@ export function createLossGuard(options: LossGuardOptions) {
     for (;;) {
       // First: while others begin payments, the store goes ahead of the marks, never they of it.
       const known = knownMarks();
+      const read = ++reads;
       const snapshot = await readMetadata(store);
       const decided = await decide(snapshot, known);
       const text = JSON.stringify(decided.next);
-      if (text === snapshot.text || readOnly) return { ...decided, known, snapshot };
+      if (text === snapshot.text || readOnly) return { ...decided, known, snapshot, read };
       const version = randomUUID();
       if (await store.writeMetadata(snapshot.metadataVersion, { version, text }))
-        return { ...decided, known, snapshot: { ...snapshot, metadataVersion: version } };
+        return { ...decided, known, snapshot: { ...snapshot, metadataVersion: version }, read };
     }
   }
 
   async function runCheck(store: CheckedStore): Promise<void> {
-    const { next, refusal, known, snapshot } = await change(store, (read, marks) =>
-      compare(store, marks, read),
+    const { next, refusal, known, snapshot, read } = await change(store, (found, marks) =>
+      compare(store, marks, found),
     );
+    const found = next.loss ?? known.unreadable ?? refusal;
+    // A check over a connection may overlap one over the store: what an earlier read did not find says nothing.
+    if (read < decidedBy && found === null) return;
+    decidedBy = Math.max(decidedBy, read);
     metadata = next;
     metadataVersion = snapshot.metadataVersion;
     isBehind = false;
-    setLoss(next.loss ?? known.unreadable ?? refusal);
+    setLoss(found);
     if (loss !== null) return;
     seen = heldMark(next, snapshot);
     if (!options.countsAreConfirmed) return;
@@ -273,15 +295,11 @@ export function createLossGuard(options: LossGuardOptions) {
     writeMarksSoon();
   }
 
-  /** One after the other: each decides by what the one before it has written. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const done = checking.then(work);
-    checking = done.catch(() => {});
-    return done;
-  }
+  const overStore = createTurns();
+  const overConnections = createTurns();
 
   /** Compares the store with all that is known. Errors: those of the store. */
-  const check = (store: CheckedStore) => inTurn(() => runCheck(store));
+  const check = (store: CheckedStore) => overStore.run(() => runCheck(store));
 
   return {
     get secret() {
@@ -309,6 +327,8 @@ export function createLossGuard(options: LossGuardOptions) {
       return isBehind || counts.metadataVersion !== metadataVersion;
     },
     check,
+    /** The same over a new connection, for which a check of the store may be waiting. */
+    checkConnection: (connection: CheckedStore) => overConnections.run(() => runCheck(connection)),
     /** Notes a beginning that the store has confirmed. */
     noteBegin(counts: StoreCounts, { id, trackId, createdAt }: PaymentRecord) {
       if (allowVolatile) return;
@@ -320,7 +340,7 @@ export function createLossGuard(options: LossGuardOptions) {
     forget: (id: string) => void recentBegins.delete(id),
     /** Errors: an Error if it is still not known whether records were lost; those of the store. */
     accept: (store: CheckedStore, by: string, at: number) =>
-      inTurn(async () => {
+      overStore.run(async () => {
         const { next, snapshot } = await change(store, async (read, { marks }) => {
           if (read.text === null) throw new Error('it has no metadata');
           const found = parseMetadata(read.text);
@@ -339,7 +359,7 @@ export function createLossGuard(options: LossGuardOptions) {
       closed = true;
       if (recheck !== null) clearTimeout(recheck);
       if (markTimer !== null) clearTimeout(markTimer);
-      await checking;
+      await Promise.all([overStore.idle, overConnections.idle]);
       if (loss === null) await writeMarks();
     },
   };

@@ -383,7 +383,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       .slice(0, limit);
   }
 
-  driver = await options.open({ onConnect: guard.check, onReady: () => void unwritten.makeAll() });
+  driver = await options.open({ onConnect: guard.checkConnection, onReady: () => void unwritten.makeAll() });
   try {
     if (!guard.hasMetadata) await guard.check(driver);
   } catch (error) {

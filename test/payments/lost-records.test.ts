@@ -41,6 +41,59 @@ test('a store that lost records tells of those it has, and never says that there
   expect(bank.calls).toHaveLength(1);
 });
 
+describe('a check of the store whose connection is lost', () => {
+  async function startGuard() {
+    const driver = createMemoryDriver();
+    await driver.writeMetadata(null, { version: 'first', text: JSON.stringify(newMetadata(null)) });
+    const guard = createLossGuard({
+      name: 'the test',
+      markFiles: [],
+      retentionMs: 1_000_000,
+      allowVolatile: false,
+      countsAreConfirmed: true,
+      readMetadata: (asked) => asked.readMetadata(),
+      store: () => driver,
+      now: () => 2_000,
+      onEvent: () => {},
+    });
+    await guard.check(driver);
+    return { driver, guard };
+  }
+
+  test('gets a new one, which is checked first', async () => {
+    const { driver, guard } = await startGuard();
+    let connections = 0;
+    await guard.check({
+      ...driver,
+      async readMetadata() {
+        connections++;
+        await guard.checkConnection(driver);
+        return driver.readMetadata();
+      },
+    });
+    expect([connections, guard.loss]).toEqual([1, null]);
+    await guard.close();
+  });
+
+  test('does not undo what the check of a connection found meanwhile', async () => {
+    const { driver, guard } = await startGuard();
+    const before = await driver.readMetadata();
+    await guard.check({
+      ...driver,
+      // It was read before the loss was written, and arrives after that.
+      async readMetadata() {
+        const { storeId, ...rest } = JSON.parse(before.text ?? '');
+        const text = JSON.stringify({ ...rest, storeId, loss: 'it has lost records' });
+        await driver.writeMetadata(before.metadataVersion, { version: 'second', text });
+        await guard.checkConnection(driver);
+        return before;
+      },
+    });
+    expect(guard.loss).toContain('it has lost records');
+    await guard.close();
+  });
+});
+
 describe('a standby takes over', () => {
   /** A store whose server can be another one, and which has counted payments. */
   async function startStore() {
