@@ -11,6 +11,7 @@ import {
   highWaterMark,
   readMark,
 } from './high-water-mark.ts';
+import { createSerialQueue } from './serial-queue.ts';
 import type { OnStoreEvent, PaymentRecord } from './store.ts';
 
 /**
@@ -113,21 +114,6 @@ const markEveryMs = 50;
 /** How often a process that refuses payments looks whether an operator has accepted the loss. */
 const recheckMs = 1_000;
 
-/** Work that is done one after the other: each decides by what the one before it has written. */
-function createTurns() {
-  let last: Promise<void> = Promise.resolve();
-  return {
-    run(work: () => Promise<void>): Promise<void> {
-      const done = last.then(work);
-      last = done.catch(() => {});
-      return done;
-    },
-    get idle() {
-      return last;
-    },
-  };
-}
-
 export function createLossGuard(options: LossGuardOptions) {
   const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
   const { readMetadata } = options;
@@ -149,7 +135,7 @@ export function createLossGuard(options: LossGuardOptions) {
       onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason }),
     ),
   );
-  /** How many times the store was read, and which of these reads decided last. */
+  /** The number of reads of the metadata that have begun, and the latest of them whose result was taken. */
   let reads = 0;
   let decidedBy = 0;
   let markTimer: NodeJS.Timeout | null = null;
@@ -277,17 +263,17 @@ export function createLossGuard(options: LossGuardOptions) {
   }
 
   async function runCheck(store: CheckedStore): Promise<void> {
-    const { next, refusal, known, snapshot, read } = await change(store, (found, marks) =>
-      compare(store, marks, found),
+    const { next, refusal, known, snapshot, read } = await change(store, (held, marks) =>
+      compare(store, marks, held),
     );
-    const found = next.loss ?? known.unreadable ?? refusal;
-    // A check over a connection may overlap one over the store: what an earlier read did not find says nothing.
-    if (read < decidedBy && found === null) return;
+    const reason = next.loss ?? known.unreadable ?? refusal;
+    // The checks of connections overlap those of the store. One whose read began earlier clears no loss that a later one found.
+    if (read < decidedBy && reason === null) return;
     decidedBy = Math.max(decidedBy, read);
     metadata = next;
     metadataVersion = snapshot.metadataVersion;
     isBehind = false;
-    setLoss(found);
+    setLoss(reason);
     if (loss !== null) return;
     seen = heldMark(next, snapshot);
     if (!options.countsAreConfirmed) return;
@@ -295,11 +281,12 @@ export function createLossGuard(options: LossGuardOptions) {
     writeMarksSoon();
   }
 
-  const overStore = createTurns();
-  const overConnections = createTurns();
+  // Each check decides by what the one before it has written.
+  const storeChecks = createSerialQueue();
+  const connectionChecks = createSerialQueue();
 
   /** Compares the store with all that is known. Errors: those of the store. */
-  const check = (store: CheckedStore) => overStore.run(() => runCheck(store));
+  const check = (store: CheckedStore) => storeChecks.run(() => runCheck(store));
 
   return {
     get secret() {
@@ -327,8 +314,8 @@ export function createLossGuard(options: LossGuardOptions) {
       return isBehind || counts.metadataVersion !== metadataVersion;
     },
     check,
-    /** The same over a new connection, for which a check of the store may be waiting. */
-    checkConnection: (connection: CheckedStore) => overConnections.run(() => runCheck(connection)),
+    /** The same for a new connection: in a queue of its own, because a check of the store may be waiting for this connection. */
+    checkConnection: (connection: CheckedStore) => connectionChecks.run(() => runCheck(connection)),
     /** Notes a beginning that the store has confirmed. */
     noteBegin(counts: StoreCounts, { id, trackId, createdAt }: PaymentRecord) {
       if (allowVolatile) return;
@@ -340,7 +327,7 @@ export function createLossGuard(options: LossGuardOptions) {
     forget: (id: string) => void recentBegins.delete(id),
     /** Errors: an Error if it is still not known whether records were lost; those of the store. */
     accept: (store: CheckedStore, by: string, at: number) =>
-      overStore.run(async () => {
+      storeChecks.run(async () => {
         const { next, snapshot } = await change(store, async (read, { marks }) => {
           if (read.text === null) throw new Error('it has no metadata');
           const found = parseMetadata(read.text);
@@ -359,7 +346,7 @@ export function createLossGuard(options: LossGuardOptions) {
       closed = true;
       if (recheck !== null) clearTimeout(recheck);
       if (markTimer !== null) clearTimeout(markTimer);
-      await Promise.all([overStore.idle, overConnections.idle]);
+      await Promise.all([storeChecks.idle, connectionChecks.idle]);
       if (loss === null) await writeMarks();
     },
   };

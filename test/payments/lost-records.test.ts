@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLossGuard, newMetadata } from '../../src/payments/lost-records.ts';
+import { type CheckedStore, createLossGuard, newMetadata } from '../../src/payments/lost-records.ts';
 import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
@@ -41,21 +41,29 @@ test('a store that lost records tells of those it has, and never says that there
   expect(bank.calls).toHaveLength(1);
 });
 
+async function startDriver() {
+  const driver = createMemoryDriver();
+  await driver.writeMetadata(null, { version: 'first', text: JSON.stringify(newMetadata(null)) });
+  return driver;
+}
+
+const guardOf = (store: CheckedStore, countsAreConfirmed: boolean) =>
+  createLossGuard({
+    name: 'the test',
+    markFiles: [],
+    retentionMs: 1_000_000,
+    allowVolatile: false,
+    countsAreConfirmed,
+    readMetadata: (asked) => asked.readMetadata(),
+    store: () => store,
+    now: () => 2_000,
+    onEvent: () => {},
+  });
+
 describe('a check of the store whose connection is lost', () => {
   async function startGuard() {
-    const driver = createMemoryDriver();
-    await driver.writeMetadata(null, { version: 'first', text: JSON.stringify(newMetadata(null)) });
-    const guard = createLossGuard({
-      name: 'the test',
-      markFiles: [],
-      retentionMs: 1_000_000,
-      allowVolatile: false,
-      countsAreConfirmed: true,
-      readMetadata: (asked) => asked.readMetadata(),
-      store: () => driver,
-      now: () => 2_000,
-      onEvent: () => {},
-    });
+    const driver = await startDriver();
+    const guard = guardOf(driver, true);
     await guard.check(driver);
     return { driver, guard };
   }
@@ -97,26 +105,14 @@ describe('a check of the store whose connection is lost', () => {
 describe('a standby takes over', () => {
   /** A store whose server can be another one, and which has counted payments. */
   async function startStore() {
-    const driver = createMemoryDriver();
-    await driver.writeMetadata(null, { version: 'first', text: JSON.stringify(newMetadata(null)) });
+    const driver = await startDriver();
     const at = { server: 'timeline 1', began: 7 };
     const store = {
       ...driver,
       readMetadata: async () => ({ ...(await driver.readMetadata()), newestAt: 1_000, ...at }),
     };
-    const startProcess = () =>
-      createLossGuard({
-        name: 'the test',
-        markFiles: [],
-        retentionMs: 1_000_000,
-        allowVolatile: false,
-        // As with standbys that confirm: what was counted may not be confirmed.
-        countsAreConfirmed: false,
-        readMetadata: (asked) => asked.readMetadata(),
-        store: () => store,
-        now: () => 2_000,
-        onEvent: () => {},
-      });
+    // As with standbys that confirm: what was counted may not be confirmed.
+    const startProcess = () => guardOf(store, false);
     return { at, store, startProcess };
   }
 

@@ -3,6 +3,7 @@ import { DatabaseError } from 'pg';
 import { reasonOf } from '../../../errors.ts';
 import { WriteUncertain } from '../../driver.ts';
 import { usualStartTimeoutMs } from '../../protocol-store.ts';
+import { createSerialQueue } from '../../serial-queue.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
@@ -64,7 +65,7 @@ export async function openLine(options: LineOptions) {
   const open = () => options.open(closing.signal);
   let connection = await openFirst();
   let current = Promise.resolve(connection);
-  let last: Promise<unknown> = current;
+  const calls = createSerialQueue();
   let waiting = 0;
   let closed: Promise<void> | null = null;
 
@@ -147,10 +148,8 @@ export async function openLine(options: LineOptions) {
     if (closed !== null) throw unavailable('it is closed');
     if (waiting >= maxWaiting) throw unavailable('too many calls wait for a connection');
     waiting++;
-    const done = last.then(() => run(work));
-    last = done.catch(() => {});
     try {
-      return await done;
+      return await calls.run(() => run(work));
     } catch (error) {
       throw unavailable(reasonOf(error));
     } finally {
@@ -216,7 +215,7 @@ export async function openLine(options: LineOptions) {
     /** Waits for the calls that are under way. */
     close(): Promise<void> {
       closed ??= (async () => {
-        await last;
+        await calls.idle;
         connection.end();
         closing.abort();
         pause.abort();
