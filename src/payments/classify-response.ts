@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { maxErrorLength } from '../bank/errors.ts';
 import { type HttpResponse, partialContent, textOf } from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/json-limits.ts';
 import type { responseDrifts } from '../bank/response.ts';
@@ -49,9 +50,6 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
 
 const noContent = 204;
 
-/** The longest refusal that is searched for a mention of an execution, in bytes: the search takes about 0.5 microseconds for each. */
-const maxRefusal = 65_536;
-
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
 /**
@@ -80,10 +78,10 @@ export function classifyPaymentResponse(response: Answered, options: ClassifyOpt
   if (status >= 200 && status < 300)
     return isIncomplete(response) ? verdict('UNKNOWN') : classifySuccess(response, readBody(body), options);
   if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
-  const { kind, value } = body.length > maxRefusal ? unreadable : readBody(body);
+  const { kind, value } = body.length > maxErrorLength ? unreadable : readBody(body);
   const said = kind === 'json' && isObject(value) ? value : null;
   if (said !== null && mayBeExecuted(said, options)) return verdict('UNKNOWN');
-  // Nobody executes a payment for credentials that they do not accept, whoever says so.
+  // The bank, or a proxy in front of it, does not accept the credentials: nothing was executed.
   if (status === 401) return verdict('RELEASED');
   return verdict(said === null ? 'UNKNOWN' : 'REJECTED');
 }
@@ -93,7 +91,7 @@ function classifySuccess({ status, body }: Answered, said: Body, options: Classi
   const outcome = outcomeOf(said, content, options);
   if (outcome === 'rejected')
     return verdict(
-      body.length > maxRefusal || mentionsExecution(said.value, options) ? 'UNKNOWN' : 'REJECTED',
+      body.length > maxErrorLength || mentionsExecution(said.value, options) ? 'UNKNOWN' : 'REJECTED',
     );
   const isAccepted = outcome === 'accepted' || (status === 202 && outcome !== 'doubtful');
   if (outcome !== 'done' && !isAccepted) return verdict('UNKNOWN');
@@ -126,16 +124,15 @@ function outcomeOf(
   const isContractsList =
     isList && operation.envelope !== null && (envelope === null || envelope === operation.envelope);
   // The contract's list may contain other requests too.
-  const own = isContractsList ? entriesOf(sent, records) : records;
-  if (own.length === 0 && records.length > 0) return 'doubtful';
-  const outcomes = own.map((record) => {
-    const outcome = readOutcome(record, options);
-    // The list is the evidence, if nothing in the entry says otherwise.
-    return isContractsList && outcome === 'silent' ? 'done' : outcome;
-  });
+  const own = new Set(isContractsList ? entriesOf(sent, records) : records);
+  if (own.size === 0 && records.length > 0) return 'doubtful';
+  const all = records.map((record) => readOutcome(record, options));
   // All entries: the failed one may be an earlier request, and this payment may be one that the bank spelt in another way.
-  if (records.length > 0 && records.every((record) => readOutcome(record, options) === 'rejected'))
-    return 'rejected';
+  if (all.length > 0 && all.every((outcome) => outcome === 'rejected')) return 'rejected';
+  const outcomes = all
+    .filter((_, index) => own.has(records[index]))
+    // The list is the evidence, if nothing in the entry says otherwise.
+    .map((outcome) => (isContractsList && outcome === 'silent' ? 'done' : outcome));
   // Members next to the list are about the whole answer.
   const around =
     envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, options) : 'silent';
@@ -149,32 +146,33 @@ function outcomeOf(
 
 type Sent = ClassifyOptions['sent'];
 
-/** The entries of a list that say the payee of the payment; if none does, those that say no other payee, amount or currency. */
+/** The entries of a list that name the payment's payee; if none does, those that name no other payee, amount or currency. */
 function entriesOf(sent: Sent, list: readonly unknown[]): readonly unknown[] {
-  const compared = list.map((entry) => ({ entry, says: comparedWith(sent, entry) }));
-  const alike = compared.filter(({ says }) => !says.includes('another'));
-  const same = alike.filter(({ says }) => says[0] === 'the same');
-  return (same.length > 0 ? same : alike).map(({ entry }) => entry);
+  const compared = list.map((entry) => ({ entry, payment: comparedWith(sent, entry) }));
+  const best = compared.some(({ payment }) => payment === 'the same') ? 'the same' : 'not known';
+  return compared.filter(({ payment }) => payment === best).map(({ entry }) => entry);
 }
 
-/** What an entry says of the payee's account, the payee's bank, the currency and the amount. */
-function comparedWith(sent: Sent, entry: unknown): readonly ('the same' | 'another' | 'nothing')[] {
+/** Whether an entry is the payment that was sent: another if it names another payee, currency or amount, not known if it names no payee. */
+function comparedWith(sent: Sent, entry: unknown): 'the same' | 'another' | 'not known' {
   const body = isObject(entry) && isObject(entry.body) ? entry.body : {};
   const to = isObject(body.to) ? body.to : {};
   const value = isObject(body.value) ? body.value : {};
   // A bank identifier code may end with XXX, for the head office.
   const bankCode = (text: string) => normalized(text).replace(/xxx$/, '');
   const compare = (said: unknown, own: string | null, read: (text: string) => string | number) => {
-    if (said == null || said === '' || own === null) return 'nothing';
+    if (said == null || said === '' || own === null) return 'not known';
     const value = read(String(said));
-    return Number.isNaN(value) ? 'nothing' : value === read(own) ? 'the same' : 'another';
+    if (Number.isNaN(value)) return 'not known';
+    return value === read(own) ? 'the same' : 'another';
   };
-  return [
-    compare(to.account_id, sent.toAccountId, normalized),
+  const payee = compare(to.account_id, sent.toAccountId, normalized);
+  const others = [
     compare(to.bank_id, sent.toBankId, bankCode),
     compare(value.currency, sent.currency, normalized),
     compare(value.amount, sent.amount, Number),
   ];
+  return others.includes('another') ? 'another' : payee;
 }
 
 interface Body {
@@ -194,7 +192,7 @@ function readBody(body: Buffer): Body {
   if (text === '') return { kind: 'empty', value: undefined };
   try {
     const value = parseExactJson(text);
-    return isUnclear(text) ? unreadable : { kind: 'json', value };
+    return isUnusable(text) ? unreadable : { kind: 'json', value };
   } catch {
     // Text that begins like JSON or markup is a truncated document; a status is plain words.
     const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
@@ -219,7 +217,7 @@ const maxLevels = 64;
  * Whether valid JSON is deeper than any answer, or an object in it has the same member twice with different values: parsing would
  * keep the last one, and nobody knows which one holds.
  */
-function isUnclear(json: string): boolean {
+function isUnusable(json: string): boolean {
   let inside: Reading = { values: new Map(), name: null, start: 0 };
   const outer: Reading[] = [];
   let text = '';

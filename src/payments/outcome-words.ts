@@ -71,12 +71,14 @@ const successName =
   /^(is)?(ok|success|successful|succeeded|accepted|approved|authori[sz]ed|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/i;
 const pendingName = /^(is)?(pending|processing|queued|scheduled)$/i;
 const failureName = /^(is)?(failed|rejected|declined|cancell?ed|denied|refused|blocked|expired)$/i;
-const idName = /^(id|(transaction|payment|transfer)[_-]?ids?)$/i;
+/** A receipt; the `id` of a refusal may be that of the refusal. */
+const receiptName = /^(transaction|payment|transfer)[_-]?ids?$/i;
+const isId = (name: string) => /^id$/i.test(name) || receiptName.test(name);
 
 const isYes = (value: unknown) => /^(true|yes|y|1)$/i.test(wordIn(value));
 const isNo = (value: unknown) => /^(false|no|n|0)$/i.test(wordIn(value));
 
-/** A word, or the only one of a list. The text of a list contains those of all lists inside, which are looked at on their own. */
+/** A value as a word, or the only entry of a list. Longer lists are no words; `membersOf` visits their entries. */
 function wordIn(value: unknown): string {
   const only: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   return typeof only === 'object' ? '' : String(only);
@@ -87,7 +89,7 @@ export interface Vocabulary {
   readonly operation: Operation;
   /** The bank's own words: BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
   readonly bankWords: BankWords;
-  /** The payment, whose description an answer may repeat: these are not the bank's words. */
+  /** The payment. An answer may repeat its description, which is not the bank's words. */
   readonly sent: { readonly description: string | null };
 }
 
@@ -116,7 +118,7 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
     return Object.keys(value).some((part) => statusPartName.test(part)) ? null : 'unclear';
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
   const isCode = codeName.test(name);
-  if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && idName.test(name) ? 'id' : null;
+  if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && isId(name) ? 'id' : null;
   if (typeof value === 'string' && value.length > maxWords) return 'doubtful';
   const text = String(value).trim();
   const meaning = meaningOf(text, vocabulary);
@@ -202,7 +204,7 @@ const mentionsOfExecution = [
   `(may|might)${gap}(already${gap})?have${gap}been`,
   `(payment|transaction|transfer|order)${gap}(is|remains)${gap}(awaiting|in${gap}process|in${gap}progress|processing|queued|scheduled|waiting)`,
   `(payment|transaction|transfer|order)${gap}((is|remains)${gap})?pending`,
-  // Anything that took too long, but for the customer.
+  // A timeout of anything but the customer's session or login.
   String.raw`tim(e[ds]?|ing)${gap}out(?<!(challenge|code|consent|login|otp|session|token)[\W_]*((has|is|was)[\W_]*)?time[ds]?${gap}out)`,
   `deadline${gap}exceeded|econnreset|hang${gap}up|connection${gap}(was${gap})?(closed|lost|reset)`,
   `no${gap}(answer|response)${gap}from`,
@@ -229,9 +231,6 @@ const speaksOfExecution = (text: string): boolean =>
     .matchAll(statementsOfExecution)
     .some(({ index }) => !negation.test(text.slice(Math.max(0, index - longestClause), index)));
 
-/** A receipt; the `id` of a refusal may be that of the refusal. */
-const receiptName = /^(transaction|payment|transfer)[_-]?ids?$/i;
-
 /**
  * Whether a refusal may be about a payment that was executed nevertheless: it contains a sign of success or of a pending
  * payment, mentions an execution, or leaves it in doubt without a reason that excludes one.
@@ -254,7 +253,7 @@ export function mayBeExecuted(record: object, vocabulary: Vocabulary): boolean {
 export const mentionsExecution = (answer: unknown, vocabulary: Vocabulary): boolean =>
   hasText(answer, vocabulary, speaksOfExecution);
 
-/** Whether a text or a number of an answer fulfils a condition: one that is not the operator's word for a refusal, or what was sent. */
+/** Whether a condition holds for a text or number of an answer. The operator's words for a refusal, and what was sent, do not count. */
 function hasText(
   answer: unknown,
   { bankWords, sent }: Vocabulary,
