@@ -44,7 +44,7 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
   return (call, limits, onResult) => {
     budget.earn();
     next(call, limits, (result, sent) => {
-      // No connection, a broken connection, or a gateway error of a proxy may be transient, unless it says for how long.
+      // No connection, a broken connection, or a gateway error of a proxy may be transient; not one that names a time to wait.
       const isTransient =
         result instanceof TransportFailure
           ? result.reason === 'unavailable'

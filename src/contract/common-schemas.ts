@@ -48,7 +48,7 @@ export const number = tolerant(z.number(), (value) =>
     : undefined,
 );
 
-/** The digits of an integer, which banks write for texts of digits. Of others, a double may not hold all digits. */
+/** The digits of an integer that a bank wrote instead of a text. Undefined for other numbers: a double may not hold all their digits. */
 const digitsOf = (value: unknown): string | undefined =>
   Number.isSafeInteger(value) ? String(value) : undefined;
 

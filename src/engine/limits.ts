@@ -47,7 +47,7 @@ const sizeWords: Readonly<Record<keyof DocumentSize, string>> = {
 /** The maximum length of an alias in characters: the path of each error below it repeats it. */
 const maxAliasLength = 128;
 
-/** The lines that a document may have for each token that it may have: with comments and empty lines. */
+/** How many lines a document may have for each token of its limit, comments and empty lines included. */
 const linesPerToken = 2;
 
 /**
@@ -57,7 +57,7 @@ const linesPerToken = 2;
  */
 export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
   try {
-    // At the place of each error, graphql counts the lines in front of it.
+    // For the location of each error, graphql counts the lines before it.
     const maxLines = linesPerToken * limits.tokens;
     if (text.split(/\r\n|\r|\n/, maxLines + 1).length > maxLines)
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${maxLines} lines.`);

@@ -66,8 +66,8 @@ const isOfBank = (account: Account, ids: ViewIds): boolean =>
 const namesBank = ({ bank_id }: Account, { bankId }: ViewIds): boolean => isCodeOf(bankId, bank_id);
 
 /**
- * Finds the accounts of other banks in a list, which name one of these. If no entry names this bank, it has another code in records
- * than in paths.
+ * Tells which accounts of a list belong to other banks: those that name another bank. If no entry names this bank, its code in
+ * records differs from that in paths, and none does.
  */
 function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) => boolean {
   let isBankNamed: boolean | null = null;
@@ -271,7 +271,7 @@ async function readOnlyAccount(ids: ViewIds, context: ReadContext): Promise<Acco
   const isForeign = foreignIn(list, ids);
   const ownId = (entry: Account) => (isForeign(entry) ? null : itemId(entry));
   checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', ownId);
-  const record = await readAccount(ids, context);
+  const record = accountIn(list, ids, context.session);
   if (!isForeign(record)) return record;
   throw new BankqlError(
     'BANK_BAD_RESPONSE',

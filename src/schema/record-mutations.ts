@@ -28,7 +28,7 @@ import { type NodeRef, type NodeType, recordOf } from './node.ts';
  * back whole, so that members which an update does not name keep their values.
  *
  * The read of an update bypasses all caches. If the bank broke the contract anywhere in the record, nothing is written,
- * since a body made from it would lose that value. The same if the record has another id than the requested one. Updates of
+ * since a body made from it would lose that value. Nor is anything written if the record has another id than the requested one. Updates of
  * one record run one after the other.
  */
 

@@ -16,12 +16,12 @@ const spelt: Readonly<Record<string, string>> = {
 const mostMarks = 30;
 const furtherMarks = new RegExp(String.raw`([\p{M}\uff9e\uff9f]{${mostMarks}})[\p{M}\uff9e\uff9f]+`, 'gu');
 
-/** The longest text that is searched or sorted by, in UTF-16 units: work on lists is measured by their entries. */
+/** The longest text that is compared, in UTF-16 units: the work on a list is bounded by the number of its entries. */
 const mostUnits = 500;
 
 /**
- * The part of a text that is compared: its beginning, with at most `mostMarks` marks in a row; to normalize or to compare longer runs takes a time that grows with
- * the square of their length, seconds for a text of 50 kB.
+ * The part of a text that is compared: its beginning, with at most `mostMarks` marks in a row. Normalizing or comparing longer runs
+ * takes a time that grows with the square of their length: seconds for a text of 50 kB.
  */
 export const comparedPart = (text: string): string =>
   text.length <= mostMarks ? text : text.slice(0, mostUnits).replaceAll(furtherMarks, '$1');

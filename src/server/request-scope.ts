@@ -169,7 +169,7 @@ export function redactFromLog(secrets: () => readonly string[]): void {
   if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
 }
 
-/** Those of the request so far need not be kept out any more. */
+/** Drops the secrets that were noted for the request so far. */
 export function forgetSecrets(): void {
   const request = current.getStore();
   if (request !== undefined) request.secrets = none;

@@ -200,7 +200,7 @@ const plainHost =
   /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
 const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
 
-/** More characters than a host with a port has: to encode a longer one takes a time that grows with the square of its length. */
+/** The longest host with a port, in characters: encoding one takes a time that grows with the square of its length. */
 const maxHost = 1024;
 
 /** Null if host and target together are not a URL, or the target by itself would name an invalid host. */

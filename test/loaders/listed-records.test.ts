@@ -17,7 +17,7 @@ test('a record is found by its place and its id', () => {
   expect(listed.find('here', 'c')).toBeNull();
 });
 
-test('one that is broken, however deep, is none; another list may have it whole', () => {
+test('a record that is broken, however deep, is not found; another list may have it whole', () => {
   const listed = new ListedRecords<Entry>({});
   listed.add('here', [{ id: 'a', value: { deep: [new Error('broken')] } }]);
   expect(listed.find('here', 'a')).toBeNull();
@@ -26,7 +26,7 @@ test('one that is broken, however deep, is none; another list may have it whole'
   expect(listed.find('here', 'a')).toBe(whole);
 });
 
-test('one that lacks a field of its table is none', () => {
+test('a record that lacks a field of its table is not found', () => {
   const listed = new ListedRecords<Entry>(account.fields);
   const { IBAN: _, ...others } = accountRecord;
   listed.add('here', [others]);

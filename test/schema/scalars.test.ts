@@ -30,7 +30,7 @@ describe('a time of the bank', () => {
     '2026-11-22T10:30:00+2',
     '2026-11-22+02',
     '20261122',
-  ])('"%s" is none', (text) => {
+  ])('"%s" is not read', (text) => {
     expect(parseDateTime(text)).toBeNull();
   });
 });

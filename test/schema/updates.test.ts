@@ -223,7 +223,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 });
 
-describe('what the bank answered is not the record that was asked for', () => {
+describe('an update whose read returned another record than the requested one', () => {
   const nothingWritten = (reads: string, message: RegExp) => [
     expect.objectContaining({
       message: expect.stringMatching(new RegExp(`${message.source}.*Nothing was written\\.$`)),

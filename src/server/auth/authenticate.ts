@@ -34,7 +34,7 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
   ): Caller | Promise<Caller> => {
     const known = head?.caller ?? null;
     const isKnown = known !== null && authenticate.isCurrent?.(known) === true;
-    // `authenticate` finds the same ones again: added to them, a connection would remember more with each request.
+    // `authenticate` notes the same secrets again. Added to those of the known head, they would grow with each request.
     if (known !== null && !isKnown) forgetSecrets();
     const found = isKnown ? known : authenticate(request, response.peer);
     if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, response, head);

@@ -34,13 +34,14 @@ export function createCallsPanel(panel, storage) {
   toggle.checked = storage.getItem(isOffKey) !== 'true';
   toggle.addEventListener('change', () => {
     storage.setItem(isOffKey, String(!toggle.checked));
-    body.replaceChildren(...(toggle.checked ? [hint(idle)] : []));
+    showIdle();
   });
   const body = element('div', { class: 'calls-body', 'aria-live': 'polite' });
   const title = element('label', { for: 'calls-on', title: 'Operations are prepared anew while this is on' });
   title.append(toggle, 'REST calls');
   panel.replaceChildren(title, body);
-  if (toggle.checked) body.append(hint(idle));
+  const showIdle = () => body.replaceChildren(...(toggle.checked ? [hint(idle)] : []));
+  showIdle();
   panel.hidden = false;
   return {
     asksForCalls: () => toggle.checked,
