@@ -7,6 +7,7 @@ import { createConnector, describeConnectionFailure, type NetworkOptions } from 
 import type { Identity } from './credentials.ts';
 import { type Cancellation, type OperationDeadline, type QueuedTimer, TimerQueue } from './deadline.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { type ArrivingBody, type Intake, intake, shortBody } from './intake.ts';
 import {
   FairPool,
   type FairPoolOptions,
@@ -141,6 +142,7 @@ export function createTransport(options: TransportOptions): Transport {
       }),
       timers: new TimerQueue(),
       maxBodyBytes,
+      intake: isKept ? intake : null,
       isPerIdentity,
       onShed: options.onShed ?? (() => {}),
     };
@@ -171,6 +173,8 @@ interface Connections {
   /** The deadlines of the requests. */
   readonly timers: TimerQueue;
   readonly maxBodyBytes: number;
+  /** Null for the answers of writes and payments, which wait for nothing. */
+  readonly intake: Intake | null;
   readonly isPerIdentity: boolean;
   readonly onShed: (why: ShedReason) => void;
 }
@@ -185,7 +189,7 @@ const noRoom = 'there is no room for the answer';
 const maxInterimResponses = 1000;
 
 /** One request and its answer, from the wait for a connection to the last byte: undici's handler for it. */
-class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection> {
+class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection>, ArrivingBody {
   readonly caller: Identity;
   readonly operation: string;
   readonly suits: ((connection: BankConnection) => boolean) | null;
@@ -213,8 +217,13 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   #body: Buffer | null = null;
   #chunks: Buffer[] | null = null;
   #size = 0;
+  /** Its whole length, if the bank says it. */
+  #length = Number.POSITIVE_INFINITY;
   /** How much of it the operation's budget has counted. */
   #counted = 0;
+  /** Since when its body is paused, and for how long it was, in milliseconds: that is not the bank's time. */
+  #pausedAt: number | null = null;
+  #pausedMs = 0;
 
   constructor(connections: Connections, call: PreparedCall, limits: CallLimits, onResult: OnResult) {
     this.caller = call.caller;
@@ -265,6 +274,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   onTimeout(): void {
     this.#timer = null;
     if (this.#connection === null) this.onOverloaded();
+    else if (this.#pausedAt !== null) this.#fail('no room', 'there was no time to read the answer');
     else this.#fail('timeout', `no whole answer within ${Math.round(this.#timeoutMs)} ms`);
   }
 
@@ -290,20 +300,34 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     }
     this.#status = status;
     this.#headers = headers;
-    const encoding = headers['content-encoding'];
+    const { 'content-encoding': encoding, 'content-length': length } = headers;
+    if (length !== undefined) this.#length = Number(length);
     if (encoding !== undefined && !noEncoding.test(String(encoding)))
       this.#stopReading('the answer is encoded although none was asked for');
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    const { maxBodyBytes } = this.#connections;
+    const { maxBodyBytes, intake } = this.#connections;
     this.#size += chunk.length;
+    if (chunk.length > shortBody && this.#size < this.#length) intake?.take(this, chunk.length);
     if (this.#size > maxBodyBytes) this.#stopReading(`the answer is longer than ${maxBodyBytes} bytes`);
     else if (this.#isSettled) return;
     else if (this.#size - this.#counted > uncountedBytes && !this.#count()) this.#fail('no room', noRoom);
     else if (this.#body === null) this.#body = chunk;
     else if (this.#chunks === null) this.#chunks = [this.#body, chunk];
     else this.#chunks.push(chunk);
+  }
+
+  pause(): void {
+    this.#pausedAt = performance.now();
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (this.#isSettled || this.#pausedAt === null) return;
+    this.#pausedMs += performance.now() - this.#pausedAt;
+    this.#pausedAt = null;
+    this.#controller?.resume();
   }
 
   onResponseEnd(): void {
@@ -365,7 +389,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
 
   #response(): HttpResponse {
     const body = this.#chunks === null ? (this.#body ?? emptyBody) : Buffer.concat(this.#chunks);
-    const milliseconds = performance.now() - this.#startedAt;
+    const milliseconds = performance.now() - this.#startedAt - this.#pausedMs;
     return { status: this.#status, headers: this.#headers, body, milliseconds };
   }
 

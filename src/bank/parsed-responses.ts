@@ -5,6 +5,7 @@ import { parsedTimes } from '../ledger.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
 import type { CallLimits, Send } from './exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { shortBody } from './intake.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { type Drift, ErrorInSuccess, parseResponse, validateResponse } from './response.ts';
 
@@ -55,9 +56,6 @@ interface ParseOptions {
   readonly onDrift?: ((drift: Drift) => void) | undefined;
   readonly onUnreadable?: OnUnreadable;
 }
-
-/** Answers up to this length are parsed at once, in bytes: in less than a tenth of a millisecond. */
-const shortBody = 8 * 1024;
 
 /**
  * Turns responses into answers: one whose bytes are the same as last time is not parsed and checked again. Any other long one is

@@ -6,6 +6,7 @@ import { type Cancellation, OperationDeadline, type Waiter } from './deadline.ts
 import { mapTransportFailure } from './errors.ts';
 import { type CallLimits, contextOptions, type ReadBudget } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
+import { intake } from './intake.ts';
 import type { Fetch, Reader, ReadResult } from './parsed-responses.ts';
 import type { PreparedCall } from './request.ts';
 
@@ -389,6 +390,7 @@ class SharedWork {
   constructor(bytes: number, work: () => void) {
     this.bytes = bytes;
     this.#work = work;
+    intake.unparsed += bytes;
   }
 
   readonly run = (): void => {
@@ -398,6 +400,7 @@ class SharedWork {
   };
 
   drop(): void {
+    if (this.#work !== null) intake.unparsed -= this.bytes;
     this.#work = null;
     this.#context = null;
   }
