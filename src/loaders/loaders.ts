@@ -8,7 +8,7 @@ import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
-import type { Fields } from '../contract/resource.ts';
+import type { Field, Fields } from '../contract/resource.ts';
 import type { getTransaction } from '../contract/transaction.ts';
 import { getOrMake } from '../get-or-make.ts';
 
@@ -54,12 +54,12 @@ export function findById(list: readonly ListItem[], id: string): ListItem | null
   return getOrMake(indexes, list, indexById).get(id) ?? null;
 }
 
-/** Whether a record has a value in each field of its table: a single read cannot return more. */
-const isWhole = (fields: Fields, record: object): boolean =>
-  Object.values(fields).every(({ rest, type: { of, isList } }) => {
+/** Whether a record has a value in each of these fields: a single read cannot return more. */
+const hasAll = (fields: readonly Field[], record: object): boolean =>
+  fields.every(({ rest, type: { of, isList } }) => {
     const value: unknown = Reflect.get(record, rest);
     if (value === undefined || value === null) return false;
-    return typeof of !== 'object' || isList === true || isWhole(of.fields, value);
+    return typeof of !== 'object' || isList === true || hasAll(Object.values(of.fields), value);
   });
 
 /**
@@ -67,11 +67,11 @@ const isWhole = (fields: Fields, record: object): boolean =>
  * identified by its place (the other ids that a single read takes) and its id.
  */
 export class ListedRecords<T extends ListItem> {
-  readonly #fields: Fields;
+  readonly #fields: readonly Field[];
   #lists: Map<string, Set<readonly T[]>> | null = null;
 
   constructor(fields: Fields) {
-    this.#fields = fields;
+    this.#fields = Object.values(fields);
   }
 
   add(place: string, list: readonly T[]): void {
@@ -79,11 +79,15 @@ export class ListedRecords<T extends ListItem> {
     getOrMake(this.#lists, place, () => new Set()).add(list);
   }
 
-  /** Null if no list contains it, or only with missing or broken values: a single read may return it whole. */
-  find(place: string, id: string): T | null {
+  /**
+   * Null if no list contains it, or only with broken values or without those that are needed (null: all of them): a single read may
+   * return them.
+   */
+  find(place: string, id: string, needed: readonly Field[] | null): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
       const record = findById(list, id);
-      if (record !== null && brokenValueIn(record) === null && isWhole(this.#fields, record)) return record;
+      if (record !== null && brokenValueIn(record) === null && hasAll(needed ?? this.#fields, record))
+        return record;
     }
     return null;
   }

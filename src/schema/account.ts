@@ -1,7 +1,7 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
-import type { ChangesInput } from '../contract/resource.ts';
+import type { ChangesInput, Field } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
@@ -45,9 +45,13 @@ const accountNode = defineNodeType({
   read: readAccount,
 });
 
-function readAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
+function readAccount(
+  ids: ViewIds,
+  context: ReadContext,
+  needed: readonly Field[] | null = null,
+): Promise<Account> {
   const { session } = context;
-  const listed = session.loaders.listedAccounts.find(placeOf(ids), ids.accountId);
+  const listed = session.loaders.listedAccounts.find(placeOf(ids), ids.accountId, needed);
   if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
   return loadSingle(ids, context).then((accounts) => accountIn(accounts, ids, session));
 }
@@ -78,7 +82,7 @@ function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) =
   };
 }
 
-/** A list of accounts. Entries that have all fields are not read again during the operation. */
+/** A list of accounts. Entries are not read again during the operation for fields in which they have a value. */
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
   const { loaders } = session;
@@ -188,6 +192,7 @@ implementNode(accountNode, account, (t) => ({
       'Customer',
       (account: AccountNode) => recordOf(account).owners,
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
+      account.fields.ownerIds,
     ),
   }),
   otherAccounts: t.field(otherAccounts),

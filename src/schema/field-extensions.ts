@@ -1,5 +1,6 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Operation, OwnIds } from '../contract/operation.ts';
+import type { Field } from '../contract/resource.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { ReadContext } from './context.ts';
 
@@ -7,6 +8,8 @@ import type { ReadContext } from './context.ts';
 export interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;
+  /** The only part of the parent's record that the field needs. */
+  readonly shows?: Field;
   /** Starts the reads of the field early, if the parent's ids are all that they need; in plans too, without `estimate`. */
   readonly prefetch?: (parent: never, args: never, context: never, info: Selection) => unknown;
   /**

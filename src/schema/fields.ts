@@ -112,9 +112,10 @@ export function fieldsOf<Parent>(
     const type: OutputType<Types> = typeof of === 'string' ? of : objectType(of);
     const description = descriptionOf(field, 'answer');
     const resolve = resolverOf<Parent>(field, holder);
+    const extensions = fieldExtensions({ shows: field });
     map[name] = isList
-      ? t.field({ type: [type], nullable: { list: true, items: true }, description, resolve })
-      : t.field({ type, nullable: true, description, resolve });
+      ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
+      : t.field({ type, nullable: true, description, extensions, resolve });
     const { also } = field.options;
     if (also !== undefined) map[also.name] = preciseField(t, name, field, also, holder);
   }
@@ -158,10 +159,13 @@ function makeEnum(name: string, words: readonly string[]) {
 function preciseField<Parent>(
   t: ObjectFields<Parent>,
   beside: string,
-  { what, rest, type: { isList } }: Field,
+  field: Field,
   also: NonNullable<Field['options']['also']>,
   holder: Holder,
 ) {
+  const { what, rest } = field;
+  const { isList } = field.type;
+  const extensions = fieldExtensions({ shows: field });
   const recordIn = (parent: Parent): object =>
     holder === null ? Object(parent) : Reflect.get(Object(parent), holder);
   const textIn = (record: object): string | null => {
@@ -173,6 +177,7 @@ function preciseField<Parent>(
       type: [also.list],
       nullable: { list: true, items: false },
       description: `${what} One list entry for each. REST \`${rest}\`.`,
+      extensions,
       resolve: (parent) =>
         textIn(recordIn(parent))
           // With white space in the separator, the search would begin again at each of its characters.
@@ -189,14 +194,22 @@ function preciseField<Parent>(
           type: [type],
           nullable: { list: true, items: false },
           description,
+          extensions,
           resolve: (parent) => listOf(valueIn(parent))?.flatMap((word) => codeOf(unwrap(word)) ?? []),
         })
-      : t.field({ type, nullable: true, description, resolve: (parent) => codeOf(valueIn(parent)) });
+      : t.field({
+          type,
+          nullable: true,
+          description,
+          extensions,
+          resolve: (parent) => codeOf(valueIn(parent)),
+        });
   }
   return t.field({
     type: 'DateTime',
     nullable: true,
     description: `${what} Null if the bank gave no time, or one that cannot be read; without an offset it is UTC. REST \`${rest}\`.`,
+    extensions,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent);
       const text = textIn(record);

@@ -3,6 +3,7 @@ import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
+import type { Field } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import {
   argumentsOf,
@@ -110,7 +111,7 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly toKey: (linked: NodeRef<Ids, Item>) => Key;
   readonly toIds: (key: Key) => Ids;
   /** Reads the record that the ids identify. Errors: those of the operation behind it. */
-  readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
+  readonly read: (ids: Ids, context: ReadContext, needed?: readonly Field[] | null) => Promise<Item>;
   /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
@@ -243,9 +244,10 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
     ): Linked | Promise<Linked | Other> {
       // Ids that only the record tells are the same for every field: deferred ones must not change them.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
-      const { needsRecord, prefetches } = stepsOf(selection);
+      const { needsRecord, needed, prefetches } = stepsOf(selection);
       if (!needsRecord) return ids;
-      const reading = read(ids, context);
+      // Deferred fields use the record too.
+      const reading = read(ids, context, selection.omitsDeferred === true ? null : needed);
       for (const { prefetch, selected } of prefetches) {
         if (!context.session.canPrefetch) break;
         const below = subselectionOf(selected, info);
@@ -278,6 +280,8 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
 interface Steps {
   /** Whether a selected field needs more than the ids. */
   readonly needsRecord: boolean;
+  /** The parts of the record that the selected fields need; null if one of them may need all. */
+  readonly needed: readonly Field[] | null;
   /** The prefetches to start while the record is being read. */
   readonly prefetches: readonly {
     readonly prefetch: NonNullable<FieldExtensions['prefetch']>;
@@ -292,8 +296,11 @@ function createSteps(name: string): (info: Selection) => Steps {
     const type = info.schema.getType(name);
     if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
     const fields = selectedFields(info, type);
+    const needing = fields.map(({ field }) => fieldExtensionsOf(field)).filter((each) => !each.answeredByIds);
+    const needed = needing.flatMap(({ shows = [] }) => shows);
     return {
-      needsRecord: !fields.every(({ field }) => fieldExtensionsOf(field).answeredByIds),
+      needsRecord: needing.length > 0,
+      needed: needed.length === needing.length ? needed : null,
       prefetches: fields.flatMap((selected) => {
         const { prefetch } = fieldExtensionsOf(selected.field);
         return prefetch === undefined ? [] : [{ prefetch, selected }];
@@ -411,12 +418,13 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
 /**
  * A field that leads from a list in a parent's record to an object for each entry; each is read, and can fail,
  * separately. If `toIds` throws, the error is that of the entry. If the operation may not make that many calls, one entry
- * has the error, and the others that were not read are null.
+ * has the error, and the others that were not read are null. `shows`: the only part of the parent's record that it needs.
  */
 export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
   name: Name,
   entries: (parent: Parent, args: Args) => readonly string[] | null | undefined,
   toIds: (parent: Parent, entry: string) => IdsOf<Name>,
+  shows?: Field,
 ) {
   const nodeType = nodeTypeOf(name);
   const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
@@ -437,7 +445,7 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
     type: [nodeType.object] as [typeof nodeType.object],
     nullable: { list: true as const, items: true as const },
     resolve,
-    extensions: fieldExtensions({ estimateUnknown }),
+    extensions: fieldExtensions({ estimateUnknown, ...(shows && { shows }) }),
   };
 }
 

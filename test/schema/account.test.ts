@@ -89,7 +89,68 @@ const leastAccount = {
   owners: null,
 };
 
+const ListedAndLinked = graphql(`
+  query ListedAndLinked($asksForMore: Boolean!) {
+    bank {
+      accounts(accountId: "ACC", scope: VIEWS) {
+        nodes {
+          accountId
+          view(viewId: "owner") {
+            label
+            typeCodes
+            balance { amount }
+            owners { customerId }
+            swiftBic @include(if: $asksForMore)
+          }
+        }
+      }
+    }
+  }
+`);
+
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
+
+describe('an account that a list has without one of its fields', () => {
+  const { swift_bic, ...listed } = accountRecord;
+  const linked = {
+    label: 'label',
+    typeCodes: ['OTHER', 'OTHER'],
+    balance: { amount: '9007199254740993.250' },
+    owners: [{ customerId: 'owner-1' }, { customerId: 'owner-2' }],
+  };
+
+  /** The list has two accounts; the bank answers a read of the second with its BIC. */
+  async function start() {
+    const fixture = await startBankqlFixture();
+    fixture.bank.on(views, { body: { accounts: [listed, { ...listed, id: 'ACC-2' }] } });
+    const second = views.replace('ACC', 'ACC-2');
+    fixture.bank.on(second, { body: { accounts: [{ ...accountRecord, id: 'ACC-2' }] } });
+    return { fixture, second };
+  }
+
+  test('is not read again if the field is not selected', async () => {
+    const { fixture } = await start();
+    await using _ = fixture;
+    const result = await fixture.ask(ListedAndLinked, { asksForMore: false });
+    const nodes = ['ACC', 'ACC-2'].map((accountId) => ({ accountId, view: linked }));
+    expect(result).toEqual({ data: { bank: { accounts: { nodes } } } });
+    expect(fixture.bank.lines()).toEqual([views]);
+  });
+
+  test('is read if the field is selected', async () => {
+    const { fixture, second } = await start();
+    await using _ = fixture;
+    const result = await fixture.ask(ListedAndLinked, { asksForMore: true });
+    const view = { ...linked, swiftBic: swift_bic };
+    // The list was the answer to the first account's own read: there is nothing else to ask for.
+    const nodes = [
+      { accountId: 'ACC', view: { ...view, swiftBic: null } },
+      { accountId: 'ACC-2', view },
+    ];
+    expect(result).toEqual({ data: { bank: { accounts: { nodes } } } });
+    expect(fixture.bank.lines()).toEqual([views, second]);
+  });
+});
 
 describe('account', () => {
   test('answers every field from its own place', async () => {

@@ -198,7 +198,12 @@ describe('an account that a list of the same view brought', () => {
     query ListedAccounts($viewId: ID) {
       viewer {
         accounts {
-          nodes { accountId transactionRequests { nodes { from { account(viewId: $viewId) { accountId label } } } } }
+          nodes {
+            accountId
+            transactionRequests {
+              nodes { from { account(viewId: $viewId) { accountId label swiftBic balance { amount } } } }
+            }
+          }
         }
       }
     }

@@ -484,6 +484,20 @@ test('an id that only the record tells is the same, whether what needs the recor
   expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
 });
 
+test('a deferred field that the list of accounts lacks is what it is without @defer', async () => {
+  // They are two accounts: a single one would be the answer to its own read.
+  const accounts = [account, { ...account, id: 'b' }];
+  slow.release();
+  fixture.bank.on(accountCall, { body: { accounts } });
+  const second = accountCall.replace('/a/', '/b/');
+  fixture.bank.on(second, { body: { accounts: [{ ...account, id: 'b', swift_bic: 'BIC' }] } });
+  const asked = `{ bank { accounts(accountId: "a", viewId: "owner", scope: VIEWS) { nodes {
+    view(viewId: "owner") { label ... @defer { swiftBic version } } } } } }`;
+  const whole = JSON.parse(await (await read(asked, 'application/json')).text());
+  expect(whole.data.bank.accounts.nodes[1].view).toMatchObject({ label: 'Current', swiftBic: 'BIC' });
+  expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
+});
+
 test('they hold a tenth of the values of a whole answer, however they are put off', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
