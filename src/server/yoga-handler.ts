@@ -7,6 +7,13 @@ import { headerPairs } from './response.ts';
 /** Why the process should get no traffic, in a few words; null if it may. */
 export type WhyNotReady = () => string | null | Promise<string | null>;
 
+/** Answers a request; `headers` are those that its answer bears. */
+export type YogaHandler = (
+  request: IncomingMessage,
+  response: ConnectionAwareResponse,
+  headers: readonly string[],
+) => Promise<void>;
+
 type ReadinessCheck = Parameters<typeof useReadinessCheck>[0]['check'];
 
 /** Yoga may find its endpoint in the normal form of a path that is another one for `isEndpoint`, such as `/graphql/.`. */
@@ -20,7 +27,7 @@ const noOperations: Plugin = {
  * Answers what is neither an operation nor a page, with yoga: the health checks and unknown paths. It does not parse, validate
  * or execute.
  */
-export function createYogaHandler(whyNotReady: WhyNotReady) {
+export function createYogaHandler(whyNotReady: WhyNotReady): YogaHandler {
   const check: ReadinessCheck = async ({ fetchAPI }) => {
     const reason = await whyNotReady();
     if (reason === null) return true;
@@ -43,11 +50,7 @@ export function createYogaHandler(whyNotReady: WhyNotReady) {
     logging: false,
     plugins: [useReadinessCheck({ endpoint: '/ready', check }), noOperations],
   });
-  return async (
-    req: IncomingMessage,
-    res: ConnectionAwareResponse,
-    headers: readonly string[],
-  ): Promise<void> => {
+  return async (req, res, headers) => {
     // Yoga would find its paths at the end of the query as well.
     req.url = req.url?.split(/[?#]/, 1)[0];
     // Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
