@@ -37,7 +37,6 @@ import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts
 import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
-import { openSandbox } from './sandbox.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
@@ -86,7 +85,8 @@ export async function serveBankql(
     : null;
   const readDocuments = async () => createDocumentSource(await readPersisted(config, served), automatic);
   const documentSource = await readDocuments();
-  const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
+  const sandbox =
+    config.bank === null ? await (await import('./sandbox.ts')).openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced, rateLimits, bankTls, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
