@@ -74,18 +74,16 @@ export const textsOrText = tolerant(z.array(text), (value) => {
   return only === undefined ? undefined : [only];
 });
 
-/** The id of an object that some banks send in its place. */
-function idIn(value: unknown): string | undefined {
-  if (!isObject(value)) return undefined;
+/** An id, or that of an object that some banks send in its place. */
+function idOf(value: unknown): string | undefined {
+  if (!isObject(value)) return textIn(value);
   const { id, account_id: accountId } = value;
   if (typeof id !== 'string' && typeof accountId === 'string') return accountId;
   return textIn(id) ?? digitsOf(accountId);
 }
 
-const idOf = (value: unknown) => textIn(value) ?? idIn(value);
-
 /** An id; some banks send the object that has the id instead. */
-export const reference = tolerant(z.string(), (value) => digitsOf(value) ?? idIn(value));
+export const reference = tolerant(z.string(), idOf);
 
 /** Ids; some banks send a single id, or a single object with an id. */
 export const references = tolerant(z.array(reference), (value) => {

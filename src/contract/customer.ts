@@ -27,16 +27,6 @@ const customers = {
   answer: customer.answer,
 } as const;
 
-export const getCustomer = operation({
-  id: 'getCustomer',
-  ...get,
-  ...customers,
-  auth: 'required',
-});
+export const getCustomer = operation({ id: 'getCustomer', ...get, ...customers, auth: 'required' });
 
-export const putCustomerID = operation({
-  id: 'putCustomerID',
-  ...put,
-  ...customers,
-  body: customer.body,
-});
+export const putCustomerID = operation({ id: 'putCustomerID', ...put, ...customers, body: customer.body });

@@ -70,13 +70,10 @@ const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, cre
 
 /** Asking zod what a shape is takes longer than to look at the value: it is asked once. */
 function createReader(shape: z.core.$ZodType): Read {
-  if (shape instanceof z.ZodOptional) {
+  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
+    const absent = shape instanceof z.ZodOptional ? undefined : null;
     const read = readerOf(shape.def.innerType);
-    return (value, reading) => (value === undefined ? value : read(value, reading));
-  }
-  if (shape instanceof z.ZodNullable) {
-    const read = readerOf(shape.def.innerType);
-    return (value, reading) => (value === null ? value : read(value, reading));
+    return (value, reading) => (value === absent ? value : read(value, reading));
   }
   const readBroken = createBrokenReader(shape);
   if (shape instanceof z.ZodObject) {
@@ -129,9 +126,6 @@ function readMember(parent: object, key: string | number, read: Read, reading: R
   reading.path.pop();
   if (meant === found) return;
   Reflect.set(parent, key, meant);
-  if (typeof meant === 'string' && isObject(found)) keepObject(parent, String(key), found);
-}
-
-function keepObject(record: object, field: string, object: Readonly<Record<string, unknown>>): void {
-  getOrMake(namedObjects, record, () => new Map()).set(field, object);
+  if (typeof meant === 'string' && isObject(found))
+    getOrMake(namedObjects, parent, () => new Map()).set(String(key), found);
 }

@@ -56,11 +56,7 @@ const otherAccounts = {
   answer: otherAccount.answer,
 } as const;
 
-export const getOtherAccounts = operation({
-  id: 'getOtherAccounts',
-  ...get,
-  ...otherAccounts,
-});
+export const getOtherAccounts = operation({ id: 'getOtherAccounts', ...get, ...otherAccounts });
 
 export const postOtherAccounts = operation({
   id: 'postOtherAccounts',

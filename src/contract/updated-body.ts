@@ -48,9 +48,11 @@ function membersOf(
   const body: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(shape.def.shape)) {
     const place = `${path}${key}`;
-    const value = memberOf(requiredShape(member), record, changes, key, `${place}.`, missing);
+    const isOptional = member instanceof z.ZodOptional;
+    const required = isOptional ? member.def.innerType : member;
+    const value = memberOf(required, record, changes, key, `${place}.`, missing);
     if (value !== undefined) body[key] = value;
-    else if (!(member instanceof z.ZodOptional)) throw missing(place);
+    else if (!isOptional) throw missing(place);
   }
   return body;
 }
@@ -81,9 +83,6 @@ function memberOf(
   }
   return typeof current === 'number' ? exactNumber(record, key) : current;
 }
-
-const requiredShape = (shape: z.core.$ZodType): z.core.$ZodType =>
-  shape instanceof z.ZodOptional ? shape.def.innerType : shape;
 
 /**
  * Whether a value that was written is missing in the answer. Such an answer does not show the record: clients would store

@@ -5,7 +5,7 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions, startPrefetch } from './field-extensions.ts';
-import { bodyOf, fieldsOf, inputType } from './fields.ts';
+import { fieldsOf, inputType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { byOwnId } from './list-item.ts';
 import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
@@ -84,12 +84,8 @@ function accountIn({ named, bankId, viewId }: NamedAccount, { viewId: otherViewI
 
 export const AccountRefInput = inputType(accountRef);
 
-/** `name` is the input's. Errors: BAD_USER_INPUT where an id is a global one. */
-export const accountRefBody = (name: string, given: typeof AccountRefInput.$inferInput): AccountRefBody =>
-  bodyOf(accountRef.fields, given, `${name}.`);
-
 /**
- * The same for an account that can be read afterwards. `name` is the input's.
+ * The body of an account that can be read afterwards. `name` is the input's.
  * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
  */
 export function validatedAccountRefBody(
@@ -100,5 +96,5 @@ export function validatedAccountRefBody(
     const id = given[part];
     if (typeof id === 'string') restId(`${name}.${part}`, id);
   }
-  return accountRefBody(name, given);
+  return toBody(accountRef, given, `${name}.`);
 }

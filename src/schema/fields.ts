@@ -301,12 +301,15 @@ function inputFieldMap(t: InputFields, fields: Fields, place: 'input' | 'changes
 }
 
 /**
- * The body that an input makes: an explicit null is an absent member. `name` is that of the input in messages.
+ * The body that an input makes: an explicit null is an absent member. `path` leads to the input in messages, such as `to.`.
  * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, a list of more or fewer than one entry where
  * the bank takes one, or a field that has a value under its former name too.
  */
-export const toBody = <T extends Fields>({ fields }: Resource<T>, input: Input<T>): Body<Resource<T>> =>
-  bodyOf(fields, input, '') as Body<Resource<T>>;
+export const toBody = <T extends Fields>(
+  { fields }: Resource<T>,
+  input: Input<T>,
+  path = '',
+): Body<Resource<T>> => bodyOf(fields, input, path) as Body<Resource<T>>;
 
 /** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
 export const toChanges = <T extends Fields>(
@@ -314,8 +317,7 @@ export const toChanges = <T extends Fields>(
   changes: ChangesInput<T>,
 ): Changes<Body<Resource<T>>> => changesOf(fields, changes, '') as Changes<Body<Resource<T>>>;
 
-/** The same for an input that is a part of another, with the path to it. */
-export function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
+function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     const value = restValue(field, Reflect.get(input, name), `${path}${name}`);

@@ -160,9 +160,3 @@ export function mapListItem<Item, Made>(
     return error as Made;
   }
 }
-
-/** The same for every entry. */
-export const mapListItems = <Item, Made>(
-  list: readonly Item[],
-  make: (entry: Exclude<Item, Error>, index: number) => Made,
-): Made[] => list.map((entry, index) => mapListItem(entry, index, make));

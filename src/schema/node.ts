@@ -33,7 +33,7 @@ import {
   unknownRecord,
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { identityOf, itemId, type ListPosition, listIndex, mapListItems } from './list-item.ts';
+import { identityOf, itemId, type ListPosition, listIndex, mapListItem } from './list-item.ts';
 import type { MetadataNode } from './metadata.ts';
 import type { OtherAccountNode } from './other-account.ts';
 import type { ProductNode } from './product.ts';
@@ -431,13 +431,11 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
     const named = unwrap(entries(parent, args));
     if (!named) return named;
     const onError = reportLimitOnce();
-    return mapListItems(
-      named,
-      (entry) =>
-        nodeType.load(toIds(parent, entry), context, info, onError) as
-          | Nodes[Name]
-          | Promise<Nodes[Name] | null>,
-    );
+    const load = (entry: string) =>
+      nodeType.load(toIds(parent, entry), context, info, onError) as
+        | Nodes[Name]
+        | Promise<Nodes[Name] | null>;
+    return named.map((entry, index) => mapListItem(entry, index, load));
   };
   const estimateUnknown = (parent: Parent, _args: Args, context: EstimateContext, unknownId: () => string) =>
     nodeType.estimate(toIds(parent, unknownId()), context);

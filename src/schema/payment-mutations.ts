@@ -1,6 +1,6 @@
 import type { CallInput } from '../bank/request.ts';
 import { unwrap } from '../bank/response.ts';
-import { amount, money } from '../contract/shared-parts.ts';
+import { accountRef, amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
@@ -11,7 +11,6 @@ import type { PaymentOperation } from '../payments/service.ts';
 import {
   AccountRefInput,
   AccountRefObject,
-  accountRefBody,
   type NamedAccount,
   validatedAccountRefBody,
 } from './account-ref.ts';
@@ -142,7 +141,7 @@ function requestOf(input: RequestInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    to: accountRefBody('to', input.to),
+    to: toBody(accountRef, input.to, 'to.'),
     value,
   });
   return { account, ids: { ...account, TYPE }, body };

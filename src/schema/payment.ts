@@ -117,9 +117,6 @@ function namedAccount(
 const recorded = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
   ({ nullable: false, description, resolve: ({ record }: OwnPayment) => record[name] }) as const;
 
-const recordedOrNull = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
-  ({ ...recorded(name, description), nullable: true }) as const;
-
 const payingAccount = ({ record }: OwnPayment, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
 
@@ -210,12 +207,12 @@ PaymentObject.implement({
       resolve: ({ record: { amount, currency } }) =>
         amount === null && currency === null ? null : { amount, currency },
     }),
-    description: t.string(
-      recordedOrNull(
-        'description',
+    description: t.string({
+      nullable: true,
+      description:
         'What it is for, as it was asked for; null for none, and for payments from before bankql kept it.',
-      ),
-    ),
+      resolve: ({ record }) => record.description,
+    }),
     trackId: t.id(recorded('trackId', "The Track-ID of the one REST call: the bank's operator can find it.")),
     createdAt: t.string({
       nullable: false,

@@ -18,7 +18,7 @@ import {
   orError,
   startPrefetch,
 } from './field-extensions.ts';
-import { bodyOf, changesType, clearedBy, inputType, ownIdIn, toChanges } from './fields.ts';
+import { changesType, clearedBy, inputType, ownIdIn, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { shownId } from './list-item.ts';
 import { type NodeRef, type NodeType, recordOf } from './node.ts';
@@ -45,8 +45,6 @@ interface WrittenRecordOptions<T extends Fields, Put, Ids extends object, Item> 
   readonly versionOf?: (record: Item) => string;
 }
 
-/** As mutations and their descriptions name a record, such as `branch`. */
-const nounOf = ({ name }: { readonly name: string }) => name.charAt(0).toLowerCase() + name.slice(1);
 const withArticle = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 
 /** Which record: its bank's id, and the ids that its mutation's input has besides. */
@@ -156,7 +154,8 @@ export function writtenRecord<
   Item extends object,
 >(record: WrittenRecordOptions<T, Put, Ids, Item>) {
   const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = record;
-  const noun = nounOf(resource);
+  // As mutations and their descriptions name a record, such as `branch`.
+  const noun = resource.name.charAt(0).toLowerCase() + resource.name.slice(1);
 
   /** The options of the type's field `version`. */
   const version = {
@@ -217,7 +216,7 @@ export function writtenRecord<
           ({ input }: { input: object }, defaults) => {
             const where = whereIn(options.ids, input, defaults);
             const ids = { ...where, ...options.morePath?.(input as Shape<More>) } as OwnIds<Put>;
-            const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
+            const body = toBody(resource, Reflect.get(input, noun));
             // The body has the operation's shape, as the table of the contract says.
             return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
           },
@@ -271,7 +270,7 @@ export function writtenRecord<
         node: options.node(where),
         ids: { ...where, ...options.morePath?.(input) } as OwnIds<Put>,
         // Updates of the same record wait for each other, through whichever view it is read.
-        key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
+        key: JSON.stringify([operation.id, ...recordIds(where)]),
         changesOf: (record: Item) =>
           options.changes?.(named, record, input, where) ?? (named as Changes<z.infer<Put['body']>>),
       };
@@ -313,14 +312,19 @@ export function writtenRecord<
     ): Promise<UpdateResult<Node>> => {
       const given = input as UpdateInput<C, More>;
       const { where, node, ids, key, changesOf } = callOf(given, defaults);
-      let conflict: UpdateResult<Node>['conflict'] = null;
+      let conflict = null as UpdateResult<Node>['conflict'];
       let body: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
         const record = await read(node, { session: fresh, defaults, credentials, lists });
         checkOwnId(record, where);
         const version = versionOfWhole(operation, record, versionOf);
         if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
-          conflict = { node: { ...node, record }, error: conflictError(operation, version) };
+          const error = new BankqlError(
+            'CONFLICT',
+            'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
+            { operation: operation.id, version },
+          );
+          conflict = { node: { ...node, record }, error };
           return null;
         }
         body = updatedBody(operation.body, record, changesOf(record), (path) => missing(given.changes, path));
@@ -328,7 +332,8 @@ export function writtenRecord<
         return body as never;
       });
       if (written === null) {
-        checkConflictShown(conflict, payload, info);
+        // The client would take the payload for a success.
+        if (conflict !== null && !selects(info, payload, 'conflict')) throw conflict.error;
         return { written, conflict };
       }
       const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
@@ -454,8 +459,8 @@ interface UpdateResult<Node> {
 }
 
 /** The ids of a record, without the view through which it is read. */
-const recordIds = <Name extends string>(ids: Record<Name, string>, where: Where<Name>): string[] =>
-  (Object.keys(ids) as Name[]).filter((id) => id !== 'viewId').map((id) => where[id]);
+const recordIds = (where: object): string[] =>
+  Object.entries(where).flatMap(([name, id]) => (name === 'viewId' ? [] : [id]));
 
 /** Errors: BANK_BAD_RESPONSE if what was read is no whole record. */
 function versionOfWhole<Item extends object>(
@@ -480,21 +485,3 @@ function versionOfWhole<Item extends object>(
     });
   }
 }
-
-/**
- * Errors: CONFLICT if the operation does not select `conflict`: the client would take the payload for a success.
- */
-function checkConflictShown(
-  conflict: UpdateResult<object>['conflict'],
-  payload: string,
-  info: Selection,
-): void {
-  if (conflict !== null && !selects(info, payload, 'conflict')) throw conflict.error;
-}
-
-const conflictError = ({ id }: Operation, version: string) =>
-  new BankqlError(
-    'CONFLICT',
-    'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
-    { operation: id, version },
-  );
