@@ -1,113 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { graphql } from '../generated/index.ts';
 import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 
-graphql(`
-  fragment WholeAccount on Account {
-    bankId
-    accountId
-    viewId
-    bank { bankId }
-    bankIds
-    label
-    number
-    iban
-    swiftBic
-    types
-    balance { currency amount }
-    viewsAvailable
-    ownerIds
-    owners { customerId bankId }
-  }
-`);
+const selection = 'bankId accountId viewId label';
+const one = (view = '') => `{ bank { account(accountId: "ACC"${view}) { ${selection} } } }`;
+const list = (scope: string, view = '') =>
+  `{ bank { accounts(accountId: "ACC", scope: ${scope}${view}) { totalCount nodes { ${selection} } } } }`;
 
-const WholeAccountQuery = graphql(`
-  query WholeAccountQuery($accountId: ID!, $viewId: ID) {
-    bank { account(accountId: $accountId, viewId: $viewId) { ...WholeAccount } }
-  }
-`);
-
-const WholeAccounts = graphql(`
-  query WholeAccounts($viewId: ID, $scope: AccountScope! = VIEWS) {
-    bank {
-      accounts(accountId: "ACC", viewId: $viewId, scope: $scope) { totalCount nodes { ...WholeAccount } }
-    }
-  }
-`);
-
-const AccountsOfDefaultScope = graphql(`
-  query AccountsOfDefaultScope { bank { accounts(accountId: "ACC") { totalCount } } }
-`);
-
-const PutWholeAccount = graphql(`
-  mutation PutWholeAccount($input: PutAccountInput!) {
-    putAccount(input: $input) { trackId account { ...WholeAccount } }
-  }
-`);
-
-const PutAccountOnly = graphql(`
-  mutation PutAccountOnly($input: PutAccountInput!) {
-    putAccount(input: $input) { trackId account { accountId viewId } }
-  }
-`);
-
-const wholeAccount = {
-  bankId: 'BANK',
-  accountId: 'ACC',
-  viewId: 'owner',
-  bank: { bankId: 'BANK' },
-  bankIds: ['BANK'],
-  label: 'label',
-  number: 'account-number',
-  iban: 'account-iban',
-  swiftBic: 'account-swift-bic',
-  types: ['type-1', 'type-2'],
-  balance: { currency: 'EUR', amount: '9007199254740993.250' },
-  viewsAvailable: ['view-1', 'view-2'],
-  ownerIds: ['owner-1', 'owner-2'],
-  owners: [
-    { customerId: 'owner-1', bankId: 'BANK' },
-    { customerId: 'owner-2', bankId: 'BANK' },
-  ],
-};
-
-const leastAccount = {
-  bankId: 'BANK',
-  accountId: 'ACC',
-  viewId: 'owner',
-  bank: { bankId: 'BANK' },
-  bankIds: null,
-  label: null,
-  number: null,
-  iban: null,
-  swiftBic: null,
-  types: null,
-  balance: { currency: null, amount: null },
-  viewsAvailable: null,
-  ownerIds: null,
-  owners: null,
-};
-
-const ListedAndLinked = graphql(`
-  query ListedAndLinked($asksForMore: Boolean!) {
-    bank {
-      accounts(accountId: "ACC", scope: VIEWS) {
-        nodes {
-          accountId
-          view(viewId: "owner") {
-            label
-            typeCodes
-            balance { amount }
-            owners { customerId }
-            swiftBic @include(if: $asksForMore)
-          }
-        }
-      }
-    }
-  }
-`);
-
+const linkedFromList = (more = '') => `{ bank { accounts(accountId: "ACC", scope: VIEWS) { nodes {
+  accountId view(viewId: "owner") { label typeCodes balance { amount } owners { customerId } ${more} } } } } }`;
+const whole = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner', label: 'label' };
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
 describe('an account that a list has without one of its fields', () => {
@@ -131,7 +33,7 @@ describe('an account that a list has without one of its fields', () => {
   test('is not read again if the field is not selected', async () => {
     const { fixture } = await start();
     await using _ = fixture;
-    const result = await fixture.ask(ListedAndLinked, { asksForMore: false });
+    const result = await fixture.ask(linkedFromList());
     const nodes = ['ACC', 'ACC-2'].map((accountId) => ({ accountId, view: linked }));
     expect(result).toEqual({ data: { bank: { accounts: { nodes } } } });
     expect(fixture.bank.lines()).toEqual([views]);
@@ -140,7 +42,7 @@ describe('an account that a list has without one of its fields', () => {
   test('is read if the field is selected', async () => {
     const { fixture, second } = await start();
     await using _ = fixture;
-    const result = await fixture.ask(ListedAndLinked, { asksForMore: true });
+    const result = await fixture.ask(linkedFromList('swiftBic'));
     const view = { ...linked, swiftBic: swift_bic };
     // The list was the answer to the first account's own read: there is nothing else to ask for.
     const nodes = [
@@ -153,43 +55,25 @@ describe('an account that a list has without one of its fields', () => {
 });
 
 describe('account', () => {
-  test('answers every field from its own place', async () => {
+  test.each<[string, readonly object[]]>([
+    [
+      "the entry with the path's id among several",
+      [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }],
+    ],
+    [
+      "the bank's own entry, although another bank's with the same id stands before it",
+      [{ ...accountRecord, bank_id: 'OTHER', label: 'foreign' }, accountRecord],
+    ],
+    ['a single entry whose id is left out', [{ balance: {}, label: 'label' }]],
+    ['a single entry whose id is null', [{ balance: {}, label: 'label', id: null }]],
+    ['a single entry whose id is empty', [{ balance: {}, label: 'label', id: '' }]],
+  ])('is %s', async (_, accounts) => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.on(views, { body: { accounts: [accountRecord] } });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
-    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
-    expect(fixture.bank.lines()).toEqual([views]);
-    expect(onlyCall(fixture.bank).body).toBe('');
-  });
-
-  test("is the entry with the path's id among several", async () => {
-    await using fixture = await startBankqlFixture();
-    const accounts = [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }];
     fixture.bank.on(views, { body: { accounts } });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
-    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
+    expect(await fixture.ask(one())).toEqual({ data: { bank: { account: whole } } });
   });
 
-  test("is the bank's own entry, although another bank's with the same id stands before it", async () => {
-    await using fixture = await startBankqlFixture();
-    const foreign = { ...accountRecord, bank_id: 'OTHER', label: 'foreign' };
-    fixture.bank.on(views, { body: { accounts: [foreign, accountRecord] } });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
-    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
-  });
-
-  test.each([
-    ['none', {}],
-    ['null', { id: null }],
-    ['an empty one', { id: '' }],
-  ])('is a single entry whose id is %s', async (_, id) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(views, { body: { accounts: [{ balance: {}, ...id }] } });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
-    expect(result).toEqual({ data: { bank: { account: leastAccount } } });
-  });
-
-  test.each([
+  test.each<[string, readonly object[]]>([
     [
       'several entries have other ids',
       [
@@ -202,20 +86,20 @@ describe('account', () => {
   ])('is NOT_FOUND where %s', async (_, accounts) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(views, { body: { accounts } });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
+    const result = await fixture.ask(one());
     expect(result.data).toEqual({ bank: { account: null } });
     expect(result.errors).toMatchObject([
       { path: ['bank', 'account'], extensions: { code: 'NOT_FOUND', operation: 'getAccountsScope' } },
     ]);
   });
 
-  test('is seen through the view that is named, and so is what hangs on it', async () => {
+  test('is seen through the view that is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('GET /v1/api/banks/BANK/accounts/ACC/my%20view/views', {
       body: { accounts: [accountRecord] },
     });
-    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC', viewId: 'my view' });
-    expect(result).toEqual({ data: { bank: { account: { ...wholeAccount, viewId: 'my view' } } } });
+    const result = await fixture.ask(one(', viewId: "my view"'));
+    expect(result).toEqual({ data: { bank: { account: { ...whole, viewId: 'my view' } } } });
   });
 });
 
@@ -226,134 +110,64 @@ describe('accounts', () => {
     await using fixture = await startBankqlFixture();
     const accounts = [accountRecord, { balance: {}, id: 'B' }, { balance: {} }];
     fixture.bank.on(views, { body: { accounts } });
-    const result = await fixture.ask(WholeAccounts, {});
-    const nodes = [wholeAccount, { ...leastAccount, accountId: 'B' }, null];
+    const result = await fixture.ask(list('VIEWS'));
+    const nodes = [whole, { ...whole, accountId: 'B', label: null }, null];
     expect(result.data).toEqual({ bank: { accounts: { totalCount: 3, nodes } } });
     expect(failuresOf(result)).toEqual(['bank.accounts.nodes.2.accountId BANK_BAD_RESPONSE']);
     expect(fixture.bank.lines()).toEqual([views]);
   });
 
-  test('asks for the scope that is named, through the view that is named', async () => {
+  test('asks for the scope that is named, or `views`, through the view that is named', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank
-      .on(permissions, { body: { accounts: [] } })
-      .on('GET /v1/api/banks/BANK/accounts/ACC/public/permissions', { body: { accounts: [accountRecord] } });
-    await fixture.ask(WholeAccounts, { scope: 'PERMISSIONS' });
-    const result = await fixture.ask(WholeAccounts, { scope: 'PERMISSIONS', viewId: 'public' });
-    expect(result.data?.bank?.accounts?.nodes).toEqual([{ ...wholeAccount, viewId: 'public' }]);
-    expect(fixture.bank.lines()).toEqual([
-      permissions,
-      'GET /v1/api/banks/BANK/accounts/ACC/public/permissions',
-    ]);
-  });
-
-  test('asks for the scope `views` where none is named', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(views, { body: { accounts: [] } });
-    expect(await fixture.ask(AccountsOfDefaultScope)).toEqual({
-      data: { bank: { accounts: { totalCount: 0 } } },
+    const ofPublic = 'GET /v1/api/banks/BANK/accounts/ACC/public/permissions';
+    fixture.bank.otherwise({ body: { accounts: [] } }).on(ofPublic, { body: { accounts: [accountRecord] } });
+    await fixture.ask('{ bank { accounts(accountId: "ACC") { totalCount } } }');
+    await fixture.ask(list('PERMISSIONS'));
+    expect(await fixture.ask(list('PERMISSIONS', ', viewId: "public"'))).toEqual({
+      data: { bank: { accounts: { totalCount: 1, nodes: [{ ...whole, viewId: 'public' }] } } },
     });
-    expect(fixture.bank.lines()).toEqual([views]);
+    expect(fixture.bank.lines()).toEqual([views, permissions, ofPublic]);
   });
 });
 
 describe('putAccount', () => {
   const line = 'PUT /v1/api/banks/BANK/accounts/ACC';
+  const put = (input: string, selected = selection) =>
+    `mutation { putAccount(input: { accountId: "ACC", ${input} }) { trackId account { ${selected} } } }`;
 
-  test('sends every field in its own place, then reads the account through the view', async () => {
+  test('reads the account through the view, whatever the PUT answered', async () => {
     await using fixture = await startBankqlFixture();
+    const read = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views';
     fixture.bank
       .on(line, { body: { balance: {}, label: 'what the PUT answered' } })
-      .on('GET /v1/api/banks/BANK/accounts/ACC/auditor/views', { body: { accounts: [accountRecord] } });
-    const result = await fixture.ask(PutWholeAccount, {
-      input: {
-        accountId: 'ACC',
-        viewId: 'auditor',
-        account: {
-          balance: { currency: 'c', amount: '12345678901234567890.10' },
-          bankId: 'b',
-          iban: 'i',
-          id: 'd',
-          label: 'l',
-          number: 'n',
-          ownerIds: ['o1', 'o2'],
-          swiftBic: 's',
-          types: ['t1', 't2'],
-          viewsAvailable: ['v1', 'v2'],
-        },
-      },
-    });
-    const [put] = fixture.bank.calls;
-    expect(put && sentJson(put)).toEqual({
-      balance: { currency: 'c', amount: { number: '12345678901234567890.10' } },
-      bank_id: 'b',
-      IBAN: 'i',
-      id: 'd',
-      label: 'l',
-      number: 'n',
-      owners: ['o1', 'o2'],
-      swift_bic: 's',
-      type: ['t1', 't2'],
-      views_available: ['v1', 'v2'],
-    });
+      .on(read, { body: { accounts: [accountRecord] } });
+    const result = await fixture.ask(
+      put('viewId: "auditor", account: { balance: { amount: "12345678901234567890.10" } }'),
+    );
+    const [sent] = fixture.bank.calls;
+    expect(sent && sentJson(sent)).toEqual({ balance: { amount: { number: '12345678901234567890.10' } } });
     expect(result).toEqual({
-      data: {
-        putAccount: { trackId: put?.headers['track-id'], account: { ...wholeAccount, viewId: 'auditor' } },
-      },
+      data: { putAccount: { trackId: sent?.headers['track-id'], account: { ...whole, viewId: 'auditor' } } },
     });
-    expect(fixture.bank.lines()).toEqual([line, 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views']);
-  });
-
-  test.each([
-    ['left out', { balance: {} }],
-    [
-      'null',
-      {
-        balance: { currency: null, amount: null },
-        bankId: null,
-        iban: null,
-        id: null,
-        label: null,
-        number: null,
-        ownerIds: null,
-        swiftBic: null,
-        types: null,
-        viewsAvailable: null,
-      },
-    ],
-  ])('sends none of the fields that are %s', async (_, account) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(line, { body: {} });
-    await fixture.ask(PutAccountOnly, { input: { accountId: 'ACC', viewId: null, account } });
-    expect(onlyCall(fixture.bank).body).toBe('{"balance":{}}');
+    expect(fixture.bank.lines()).toEqual([line, read]);
   });
 
   test('reads nothing where the ids are all that is selected of the account', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('PUT /v1/api/banks/B2/accounts/ACC', { body: {} });
-    const result = await fixture.ask(PutAccountOnly, {
-      input: { bankId: 'B2', accountId: 'ACC', account: { balance: {} } },
-    });
+    const result = await fixture.ask(put('bankId: "B2", account: { balance: {} }', 'accountId viewId'));
+    const trackId = onlyCall(fixture.bank).headers['track-id'];
     expect(result).toEqual({
-      data: {
-        putAccount: {
-          trackId: onlyCall(fixture.bank).headers['track-id'],
-          account: { accountId: 'ACC', viewId: 'owner' },
-        },
-      },
+      data: { putAccount: { trackId, account: { accountId: 'ACC', viewId: 'owner' } } },
     });
   });
 
   test('keeps its Track-ID where the account cannot be read afterwards', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} });
-    const result = await fixture.ask(PutWholeAccount, {
-      input: { accountId: 'ACC', account: { balance: {} } },
-    });
-    expect(result.data?.putAccount).toEqual({
-      trackId: fixture.bank.calls[0]?.headers['track-id'],
-      account: null,
-    });
+    const result = await fixture.ask(put('account: { balance: {} }'));
+    const trackId = fixture.bank.calls[0]?.headers['track-id'];
+    expect(result.data).toEqual({ putAccount: { trackId, account: null } });
     expect(failuresOf(result)).toEqual(['putAccount.account NOT_FOUND']);
   });
 });

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type GraphQLInputType, getNamedType, isInputObjectType, isRequiredInputField } from 'graphql';
 import { expect, test } from 'vitest';
-import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { serve, update, updateCases, versionIn } from '../support/update-cases.ts';
 
 /**
@@ -94,3 +97,47 @@ test('the bodies of writes, and the versions of records, are what they were befo
   expect(bodies).toEqual(JSON.parse(readFileSync(place, 'utf8')));
   expect(Object.values(bodies).every((body) => body.length > 10)).toBe(true);
 });
+
+/** A literal of an input: what it requires, and each other field as `null`, or not at all; with `isDeep` inner inputs likewise. */
+function literalOf(type: GraphQLInputType, others: 'null' | 'left out', isDeep: boolean): string {
+  const named = getNamedType(type);
+  if (!isInputObjectType(named)) return { Boolean: 'true', Decimal: '1', Float: '1' }[named.name] ?? '"x"';
+  const fields = Object.values(named.getFields()).flatMap((field) => {
+    const isInner = isDeep && isInputObjectType(getNamedType(field.type));
+    if (isInner || isRequiredInputField(field) || field.name === 'idempotencyKey')
+      return [`${field.name}: ${literalOf(field.type, others, isDeep)}`];
+    return others === 'null' ? [`${field.name}: null`] : [];
+  });
+  return `{ ${fields.join(', ')} }`;
+}
+
+/** What is sent if only what is required is given. */
+const least = {
+  putCustomer: '{}',
+  putAccount: '{"balance":{}}',
+  putBranch: '{"acceptsDeposits":true}',
+  putProduct: '{"bank_id":"BANK"}',
+  putCustomerMessage: '{"message":"x","from_department":"x","from_person":"x"}',
+  putTransactionMetadata: '{"details":{"approved_by_ip_address":"x"}}',
+  makeTransaction: '{"from":{"bank_id":"BANK","account_id":"x"},"to":{},"value":{"amount":1}}',
+  putTransactionRequest: '{"to":{}}',
+  pay: '{"from":{"bank_id":"BANK","account_id":"x"},"to":{},"value":{"amount":1}}',
+};
+
+test.each(Object.entries(least))(
+  '%s sends none of the fields that are null, at any depth',
+  async (name, body) => {
+    const [argument] = schema.getMutationType()?.getFields()[name]?.args ?? [];
+    if (argument === undefined) throw new Error(`${name} is no mutation`);
+    const sent = async (...options: ['null' | 'left out', boolean]) => {
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise(anyAnswer);
+      const input = literalOf(argument.type, ...options);
+      const { errors } = await fixture.ask(`mutation { ${name}(input: ${input}) { __typename } }`);
+      expect(errors).toBeUndefined();
+      return onlyCall(fixture.bank).body;
+    };
+    expect([await sent('left out', false), await sent('null', false)]).toEqual([body, body]);
+    expect(await sent('null', true)).toBe(await sent('left out', true));
+  },
+);

@@ -71,6 +71,21 @@ describe.each(empty)('a PUT that is answered with %s', (_, put) => {
   });
 });
 
+test.each(writes)(
+  '%s shows the record as the bank answers it, which is not read again',
+  async (name, field, payload, reads) => {
+    const [[path = '', read = {}] = []] = Object.entries(reads);
+    const [list] = Object.values(read);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(answering({ body: Array.isArray(list) ? list[0] : read }, reads));
+    const result = await fixture.ask(`mutation { ${field} }`);
+    const [written] = fixture.bank.calls;
+    expect(result).toEqual({ data: { [name]: { trackId: written?.headers['track-id'], ...payload } } });
+    // An account is always read through the view.
+    expect(fixture.bank.lines().slice(1)).toEqual(name === 'putAccount' ? [`GET ${path}`] : []);
+  },
+);
+
 describe('where a PUT is answered without the record', () => {
   const [, put = {}] = empty[0] ?? [];
 

@@ -12,27 +12,58 @@ import {
   transactionRequestRecord,
 } from '../support/full-records.ts';
 
-/** A record type: how it is reached, what is selected, and for each broken value the place of its error. */
-interface Broken {
+/** A record type: how it is reached, what is selected, what that answers, and for each broken value the place of its error. */
+interface RecordType {
   readonly name: string;
   readonly record: object;
   readonly reply: (record: object) => object;
   readonly query: string;
   readonly at: string;
+  /** The whole record as GraphQL answers it, but for what the ids answer. */
+  readonly whole: object;
+  /** A record of which everything is left out that may be. */
+  readonly least: object;
+  /** What of its answer is not null. */
+  readonly ofIds: object;
   /** A place in the record, the value that is put there, and the places in the answer that are null for it. */
   readonly values: readonly (readonly [string, unknown, ...string[]])[];
 }
 
-const types: readonly Broken[] = [
+const viewed = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner' };
+const named = (bankId: string, accountId: string) => ({
+  bankId,
+  accountId,
+  account: { bankId, accountId, viewId: 'owner' },
+});
+
+const types: readonly RecordType[] = [
   {
     name: 'a customer',
     record: customerRecord,
     reply: (record) => record,
     query: `{ bank { customer(customerId: "C") {
       customerNumber legalName email mobilePhoneNumber faceImage { name } dateValues { key value }
-      numericValues { key value } stringValues { key value } metadata bankIds banks { bankId }
+      numericValues { key value } stringValues { key value } metadata bankIds banks { bankId } bankId customerId bank { bankId }
     } } }`,
     at: 'bank.customer',
+    whole: {
+      customerNumber: 'customer-number',
+      legalName: 'legal-name',
+      email: 'email',
+      mobilePhoneNumber: 'mobile-phone-number',
+      faceImage: { name: 'face-name' },
+      dateValues: [{ key: 'date-key', value: 'date-string' }],
+      numericValues: [{ key: 'numeric-key', value: 'numeric-string' }],
+      stringValues: [
+        { key: 'string-key-1', value: 'string-string-1' },
+        { key: 'string-key-2', value: null },
+      ],
+      metadata: ['metadata-1', 'metadata-2'],
+      bankIds: ['bank-id-1', 'bank-id-2'],
+      banks: [{ bankId: 'bank-id-1' }, { bankId: 'bank-id-2' }],
+    },
+    least: {},
+    ofIds: { bankId: 'BANK', customerId: 'C', bank: { bankId: 'BANK' } },
     values: [
       ['customer_number', true, 'customerNumber'],
       ['legal_name', {}, 'legalName'],
@@ -57,9 +88,26 @@ const types: readonly Broken[] = [
     reply: (record) => ({ accounts: [record] }),
     query: `{ bank { account(accountId: "ACC") {
       bankIds label number iban swiftBic types balance { currency amount } viewsAvailable ownerIds
-      owners { customerId }
+      owners { customerId bankId } bankId accountId viewId bank { bankId }
     } } }`,
     at: 'bank.account',
+    whole: {
+      bankIds: ['BANK'],
+      label: 'label',
+      number: 'account-number',
+      iban: 'account-iban',
+      swiftBic: 'account-swift-bic',
+      types: ['type-1', 'type-2'],
+      balance: { currency: 'EUR', amount: '9007199254740993.250' },
+      viewsAvailable: ['view-1', 'view-2'],
+      ownerIds: ['owner-1', 'owner-2'],
+      owners: [
+        { customerId: 'owner-1', bankId: 'BANK' },
+        { customerId: 'owner-2', bankId: 'BANK' },
+      ],
+    },
+    least: { balance: {} },
+    ofIds: { ...viewed, bank: { bankId: 'BANK' }, balance: { currency: null, amount: null } },
     values: [
       ['bank_id', ['x', 'y'], 'bankIds'],
       ['label', true, 'label'],
@@ -85,8 +133,20 @@ const types: readonly Broken[] = [
     reply: (record) => ({ otherAccounts: [{ bank: 'before' }, record] }),
     query: `{ bank { account(accountId: "ACC") { otherAccounts { nodes {
       otherAccountId bankName holder { name isAlias } kind number iban swiftBic
+      bankId accountId viewId account { bankId accountId viewId }
     } } } } }`,
     at: 'bank.account.otherAccounts.nodes.1',
+    whole: {
+      otherAccountId: 'other-id',
+      bankName: 'other-bank',
+      holder: { name: 'holder-name', isAlias: true },
+      kind: 'kind',
+      number: 'other-number',
+      iban: 'other-iban',
+      swiftBic: 'other-swift-bic',
+    },
+    least: { bank: 'B' },
+    ofIds: { ...viewed, account: viewed, bankName: 'B' },
     values: [
       ['bank', undefined, 'bankName'],
       ['bank', true, 'bankName'],
@@ -106,9 +166,29 @@ const types: readonly Broken[] = [
     reply: (record) => ({ branches: [{ acceptsDeposits: true }, record] }),
     query: `{ bank { branches { nodes {
       branchId bankName name acceptsDeposits address { line1 line2 line3 city state postcode country }
-      lobby { is24Hours } location { latitude longitude } meta { license }
+      lobby { is24Hours } location { latitude longitude } meta { license } bankId bank { bankId }
     } } } }`,
     at: 'bank.branches.nodes.1',
+    whole: {
+      branchId: 'branch-id',
+      bankName: 'branch-bank',
+      name: 'branch-name',
+      acceptsDeposits: true,
+      address: {
+        line1: 'line-1',
+        line2: 'line-2',
+        line3: 'line-3',
+        city: 'city',
+        state: 'state',
+        postcode: 'postcode',
+        country: 'country',
+      },
+      lobby: { is24Hours: false },
+      location: { latitude: 37.97945, longitude: 23.71622 },
+      meta: { license: 'license' },
+    },
+    least: { acceptsDeposits: false },
+    ofIds: { bankId: 'BANK', bank: { bankId: 'BANK' }, acceptsDeposits: false },
     values: [
       ['bank', true, 'bankName'],
       ['name', true, 'name'],
@@ -129,8 +209,21 @@ const types: readonly Broken[] = [
     name: 'a product',
     record: productRecord,
     reply: (record) => record,
-    query: `{ bank { product(productId: "P") { bankIds name category family superFamily moreInfoUrl meta } } }`,
+    query: `{ bank { product(productId: "P") {
+      bankIds name category family superFamily moreInfoUrl meta bankId productId bank { bankId }
+    } } }`,
     at: 'bank.product',
+    whole: {
+      bankIds: ['product-bank-id-1', 'product-bank-id-2'],
+      name: 'product-name',
+      category: 'category',
+      family: 'family',
+      superFamily: 'super-family',
+      moreInfoUrl: 'more-info-url',
+      meta: ['product-meta-1', 'product-meta-2'],
+    },
+    least: {},
+    ofIds: { bankId: 'BANK', productId: 'P', bank: { bankId: 'BANK' } },
     values: [
       ['bank_id', true, 'bankIds'],
       ['bank_id.0', true, 'bankIds.0'],
@@ -148,6 +241,9 @@ const types: readonly Broken[] = [
     reply: (record) => ({ product: [{}, record] }),
     query: '{ bank { products(filter: { id: "Q" }) { nodes { productId bankIds name } } } }',
     at: 'bank.products.nodes.1',
+    whole: { productId: 'product-id', bankIds: ['one'], name: 'product-name' },
+    least: {},
+    ofIds: {},
     values: [
       ['bank_id', ['x', 'y'], 'bankIds'],
       ['name', true, 'name'],
@@ -160,6 +256,9 @@ const types: readonly Broken[] = [
     reply: (record) => ({ messages: [{}, record] }),
     query: '{ bank { messages { nodes { message fromDepartment fromPerson date } } } }',
     at: 'bank.messages.nodes.1',
+    whole: { message: 'message', fromDepartment: 'from-department', fromPerson: 'from-person', date: 'date' },
+    least: {},
+    ofIds: {},
     values: [
       ['message', true, 'message'],
       ['from_department', true, 'fromDepartment'],
@@ -173,6 +272,9 @@ const types: readonly Broken[] = [
     reply: (record) => ({ metadata: [{ code: 'c' }, record] }),
     query: '{ metadata(id: "M") { nodes { metadataId code postedBy text { name } } } }',
     at: 'metadata.nodes.1',
+    whole: { metadataId: 'metadata-id', code: 'code', postedBy: 'posted-by', text: { name: 'text-name' } },
+    least: { code: 'C' },
+    ofIds: { code: 'C' },
     values: [
       ['code', undefined, 'code'],
       ['postedBy', true, 'postedBy'],
@@ -186,11 +288,43 @@ const types: readonly Broken[] = [
     record: transactionRecord,
     reply: (record) => record,
     query: `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
-      uuid details { description newBalance { amount } value { currency amount } status }
-      metadata { comments where } thisAccountId thisAccount { accountId } otherAccountId
-      otherAccount { otherAccountId }
+      uuid details {
+        approvedByIpAddress approvedByUserId cancelledByIpAddress cancelledByUserId completed description
+        newBalance { currency amount } pausedByIpAddress pausedByUserId posted postedByIpAddress postedByUserId
+        status type value { currency amount }
+      }
+      metadata { comments narrative tags where } thisAccountId thisAccount { bankId accountId viewId } otherAccountId
+      otherAccount { bankId accountId viewId otherAccountId }
+      bankId accountId viewId transactionId account { bankId accountId viewId }
     } } } }`,
     at: 'bank.account.transaction',
+    whole: {
+      uuid: 'uuid',
+      details: {
+        approvedByIpAddress: 'approved-by-ip',
+        approvedByUserId: 'approved-by-user',
+        cancelledByIpAddress: 'cancelled-by-ip',
+        cancelledByUserId: 'cancelled-by-user',
+        completed: 'completed',
+        description: 'details-description',
+        newBalance: { currency: 'new-balance-currency', amount: '100.10' },
+        pausedByIpAddress: 'paused-by-ip',
+        pausedByUserId: 'paused-by-user',
+        posted: 'posted',
+        postedByIpAddress: 'posted-by-ip',
+        postedByUserId: 'posted-by-user',
+        status: 'details-status',
+        type: 'details-type',
+        value: { currency: 'value-currency', amount: '-0.010' },
+      },
+      metadata: { comments: 'comments', narrative: 'narrative', tags: 'tags', where: 'where' },
+      thisAccountId: 'this-account',
+      thisAccount: { ...viewed, accountId: 'this-account' },
+      otherAccountId: 'other-account',
+      otherAccount: { ...viewed, otherAccountId: 'other-account' },
+    },
+    least: {},
+    ofIds: { ...viewed, transactionId: 'TX', account: viewed },
     values: [
       ['uuid', true, 'uuid'],
       ['details', 'x', 'details'],
@@ -211,10 +345,29 @@ const types: readonly Broken[] = [
     reply: (record) => ({ 'transaction-requests': [{}, record] }),
     query: `{ bank { account(accountId: "ACC") { transactionRequests { nodes {
       description resourceUrl status startDate endDate challenge value { currency amount }
-      from { bankId accountId account { accountId } } to { bankId accountId account { accountId } }
-      transactionIds transactions { transactionId }
+      from { bankId accountId account { bankId accountId viewId } }
+      to { bankId accountId account { bankId accountId viewId } }
+      transactionIds transactions { bankId accountId viewId transactionId }
     } } } } }`,
     at: 'bank.account.transactionRequests.nodes.1',
+    whole: {
+      description: 'request-description',
+      resourceUrl: 'resource-url',
+      status: 'COMPLETED',
+      startDate: 'start-date',
+      endDate: 'end-date',
+      challenge: 'challenge',
+      value: { currency: 'request-currency', amount: '12.50' },
+      from: named('from-bank', 'from-account'),
+      to: named('to-bank', 'to-account'),
+      transactionIds: 'TX-1, TX-2',
+      transactions: [
+        { ...viewed, transactionId: 'TX-1' },
+        { ...viewed, transactionId: 'TX-2' },
+      ],
+    },
+    least: {},
+    ofIds: {},
     values: [
       ['description', true, 'description'],
       ['resource_url', true, 'resourceUrl'],
@@ -237,6 +390,10 @@ const types: readonly Broken[] = [
   },
 ];
 
+const valueAt = (data: unknown, place: string) =>
+  place.split('.').reduce<unknown>((part, name) => Reflect.get(Object(part), name), data);
+const nulls = (value: object) => Object.fromEntries(Object.keys(value).map((name) => [name, null]));
+
 /** A copy of the record (an answer's JSON) with this value in this place; absent where it is undefined. */
 function withValue(record: object, place: string, value: unknown): object {
   const copy = (part: unknown, [name, ...rest]: readonly string[]): unknown => {
@@ -254,15 +411,33 @@ function withValue(record: object, place: string, value: unknown): object {
 function withNulls(data: unknown, places: readonly string[]): unknown {
   const copy: unknown = structuredClone(data);
   for (const place of places) {
-    const names = place.split('.');
-    const last = names.pop() ?? '';
-    const parent = names.reduce<unknown>((part, name) => Reflect.get(Object(part), name), copy);
-    Reflect.set(Object(parent), last, null);
+    const end = place.lastIndexOf('.');
+    Reflect.set(Object(valueAt(copy, place.slice(0, end))), place.slice(end + 1), null);
   }
   return copy;
 }
 
-describe.each(types)('$name', ({ record, reply, query, at, values }) => {
+describe.each(types)('$name', ({ record, reply, query, at, values, whole, least, ofIds }) => {
+  test('answers every field from its own place, for one call', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: reply(record) });
+    const result = await fixture.ask(query);
+    expect(result.errors).toBeUndefined();
+    expect(valueAt(result.data, at)).toEqual({ ...ofIds, ...whole });
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test.each([
+    ['left out', least],
+    ['null', { ...nulls(record), ...least }],
+  ])('answers null without an error for fields that are %s', async (_, body) => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: reply(body) });
+    const result = await fixture.ask(query);
+    expect(result.errors).toBeUndefined();
+    expect(valueAt(result.data, at)).toEqual({ ...nulls(whole), ...ofIds });
+  });
+
   const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
 
   test.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
