@@ -1,19 +1,7 @@
 import { readFileSync } from 'node:fs';
-import {
-  BreakingChangeType,
-  buildSchema,
-  findSchemaChanges,
-  type GraphQLArgument,
-  type GraphQLEnumValue,
-  type GraphQLField,
-  type GraphQLInputField,
-  type GraphQLSchema,
-  isEnumType,
-  isInputObjectType,
-  isInterfaceType,
-  isObjectType,
-} from 'graphql';
+import { BreakingChangeType, buildSchema, findSchemaChanges, type GraphQLSchema } from 'graphql';
 import { expect, test } from 'vitest';
+import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
 /** What clients of the last release see of the schema that is here: nothing breaks, and CHANGELOG.md names each change. */
 
@@ -21,7 +9,6 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 const schema = buildSchema(read('schema.graphql'));
 const changelog = read('CHANGELOG.md');
 
-type Member = GraphQLArgument | GraphQLEnumValue | GraphQLField<unknown, unknown> | GraphQLInputField;
 type Change = ReturnType<typeof findSchemaChanges>[number];
 
 /** What a change is about, as a schema coordinate: `Bank.branches(near:)`, `@defer`. */
@@ -33,14 +20,8 @@ function coordinateOf({ type, description }: Change): string {
 
 /** The coordinates of fields, arguments, input fields and enum values that are deprecated: what `String` makes of them. */
 const deprecatedIn = (of: GraphQLSchema): string[] =>
-  Object.values(of.getTypeMap())
-    .filter(({ name }) => !name.startsWith('__'))
-    .flatMap((type): readonly Member[] => {
-      if (isEnumType(type)) return type.getValues();
-      if (isInputObjectType(type)) return Object.values(type.getFields());
-      if (!isObjectType(type) && !isInterfaceType(type)) return [];
-      return Object.values(type.getFields()).flatMap((field) => [field, ...field.args]);
-    })
+  ownTypesOf(of)
+    .flatMap(membersOf)
     .filter(({ deprecationReason }) => deprecationReason != null)
     .map(String);
 

@@ -1,47 +1,18 @@
-import {
-  type GraphQLArgument,
-  getNamedType,
-  isCompositeType,
-  isEnumType,
-  isInputObjectType,
-  isNonNullType,
-  isObjectType,
-  parse,
-  visit,
-} from 'graphql';
+import { readFileSync } from 'node:fs';
+import { getNamedType, isCompositeType, isNonNullType, isObjectType, parse, visit } from 'graphql';
 import { expect, test } from 'vitest';
 import { printedSchema, schema } from '../../src/schema/schema.ts';
+import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
 /** Descriptions are for app authors: they say what a thing is, what null means, and REST's name for it last. */
 
-interface Described {
-  readonly name: string;
-  readonly text: string;
-}
+const described = ownTypesOf(schema)
+  .flatMap((type) => [type, ...membersOf(type)])
+  .map((it) => ({ name: String(it), text: it.description?.trim() ?? '' }));
 
-const described: readonly Described[] = Object.values(schema.getTypeMap())
-  .filter(({ name }) => !name.startsWith('__'))
-  .flatMap((type) => {
-    const own = { name: type.name, text: type.description ?? '' };
-    if (isEnumType(type))
-      return [
-        own,
-        ...type
-          .getValues()
-          .map((value) => ({ name: `${type.name}.${value.name}`, text: value.description ?? '' })),
-      ];
-    if (!isObjectType(type) && !isInputObjectType(type)) return [own];
-    const fields = Object.values(type.getFields()).flatMap((field) => [
-      { name: `${type.name}.${field.name}`, text: field.description ?? '' },
-      ...('args' in field
-        ? field.args.map((arg: GraphQLArgument) => ({
-            name: `${type.name}.${field.name}(${arg.name}:)`,
-            text: arg.description ?? '',
-          }))
-        : []),
-    ]);
-    return [own, ...fields];
-  });
+test('schema.graphql is the printed schema', () => {
+  expect(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')).toBe(printedSchema());
+});
 
 const saysNothing = [
   /^The (account|bank|branch|customer|entry itself|payment|place|product|request|transaction|view)(, which pays)?\.( REST|$)/,
@@ -70,9 +41,8 @@ test('a field of a record says what null means, and names REST last', () => {
   );
 });
 
-const links = Object.values(schema.getTypeMap())
+const links = ownTypesOf(schema)
   .filter((type) => isObjectType(type))
-  .filter(({ name }) => !name.startsWith('__'))
   .flatMap((type) =>
     Object.values(type.getFields())
       .filter((field) => isCompositeType(getNamedType(field.type)))
