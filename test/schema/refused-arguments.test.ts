@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -23,111 +24,103 @@ const badIds = [
   'x'.repeat(129),
 ];
 
-const inAccount = (selection: string) =>
-  `query Q($id: ID!) { bank { account(accountId: "A") { ${selection} } } }`;
+const query = (selection: string) => `query Q($id: ID!) { ${selection} }`;
+const inBank = (selection: string) => query(`bank { ${selection} }`);
+const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${selection} }`);
 const put = (field: string, input: string, type = 'ID!') =>
   `mutation M($id: ${type}) { ${field}(input: { ${input} }) { trackId } }`;
 const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
 const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
 const request = 'to: {}, idempotencyKey: "k"';
+const metadata = `metadataType: "M", ${transaction}`;
 
-/** Each argument that fills a path. */
-const places: readonly (readonly [string, string, string])[] = [
-  ['bank.bankId', 'query Q($id: ID!) { bank(bankId: $id) { branches { totalCount } } }', 'bank'],
-  ['bank.customer', 'query Q($id: ID!) { bank { customer(customerId: $id) { email } } }', 'bank.customer'],
-  ['bank.account', 'query Q($id: ID!) { bank { account(accountId: $id) { label } } }', 'bank.account'],
-  [
-    'bank.account.viewId',
-    'query Q($id: ID!) { bank { account(accountId: "A", viewId: $id) { label } } }',
-    'bank.account',
-  ],
-  [
-    'bank.accounts',
-    'query Q($id: ID!) { bank { accounts(accountId: $id) { totalCount } } }',
-    'bank.accounts',
-  ],
-  [
-    'bank.accounts.viewId',
-    'query Q($id: ID!) { bank { accounts(accountId: "A", viewId: $id) { totalCount } } }',
-    'bank.accounts',
-  ],
-  ['bank.product', 'query Q($id: ID!) { bank { product(productId: $id) { name } } }', 'bank.product'],
+type Place = readonly [string, string, string];
+/** An input of a mutation, with the id in it. */
+const inputOf = (name: string, input: string, type?: string): Place => {
+  const [field = ''] = name.split('.');
+  return [name, put(field, input, type), field];
+};
+
+/** Each argument that fills a path: its name, a document with it, and the field that it is an argument of. */
+const segments: readonly Place[] = [
+  ['bank.bankId', query('bank(bankId: $id) { branches { totalCount } }'), 'bank'],
+  ['bank.customer', inBank('customer(customerId: $id) { email }'), 'bank.customer'],
+  ['bank.account', inBank('account(accountId: $id) { label }'), 'bank.account'],
+  ['bank.account.viewId', inBank('account(accountId: "A", viewId: $id) { label }'), 'bank.account'],
+  ['bank.accounts', inBank('accounts(accountId: $id) { totalCount }'), 'bank.accounts'],
+  ['bank.accounts.viewId', inBank('accounts(accountId: "A", viewId: $id) { totalCount }'), 'bank.accounts'],
+  ['bank.product', inBank('product(productId: $id) { name }'), 'bank.product'],
   ['account.transaction', inAccount('transaction(transactionId: $id) { uuid }'), 'bank.account.transaction'],
-  ['putCustomer.bankId', put('putCustomer', 'bankId: $id, customerId: "C", customer: {}'), 'putCustomer'],
-  ['putCustomer.customerId', put('putCustomer', 'customerId: $id, customer: {}'), 'putCustomer'],
-  [
+  inputOf('putCustomer.bankId', 'bankId: $id, customerId: "C", customer: {}'),
+  inputOf('putCustomer.customerId', 'customerId: $id, customer: {}'),
+  inputOf(
     'putCustomerMessage.customerId',
-    put('putCustomerMessage', 'customerId: $id, message: "m", fromDepartment: "d", fromPerson: "p"'),
-    'putCustomerMessage',
-  ],
-  ['putBranch.branchId', put('putBranch', 'branchId: $id, branch: { acceptsDeposits: true }'), 'putBranch'],
-  ['putAccount.accountId', put('putAccount', 'accountId: $id, account: { balance: {} }'), 'putAccount'],
-  [
-    'putAccount.viewId',
-    put('putAccount', 'accountId: "A", viewId: $id, account: { balance: {} }'),
-    'putAccount',
-  ],
-  ['putProduct.bankId', put('putProduct', 'bankId: $id, product: {}'), 'putProduct'],
-  [
-    'putTransactionMetadata.accountId',
-    put('putTransactionMetadata', `accountId: $id, transactionId: "T", metadataType: "M", ${transaction}`),
-    'putTransactionMetadata',
-  ],
-  [
-    'putTransactionMetadata.viewId',
-    put(
-      'putTransactionMetadata',
-      `accountId: "A", viewId: $id, transactionId: "T", metadataType: "M", ${transaction}`,
-    ),
-    'putTransactionMetadata',
-  ],
-  [
-    'putTransactionMetadata.transactionId',
-    put('putTransactionMetadata', `accountId: "A", transactionId: $id, metadataType: "M", ${transaction}`),
-    'putTransactionMetadata',
-  ],
-  [
+    'customerId: $id, message: "m", fromDepartment: "d", fromPerson: "p"',
+  ),
+  inputOf('putBranch.branchId', 'branchId: $id, branch: { acceptsDeposits: true }'),
+  inputOf('putAccount.accountId', 'accountId: $id, account: { balance: {} }'),
+  inputOf('putAccount.viewId', 'accountId: "A", viewId: $id, account: { balance: {} }'),
+  inputOf('putProduct.bankId', 'bankId: $id, product: {}'),
+  inputOf('putTransactionMetadata.accountId', `accountId: $id, transactionId: "T", ${metadata}`),
+  inputOf('putTransactionMetadata.viewId', `accountId: "A", viewId: $id, transactionId: "T", ${metadata}`),
+  inputOf('putTransactionMetadata.transactionId', `accountId: "A", transactionId: $id, ${metadata}`),
+  inputOf(
     'putTransactionMetadata.metadataType',
-    put(
-      'putTransactionMetadata',
-      `accountId: "A", transactionId: "T", metadataType: $id, ${transaction}`,
-      'String!',
-    ),
-    'putTransactionMetadata',
-  ],
-  [
-    'putTransactionRequest.accountId',
-    put('putTransactionRequest', `accountId: $id, transactionRequestType: "T", ${request}`),
-    'putTransactionRequest',
-  ],
-  [
+    `accountId: "A", transactionId: "T", metadataType: $id, ${transaction}`,
+    'String!',
+  ),
+  inputOf('updateCustomer.customerId', 'customerId: $id, changes: { email: "e" }'),
+  inputOf('updateAccount.accountId', 'accountId: $id, changes: { label: "l" }'),
+  inputOf('updateBranch.branchId', 'branchId: $id, changes: { name: "n" }'),
+  inputOf('updateProduct.productId', 'productId: $id, changes: { name: "n" }'),
+  inputOf('annotateTransaction.transactionId', 'accountId: "A", transactionId: $id, changes: { tags: "t" }'),
+  inputOf('putTransactionRequest.accountId', `accountId: $id, transactionRequestType: "T", ${request}`),
+  inputOf(
     'putTransactionRequest.viewId',
-    put('putTransactionRequest', `accountId: "A", viewId: $id, transactionRequestType: "T", ${request}`),
-    'putTransactionRequest',
-  ],
-  [
+    `accountId: "A", viewId: $id, transactionRequestType: "T", ${request}`,
+  ),
+  inputOf(
     'putTransactionRequest.transactionRequestType',
-    put('putTransactionRequest', `accountId: "A", transactionRequestType: $id, ${request}`, 'String!'),
-    'putTransactionRequest',
-  ],
-  [
-    'makeTransaction.bankId',
-    put('makeTransaction', `bankId: $id, accountId: "A", ${payment}`),
-    'makeTransaction',
-  ],
-  ['makeTransaction.accountId', put('makeTransaction', `accountId: $id, ${payment}`), 'makeTransaction'],
+    `accountId: "A", transactionRequestType: $id, ${request}`,
+    'String!',
+  ),
+  inputOf('makeTransaction.bankId', `bankId: $id, accountId: "A", ${payment}`),
+  inputOf('makeTransaction.accountId', `accountId: $id, ${payment}`),
   // No path's, but the payload leads to the accounts that they name, and a payment cannot be refused afterwards.
   ...['to', 'from'].flatMap((party) =>
     ['bankId', 'accountId'].map((part) => {
       const others = party === 'to' ? 'value: { amount: 1 }, idempotencyKey: "k"' : payment;
-      const input = `accountId: "A", ${party}: { ${part}: $id }, ${others}`;
-      return [`makeTransaction.${party}.${part}`, put('makeTransaction', input), 'makeTransaction'] as const;
+      return inputOf(
+        `makeTransaction.${party}.${part}`,
+        `accountId: "A", ${party}: { ${part}: $id }, ${others}`,
+      );
     }),
   ),
 ];
 
-describe.each(places)('%s', (_name, document, path) => {
-  test('refuses what can be no segment of a path, without a call and without repeating it', async () => {
+/** The others where an id of the bank's belongs. */
+const otherIds: readonly Place[] = [
+  ['bank.branch', inBank('branch(branchId: $id) { name }'), 'bank.branch'],
+  ['bank.branches', inBank('branches(filter: { id: $id }) { totalCount }'), 'bank.branches'],
+  ['bank.products', inBank('products(filter: { id: $id }) { totalCount }'), 'bank.products'],
+  ['metadata', query('metadata(id: $id) { totalCount }'), 'metadata'],
+  [
+    'account.otherAccount',
+    inAccount('otherAccount(otherAccountId: $id) { kind }'),
+    'bank.account.otherAccount',
+  ],
+  inputOf('putBranch.branch', 'branchId: "B", branch: { branchId: $id, acceptsDeposits: true }'),
+  inputOf('putAccount.account', 'accountId: "A", account: { balance: {}, accountId: $id }'),
+  inputOf('putProduct.product', 'product: { id: $id }'),
+  inputOf(
+    'putTransactionRequest.to',
+    'accountId: "A", transactionRequestType: "T", to: { accountId: $id }, idempotencyKey: "k"',
+  ),
+];
+
+test.each(segments)(
+  '%s refuses what can be no segment of a path, without a call and without repeating it',
+  async (_name, document, path) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     for (const id of badIds) {
@@ -137,73 +130,33 @@ describe.each(places)('%s', (_name, document, path) => {
     }
     expect(fixture.bank.lines().filter((line) => !line.endsWith('/accounts/A/owner/views'))).toEqual([]);
     expect(fixture.bankql.audit).toEqual([]);
-  });
-});
+  },
+);
 
-describe('a page', () => {
-  const connections: readonly (readonly [string, (page: string) => string, string])[] = [
-    [
-      'bank.accounts',
-      (page) => `{ bank { accounts(accountId: "A", ${page}) { totalCount } } }`,
-      'bank.accounts',
-    ],
-    ['bank.branches', (page) => `{ bank { branches(${page}) { totalCount } } }`, 'bank.branches'],
-    [
-      'bank.branches, filtered',
-      (page) => `{ bank { branches(filter: { id: "Q" }, ${page}) { totalCount } } }`,
-      'bank.branches',
-    ],
-    [
-      'bank.products',
-      (page) => `{ bank { products(filter: { id: "Q" }, ${page}) { totalCount } } }`,
-      'bank.products',
-    ],
-    ['bank.messages', (page) => `{ bank { messages(${page}) { totalCount } } }`, 'bank.messages'],
-    ['metadata', (page) => `{ metadata(id: "M", ${page}) { totalCount } }`, 'metadata'],
-    [
-      'account.otherAccounts',
-      (page) => `{ bank { account(accountId: "A") { otherAccounts(${page}) { totalCount } } } }`,
-      'bank.account.otherAccounts',
-    ],
-    [
-      'account.transactionRequests',
-      (page) => `{ bank { account(accountId: "A") { transactionRequests(${page}) { totalCount } } } }`,
-      'bank.account.transactionRequests',
-    ],
-  ];
-  const pages = [
-    'first: -1',
-    'last: -2147483648',
-    'after: ""',
-    'after: "nothing"',
-    'before: "YXQ6LTE"',
-    'before: "YXQ6MXg"',
-    'after: "at:1"',
-  ];
+const account = encodeGlobalId('Account', '["BANK","A","owner"]');
 
-  test.each(connections)(
-    'of %s refuses negative counts and cursors that are none, without a call',
-    async (_, document, path) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise(anyAnswer);
-      for (const page of pages) {
-        const result = await fixture.ask(document(page));
-        expect([page, failuresOf(result)]).toEqual([page, [`${path} BAD_USER_INPUT`]]);
-      }
-      expect(fixture.bank.lines()).toEqual([]);
-    },
-  );
-
-  test('is refused without a call also where its parent is read', async () => {
+test.each([...segments, ...otherIds])(
+  '%s refuses a global id, and says which field has the right one',
+  async (_name, document, path) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
-    const result = await fixture.ask(
-      '{ bank { account(accountId: "A") { label otherAccounts(first: -1) { totalCount } } } }',
-    );
-    expect(result.data).toEqual({ bank: { account: { label: 'A as owner', otherAccounts: null } } });
-    expect(failuresOf(result)).toEqual(['bank.account.otherAccounts BAD_USER_INPUT']);
-    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
-  });
+    const result = await fixture.ask(document, { id: account });
+    expect(failuresOf(result)).toEqual([`${path} BAD_USER_INPUT`]);
+    expect(result.errors?.[0]?.message).toMatch(/global `id` of the type Account.*`accountId`/);
+    const sent = fixture.bank.lines().filter((line) => line.includes(account) || /^(PUT|POST)/.test(line));
+    expect(sent).toEqual([]);
+  },
+);
+
+test('a page is refused without a call also where its parent is read', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(anyAnswer);
+  const result = await fixture.ask(
+    '{ bank { account(accountId: "A") { label otherAccounts(first: -1) { totalCount } } } }',
+  );
+  expect(result.data).toEqual({ bank: { account: { label: 'A as owner', otherAccounts: null } } });
+  expect(failuresOf(result)).toEqual(['bank.account.otherAccounts BAD_USER_INPUT']);
+  expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
 });
 
 describe('a payment', () => {
