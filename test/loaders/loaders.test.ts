@@ -12,7 +12,6 @@ import { canaries, sampleCalls } from '../support/sample-calls.ts';
 type ReadOperation = Operation & { readonly kind: 'read' };
 
 const bankId = 'B';
-const view = { bankId, accountId: 'a', viewId: 'owner' };
 const inBank = '/v1/api/banks/B';
 const inView = `${inBank}/accounts/a/owner`;
 
@@ -23,7 +22,6 @@ const reads = Object.values(sampleCalls).filter(({ operation }) => operation.kin
 const replies = {
   [`GET ${inBank}/customers/c`]: '{"legal_name":"C"}',
   [`GET ${inBank}/branches`]: '{"branches":[{"acceptsDeposits":true}]}',
-  [`GET ${inView}/permissions`]: '{"accounts":[{"balance":{"amount":1.10}}]}',
   [`GET ${inView}/other_accounts`]: '{"otherAccounts":[{"bank":"X"}]}',
 };
 
@@ -103,16 +101,6 @@ describe('loaders', () => {
     expect(bank.lines().toSorted()).toEqual(paths.map((path) => `GET ${path}`).toSorted());
   });
 
-  test('tell the scopes of an account apart', async () => {
-    bank.on(`GET ${inView}/views`, { body: { accounts: [] } });
-    const [views, permissions] = await Promise.all([
-      loaders.load(operations.getAccountsScope, { ...view, scope: 'views' }),
-      loaders.load(operations.getAccountsScope, { ...view, scope: 'permissions' }),
-    ]);
-    expect([views, permissions]).toEqual([[], [{ balance: { amount: '1.10' } }]]);
-    expect(bank.lines().toSorted()).toEqual([`GET ${inView}/permissions`, `GET ${inView}/views`]);
-  });
-
   test('of POST queries tell bodies apart', async () => {
     const line = `POST ${inBank}/branches`;
     bank.on(line, ({ body }) => ({ body: { branches: [{ acceptsDeposits: true, name: body }] } }));
@@ -184,15 +172,6 @@ describe('loaders', () => {
     expect(await loaders.load(operations.getBranches, { bankId })).toEqual([{ acceptsDeposits: true }]);
     slow.resolve();
     expect(await Promise.all(asked)).toEqual([{}, {}]);
-  });
-
-  test('without credentials fail what needs them and serve what does not', async () => {
-    const nobody = new Loaders(readAs({ ...canaries, authProviderName: null, authId: null }));
-    await expect(nobody.load(operations.getCustomer, { bankId, customerId: 'c' })).rejects.toMatchObject({
-      code: 'MISSING_CREDENTIALS',
-    });
-    expect(await nobody.load(operations.getBranches, { bankId })).toEqual([{ acceptsDeposits: true }]);
-    expect(bank.lines()).toEqual([`GET ${inBank}/branches`]);
   });
 
   test('give calls up where their caller leaves', async () => {
