@@ -3,7 +3,7 @@ import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
 import { filterInSteps, type Steps, sortInSteps } from '../steps.ts';
-import { builder } from './builder.ts';
+import { builder, type InputFields } from './builder.ts';
 import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
@@ -48,22 +48,20 @@ export function coordinatesOf({ location }: Branch): Coordinates | null {
   return { latitude, longitude };
 }
 
-const latitude = 'In degrees, from -90 to 90.';
-const longitude = 'In degrees, from -180 to 180.';
+const coordinates = (t: InputFields) => ({
+  latitude: t.float({ required: true, description: 'In degrees, from -90 to 90.' }),
+  longitude: t.float({ required: true, description: 'In degrees, from -180 to 180.' }),
+});
 
 export const CoordinatesInput = builder.inputType('CoordinatesInput', {
   description: 'A place on the earth.',
-  fields: (t) => ({
-    latitude: t.float({ required: true, description: latitude }),
-    longitude: t.float({ required: true, description: longitude }),
-  }),
+  fields: coordinates,
 });
 
 const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
-    latitude: t.float({ required: true, description: latitude }),
-    longitude: t.float({ required: true, description: longitude }),
+    ...coordinates(t),
     radiusKm: t.float({ description: 'The maximum distance in kilometres. No maximum if it is left out.' }),
   }),
 });

@@ -147,7 +147,7 @@ export function estimateCalls({
     },
   };
 
-  const stepsOf = memoised((nodes: Selection['fieldNodes'], type: GraphQLObjectType): Steps => {
+  const makeSteps = (nodes: Selection['fieldNodes'], type: GraphQLObjectType): Steps => {
     const selection = { schema, fragments, variableValues, fieldNodes: nodes };
     const selected = selectedFields(selection, type);
     return {
@@ -158,7 +158,8 @@ export function estimateCalls({
       }),
       walked: new Set(),
     };
-  });
+  };
+  const knownSteps = new Map<Selection['fieldNodes'], Map<GraphQLObjectType, Steps>>();
 
   /** The target of a field that the arguments are not enough to determine. */
   const unknownLead = ({ field, args }: Steps['fields'][number], parent: object): Lead | null => {
@@ -197,7 +198,8 @@ export function estimateCalls({
   ): void => {
     flush();
     if (calls.length > maxCalls || !isObjectType(type)) return;
-    const { needsRecord, fields, walked } = stepsOf(nodes, type);
+    const ofNodes = getOrMake(knownSteps, nodes, () => new Map());
+    const { needsRecord, fields, walked } = getOrMake(ofNodes, type, () => makeSteps(nodes, type));
     const name = JSON.stringify([parent, Reflect.get(parent, pageEntry)]);
     if (walked.has(name)) return;
     walked.add(name);
@@ -238,14 +240,4 @@ function placeOf(lead: Lead, { field }: SelectedField, at: WalkedPlace): WalkedP
   if (lead.from === 'parent') return { ...at, isCertain: false, lists };
   const round = isKnown || (at.hasRecord && !isPage) ? at.round : at.round + 1;
   return { ...at, isCertain: false, lists, round, hasRecord: isPage || isKnown };
-}
-
-function memoised<A, B, T extends object>(make: (a: A, b: B) => T): (a: A, b: B) => T {
-  const made = new Map<A, Map<B, T>>();
-  return (a, b) =>
-    getOrMake(
-      getOrMake(made, a, () => new Map<B, T>()),
-      b,
-      () => make(a, b),
-    );
 }

@@ -320,9 +320,18 @@ export const toChanges = <T extends Fields>(
 function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const value = restValue(field, Reflect.get(input, name), `${path}${name}`);
-    const sent = valueUnderEitherName(field, value, name, input, path);
-    if (sent != null) body[field.rest] = sent;
+    const { formerly, isOwnId } = field.options;
+    let value = restValue(field, Reflect.get(input, name), `${path}${name}`);
+    if (formerly !== undefined) {
+      const former: unknown = Reflect.get(input, formerly.name);
+      if (value != null && former != null)
+        throw badUserInput(
+          `${name} and ${formerly.name} are the same field: give ${name} alone.`,
+          `${path}${name}`,
+        );
+      value ??= isOwnId ? restValue(field, former, formerly.name) : former;
+    }
+    if (value != null) body[field.rest] = value;
   }
   return body;
 }
@@ -358,24 +367,6 @@ export function clearedBy(
   const { of } = field.type;
   const path = typeof of === 'object' ? clearedBy(of.fields, change, below) : null;
   return path && `${name}.${path}`;
-}
-
-function valueUnderEitherName(
-  field: Field,
-  value: unknown,
-  name: string,
-  input: object,
-  path: string,
-): unknown {
-  const { formerly, isOwnId } = field.options;
-  if (formerly === undefined) return value;
-  const former: unknown = Reflect.get(input, formerly.name);
-  if (value != null && former != null)
-    throw badUserInput(
-      `${name} and ${formerly.name} are the same field: give ${name} alone.`,
-      `${path}${name}`,
-    );
-  return value ?? (isOwnId ? restValue(field, former, formerly.name) : former);
 }
 
 /** The REST value for a value of an input. */

@@ -107,14 +107,6 @@ const TransactionConnection = connectionTo(
   },
 );
 
-/** Errors: BAD_USER_INPUT, before anything is read; those of getTransactionsRequest. */
-function readRequests(account: ViewIds, args: PageArguments, context: ReadContext) {
-  checkPage(args);
-  return loadRequests(account, context);
-}
-
-type KnownTransactionArguments = PageArguments & { readonly since?: Date | null | undefined };
-
 /** The field of an account that lists them. */
 export const knownTransactions = {
   type: TransactionConnection,
@@ -132,7 +124,10 @@ export const knownTransactions = {
   extensions: orError(
     fieldExtensions({
       answeredByIds: true,
-      prefetch: readRequests,
+      prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
+        checkPage(args);
+        return loadRequests(account, context);
+      },
       estimateUnknown: (ids: ViewIds) => {
         const account = accountOf(ids);
         return { parent: { ...account, node: account, [pageEntry]: {} } };
@@ -141,7 +136,7 @@ export const knownTransactions = {
   ),
   resolve: async (
     ids: ViewIds,
-    { since, ...args }: KnownTransactionArguments,
+    { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
     context: Context,
   ): Promise<KnownTransactions> => {
     const page = checkPage(args);

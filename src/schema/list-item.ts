@@ -25,7 +25,6 @@ export const listIndex = z.int().min(0);
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
 
-const none: ReadonlySet<string> = new Set();
 const repeatedNames = new WeakMap<readonly unknown[], ReadonlySet<string>>();
 
 /** Whether several entries of a list share a name: it then identifies none of them. */
@@ -34,7 +33,8 @@ export function isRepeatedIn<Item>(
   nameOf: (item: Exclude<Item, Error>) => string | null,
   name: string,
 ): boolean {
-  if (list.length > shortList) return repeatedIn(list, nameOf).has(name);
+  if (list.length > shortList)
+    return getOrMake(repeatedNames, list, () => repeatedIn(list, nameOf)).has(name);
   let found = 0;
   for (const entry of list)
     if (!(entry instanceof Error) && nameOf(entry as Exclude<Item, Error>) === name) found++;
@@ -46,17 +46,13 @@ function repeatedIn<Item>(
   list: readonly Item[],
   nameOf: (item: Exclude<Item, Error>) => string | null,
 ): ReadonlySet<string> {
-  return getOrMake(repeatedNames, list, () => {
-    const names = new Set<string>();
-    const twice: string[] = [];
-    for (const entry of list) {
-      const name = entry instanceof Error ? null : nameOf(entry as Exclude<Item, Error>);
-      if (name === null) continue;
-      if (names.has(name)) twice.push(name);
-      else names.add(name);
-    }
-    return twice.length === 0 ? none : new Set(twice);
-  });
+  const names = new Set<string>();
+  const repeated = new Set<string>();
+  for (const entry of list) {
+    const name = entry instanceof Error ? null : nameOf(entry as Exclude<Item, Error>);
+    if (name !== null) (names.has(name) ? repeated : names).add(name);
+  }
+  return repeated;
 }
 
 const origins = new WeakMap<object, { readonly list: readonly unknown[]; readonly index: number }>();

@@ -52,13 +52,15 @@ import type { TransactionRequestNode } from './transaction-request.ts';
 export const NodeInterface = builder.interfaceRef<object>('Node').implement({
   description: 'Whatever can be read again by its global id.',
   fields: (t) => ({
-    id: t.id({ nullable: false, description: globalIdDescription, resolve: notImplemented }),
+    id: t.id({
+      nullable: false,
+      description: globalIdDescription,
+      resolve() {
+        throw new Error('a node type has no field `id`');
+      },
+    }),
   }),
 });
-
-function notImplemented(): never {
-  throw new Error('a node type has no field `id`');
-}
 
 /** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };

@@ -152,17 +152,14 @@ const otherAccountNode = defineNodeType({
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
   const found = otherAccountNamed(list, name);
-  if (found === null) throw severalNamed(name);
   if (found === undefined) throw itemNotFound(getOtherAccounts, name);
-  return found;
-}
-
-const severalNamed = (name: string) =>
-  new BankqlError(
+  if (found !== null) return found;
+  throw new BankqlError(
     'NOT_FOUND',
     `The bank's answer to ${getOtherAccounts.id} holds several entries with the id, IBAN or number ${shownId(name)}: choose one from the list.`,
     { operation: getOtherAccounts.id },
   );
+}
 
 /** Null if several have the name, undefined if none has it. */
 function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {

@@ -117,6 +117,12 @@ function namedAccount(
 const recorded = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
   ({ nullable: false, description, resolve: ({ record }: OwnPayment) => record[name] }) as const;
 
+const recordedTime = (name: 'createdAt' | 'updatedAt', description: string) => ({
+  nullable: false as const,
+  description,
+  resolve: ({ record }: OwnPayment) => new Date(record[name]).toISOString(),
+});
+
 const payingAccount = ({ record }: OwnPayment, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
 
@@ -214,16 +220,8 @@ PaymentObject.implement({
       resolve: ({ record }) => record.description,
     }),
     trackId: t.id(recorded('trackId', "The Track-ID of the one REST call: the bank's operator can find it.")),
-    createdAt: t.string({
-      nullable: false,
-      description: 'When it was asked for, in UTC (ISO 8601).',
-      resolve: ({ record }) => new Date(record.createdAt).toISOString(),
-    }),
-    updatedAt: t.string({
-      nullable: false,
-      description: 'When its state last changed, in UTC (ISO 8601).',
-      resolve: ({ record }) => new Date(record.updatedAt).toISOString(),
-    }),
+    createdAt: t.string(recordedTime('createdAt', 'When it was asked for, in UTC (ISO 8601).')),
+    updatedAt: t.string(recordedTime('updatedAt', 'When its state last changed, in UTC (ISO 8601).')),
     transactionId: t.id({
       nullable: true,
       description: "The id that the bank's answer gave the transaction; null if it gave none.",
