@@ -227,10 +227,7 @@ const AccountByFieldAndNode = graphql(`
 describe('independent records leave at once', () => {
   /** The lines that arrive while no answer leaves; then lets all answers go. */
   async function arriving(fixture: BankqlFixture, document: string, count: number) {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
     fixture.bank.otherwise(async (call) => {
       await released;
       return anyAnswer(call);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
-import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { bankLine, onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const inAccount = (selection: string) => `{ bank { account(accountId: "ACC") { ${selection} } } }`;
 const inBank = (selection: string) => `{ bank { ${selection} } }`;
@@ -64,7 +64,7 @@ const key = { 'Ocp-Apim-Subscription-Key': credentials['Ocp-Apim-Subscription-Ke
 
 describe.each(Object.values(operations))('$id', ({ id, tracked, auth }) => {
   const [document, called] = table[id];
-  const line = called.replace(/ \/(?!v1)/, ' /v1/api/banks/BANK/');
+  const line = bankLine(called);
 
   test('is one call, with the headers that the specification gives it', async () => {
     await using fixture = await startBankqlFixture();

@@ -54,15 +54,6 @@ function clock(start: string) {
   };
 }
 
-/** What the bank answers once it is let go. */
-function held() {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { released, release };
-}
-
 describe('payment', () => {
   test('is null for a key that was never used, and costs no call', async () => {
     await using fixture = await startBankqlFixture();
@@ -73,7 +64,7 @@ describe('payment', () => {
   test('is PENDING while the bank has not answered, then DONE; the key is in progress meanwhile', async () => {
     const time = clock('2026-01-02T03:04:05.678Z');
     await using fixture = await startBankqlFixture({ now: time.now });
-    const { released, release } = held();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
     fixture.bank.otherwise(async () => {
       await released;
       return { body: { id: 'TX', status: 'BOOKED' } };
@@ -126,7 +117,7 @@ describe('payment', () => {
   test('is UNKNOWN once its lease has ended, and DONE when the answer comes after all', async () => {
     const time = clock('2026-01-02T03:04:05.678Z');
     await using fixture = await startBankqlFixture({ now: time.now });
-    const { released, release } = held();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
     fixture.bank.otherwise(async () => {
       await released;
       return { body: {} };

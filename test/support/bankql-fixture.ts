@@ -38,6 +38,9 @@ export function onlyCall({ calls }: RecordingBank): RecordedCall {
   return call;
 }
 
+/** The line of a call such as `GET /branches` at the default bank; a whole path stays. */
+export const bankLine = (line: string): string => line.replace(/ \/(?!v1)/, ' /v1/api/banks/BANK/');
+
 /** A JSON number with these digits, for an answer of the bank. */
 export const exact = (digits: string): object => JSON.rawJSON(digits);
 
