@@ -3,70 +3,29 @@ import { graphql } from '../generated/index.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 
-const NamedAccounts = graphql(`
-  query NamedAccounts {
-    bank {
-      account(accountId: "ACC", viewId: "mine") {
-        transactionRequests {
-          nodes { to { bankId accountId account { bankId accountId viewId label } } }
-        }
-      }
-    }
-  }
-`);
-
-const NamedAccountThroughViews = graphql(`
-  query NamedAccountThroughViews {
-    bank {
-      account(accountId: "ACC", viewId: "mine") {
-        transactionRequests {
-          nodes { to { account { viewId label } public: account(viewId: "public") { viewId label } } }
-        }
-      }
-    }
-  }
-`);
+const requestsWith = (selection: string) =>
+  `{ bank { account(accountId: "ACC", viewId: "mine") { transactionRequests { nodes { ${selection} } } } } }`;
+const NamedAccounts = requestsWith('to { bankId accountId account { bankId accountId viewId label } }');
+const nodesOf = (data: unknown) => Object(data).bank.account.transactionRequests.nodes;
 
 const requests = 'GET /v1/api/banks/BANK/accounts/ACC/mine/transaction-requests';
 const naming = (to: object) => ({ body: { 'transaction-requests': [{ body: { to } }] } });
 const seen = (line: string, id: string) => ({ body: { accounts: [{ ...accountRecord, id, label: line }] } });
 
 describe('AccountRef', () => {
-  test('leads to the account at the bank that the record names, through its own view', async () => {
+  test.each<[string, { bank_id?: string | null }, string]>([
+    ['the bank that the record names', { bank_id: 'THERE' }, 'THERE'],
+    ["the path's bank, where its own is left out", {}, 'BANK'],
+    ["the path's bank, where its own is null", { bank_id: null }, 'BANK'],
+  ])('leads to the account at %s, through its own view', async (_, bank, bankId) => {
     await using fixture = await startBankqlFixture();
-    const line = 'GET /v1/api/banks/THERE/accounts/TO/mine/views';
-    fixture.bank.on(requests, naming({ bank_id: 'THERE', account_id: 'TO' })).on(line, seen('l', 'TO'));
-    const result = await fixture.ask(NamedAccounts);
-    expect(result.errors).toBeUndefined();
-    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
-      {
-        to: {
-          bankId: 'THERE',
-          accountId: 'TO',
-          account: { bankId: 'THERE', accountId: 'TO', viewId: 'mine', label: 'l' },
-        },
-      },
-    ]);
-    expect(fixture.bank.lines()).toEqual([requests, line]);
-  });
-
-  test.each([
-    ['left out', {}],
-    ['null', { bank_id: null }],
-  ])("falls back to the path's bank where its own is %s", async (_, bank) => {
-    await using fixture = await startBankqlFixture();
-    const line = 'GET /v1/api/banks/BANK/accounts/TO/mine/views';
+    const line = `GET /v1/api/banks/${bankId}/accounts/TO/mine/views`;
     fixture.bank.on(requests, naming({ account_id: 'TO', ...bank })).on(line, seen('l', 'TO'));
     const result = await fixture.ask(NamedAccounts);
     expect(result.errors).toBeUndefined();
-    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
-      {
-        to: {
-          bankId: null,
-          accountId: 'TO',
-          account: { bankId: 'BANK', accountId: 'TO', viewId: 'mine', label: 'l' },
-        },
-      },
+    const account = { bankId, accountId: 'TO', viewId: 'mine', label: 'l' };
+    expect(nodesOf(result.data)).toEqual([
+      { to: { bankId: bank.bank_id ?? null, accountId: 'TO', account } },
     ]);
     expect(fixture.bank.lines()).toEqual([requests, line]);
   });
@@ -77,8 +36,10 @@ describe('AccountRef', () => {
       .on(requests, naming({ account_id: 'TO' }))
       .on('GET /v1/api/banks/BANK/accounts/TO/mine/views', seen('seen as mine', 'TO'))
       .on('GET /v1/api/banks/BANK/accounts/TO/public/views', seen('seen as public', 'TO'));
-    const result = await fixture.ask(NamedAccountThroughViews);
-    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+    const result = await fixture.ask(
+      requestsWith('to { account { viewId label } public: account(viewId: "public") { viewId label } }'),
+    );
+    expect(nodesOf(result.data)).toEqual([
       {
         to: {
           account: { viewId: 'mine', label: 'seen as mine' },
@@ -98,9 +59,7 @@ describe('AccountRef', () => {
     fixture.bank.on(requests, naming({ bank_id: 'THERE', ...account }));
     const result = await fixture.ask(NamedAccounts);
     expect(result.errors).toBeUndefined();
-    expect(result.data?.bank?.account?.transactionRequests?.nodes).toMatchObject([
-      { to: { bankId: 'THERE', account: null } },
-    ]);
+    expect(nodesOf(result.data)).toMatchObject([{ to: { bankId: 'THERE', account: null } }]);
     expect(fixture.bank.lines()).toEqual([requests]);
   });
 
@@ -108,7 +67,7 @@ describe('AccountRef', () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(requests, naming({ account_id: '../../customers' }));
     const result = await fixture.ask(NamedAccounts);
-    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+    expect(nodesOf(result.data)).toEqual([
       { to: { bankId: null, accountId: '../../customers', account: null } },
     ]);
     expect(failuresOf(result)).toEqual([
@@ -118,14 +77,9 @@ describe('AccountRef', () => {
   });
 });
 
-const PaidPeople = graphql(`
-  query PaidPeople {
-    bank { account(accountId: "ACC", viewId: "mine") { transactionRequests { nodes {
-      from { counterparty { otherAccountId } }
-      to { counterparty { otherAccountId holder { name } } }
-    } } } }
-  }
-`);
+const PaidPeople = requestsWith(
+  'from { counterparty { otherAccountId } } to { counterparty { otherAccountId holder { name } } }',
+);
 const PaymentTo = graphql(`
   mutation PaymentTo($to: AccountRefInput!) {
     pay(input: { accountId: "ACC" to: $to value: { amount: "1", currency: "EUR" } idempotencyKey: "key" }) {
@@ -155,7 +109,7 @@ describe('the counterparty of an AccountRef', () => {
     fixture.bank.on(requests, { body: list }).on(others, { body: { otherAccounts: people } });
     const { data, errors } = await fixture.ask(PaidPeople);
     expect(errors).toBeUndefined();
-    const [request] = data?.bank?.account?.transactionRequests?.nodes ?? [];
+    const [request] = nodesOf(data);
     expect(request?.to?.counterparty?.otherAccountId).toBe(expected);
     expect(request?.from?.counterparty).toBeNull();
     expect(fixture.bank.lines()).toEqual(Object.keys(to).length === 0 ? [requests] : [requests, others]);
