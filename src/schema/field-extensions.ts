@@ -79,10 +79,6 @@ export const unknownRecord = <Item>(unknownId: () => string): Item =>
 /** Creates the extensions of a field. */
 export const fieldExtensions = <T extends FieldExtensions>(bankql: T): { readonly bankql: T } => ({ bankql });
 
-/** The same for a field that is null only if there is an error for it. */
-export const orError = <T extends FieldExtensions>({ bankql }: { readonly bankql: T }) =>
-  fieldExtensions({ ...bankql, nullMeansError: true as const });
-
 /** The extensions of a field whose object is known as soon as its parent is, without the parent's record. */
 export const knownObject = <Parent>(objectOf: (parent: Parent) => object) =>
   fieldExtensions({ estimate: (parent: Parent): KnownObject => ({ parent: objectOf(parent) }) });

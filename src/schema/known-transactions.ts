@@ -3,7 +3,7 @@ import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loa
 import { forEachInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { fieldExtensions, orError } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
@@ -121,19 +121,18 @@ export const knownTransactions = {
     }),
     ...pageArguments,
   })),
-  extensions: orError(
-    fieldExtensions({
-      answeredByIds: true,
-      prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
-        checkPage(args);
-        return loadRequests(account, context);
-      },
-      estimateUnknown: (ids: ViewIds) => {
-        const account = accountOf(ids);
-        return { parent: { ...account, node: account, [pageEntry]: {} } };
-      },
-    }),
-  ),
+  extensions: fieldExtensions({
+    answeredByIds: true,
+    nullMeansError: true,
+    prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
+      checkPage(args);
+      return loadRequests(account, context);
+    },
+    estimateUnknown: (ids: ViewIds) => {
+      const account = accountOf(ids);
+      return { parent: { ...account, node: account, [pageEntry]: {} } };
+    },
+  }),
   resolve: async (
     ids: ViewIds,
     { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },

@@ -28,7 +28,6 @@ import {
   fieldExtensionsOf,
   type KnownObject,
   nullOnError,
-  orError,
   startPrefetch,
   unknownRecord,
 } from './field-extensions.ts';
@@ -336,7 +335,7 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
     type: nodeType.object,
     nullable: true as const,
     resolve,
-    extensions: orError(fieldExtensions({ answeredByIds: true, prefetch: resolve, estimate })),
+    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve, estimate }),
   };
 }
 

@@ -5,7 +5,7 @@ import { openReference, referenceTo } from '../payments/record.ts';
 import type { OwnPayment, OwnPaymentsQuery } from '../payments/service.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
-import { orError } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
@@ -166,7 +166,7 @@ export const paymentsField = {
   nullable: true,
   description:
     "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
-  extensions: orError(findsPayments),
+  extensions: fieldExtensions({ ...findsPayments.bankql, nullMeansError: true }),
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

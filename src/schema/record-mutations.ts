@@ -15,7 +15,6 @@ import {
   type EstimateContext,
   fieldExtensions,
   type KnownObject,
-  orError,
   startPrefetch,
 } from './field-extensions.ts';
 import { changesType, clearedBy, inputType, ownIdIn, toBody, toChanges } from './fields.ts';
@@ -193,7 +192,9 @@ export function writtenRecord<
         [noun]: t.field({
           description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
           ...written,
-          ...(canRead ? {} : { extensions: orError(written.extensions) }),
+          ...(canRead
+            ? {}
+            : { extensions: fieldExtensions({ ...written.extensions.bankql, nullMeansError: true }) }),
           ...options.written?.(),
         } as never),
         trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),

@@ -6,7 +6,6 @@ import {
   type EstimateContext,
   fieldExtensions,
   type KnownObject,
-  orError,
   startPrefetch,
   unknownRecord,
 } from './field-extensions.ts';
@@ -274,7 +273,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     type,
     nullable: true as const,
     resolve,
-    extensions: orError(fieldExtensions({ answeredByIds: true, prefetch, estimateUnknown })),
+    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch, estimateUnknown }),
   };
 }
 

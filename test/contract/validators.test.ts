@@ -11,7 +11,7 @@ import { validators } from '../../src/contract/validators.generated.ts';
 const rows: readonly Operation[] = Object.values(operations);
 const runs = { seed: 20_251_120, numRuns: 400 };
 
-test('contract/checks.ts is what `npm run contract` prints', () => {
+test('validators.generated.ts is what `npm run contract` prints', () => {
   const file = readFileSync(new URL('../../src/contract/validators.generated.ts', import.meta.url), 'utf8');
   expect(file).toBe(generateValidators(rows));
 });
