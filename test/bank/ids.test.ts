@@ -3,8 +3,8 @@ import { ownName } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { createTestClient } from '../support/bank-client.ts';
+import { lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { idCorpus } from '../support/id-corpus.ts';
-import { startRawRecorder } from '../support/raw-recorder.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
@@ -87,17 +87,17 @@ describe('to the byte', () => {
     ['postMakeTransaction', 'ACCOUNT_ID'],
   ] as const)('%s sends the request line that it should, whatever its %s', async (id, name) => {
     const sample = sampleCalls[id];
-    await using recorder = await startRawRecorder(sample.reply);
+    await using recorder = await startFaultyBank(reply(200, sample.reply));
     await using client = createTestClient(recorder.url);
     for (const [, value] of oddOnes) await sample.run(client, canaries, { [ownName(name)]: value });
-    expect(recorder.lines()).toEqual(
+    expect(recorder.requests.map(lineOf)).toEqual(
       oddOnes.map(([, , segment]) => `${lineWith(sample, name, segment ?? '')} HTTP/1.1`),
     );
     for (const request of recorder.requests) expect(request).toMatch(/^[\r\n\x20-\xff]*$/);
   });
 
   test('a request is its head, and a body of the length that the head says', async () => {
-    await using recorder = await startRawRecorder('{}');
+    await using recorder = await startFaultyBank(reply(200, '{}'));
     await using client = createTestClient(recorder.url);
     const sample = sampleCalls.putCustomerID;
     const { trackId } = await sample.run(client);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { type Variable, variables } from '../../src/config/variables.ts';
+import { freePort } from '../support/loopback.ts';
 import { patience, runProcess } from '../support/process.ts';
-import { freePort } from '../support/redis.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');

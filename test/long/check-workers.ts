@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { credentials } from '../support/bankql.ts';
+import { freePort } from '../support/loopback.ts';
 import { startPaymentBank } from '../support/payment-bank.ts';
 import { type BankqlProcess, post, startProcess } from '../support/process.ts';
-import { freePort } from '../support/redis.ts';
 import { keepConnecting, workersOf } from '../support/workers.ts';
 import { progress } from './progress.ts';
 

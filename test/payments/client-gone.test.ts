@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
-import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { later } from '../support/faulty-bank.ts';
+import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { payBody, payToTheEnd, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';

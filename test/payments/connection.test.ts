@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
-import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { later } from '../support/faulty-bank.ts';
+import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay as askFor, transfer } from '../support/payment-client.ts';
 import { until } from '../support/waits.ts';
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A tiny HTTP proxy, which writes down where it was to lead. */
 export interface ConnectProxy extends AsyncDisposable {
@@ -37,8 +38,7 @@ export async function startConnectProxy(): Promise<ConnectProxy> {
     bank.on('error', () => client.destroy());
     client.on('close', () => bank.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   const proxy: ConnectProxy = {
     url: `http://127.0.0.1:${port}`,
     asked,
@@ -46,8 +46,7 @@ export async function startConnectProxy(): Promise<ConnectProxy> {
     status: 200,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await closeNow(server);
     },
   };
   return proxy;

@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './loopback.ts';
 
 /** What the bank does with a connection once a whole request arrived on it. */
 export type Act = (socket: Socket) => void;
@@ -18,7 +19,11 @@ export interface FaultyBank extends AsyncDisposable {
   listen(): Promise<void>;
 }
 
-export async function startFaultyBank(act: Act = hang): Promise<FaultyBank> {
+/** `drops` says whether it resets the nth connection before it reads anything. */
+export async function startFaultyBank(
+  act: Act = hang,
+  drops: (connection: number) => boolean = () => false,
+): Promise<FaultyBank> {
   const requests: string[] = [];
   const open = new Set<Socket>();
   let connections = 0;
@@ -31,6 +36,7 @@ export async function startFaultyBank(act: Act = hang): Promise<FaultyBank> {
     socket.on('close', () => open.delete(socket));
     socket.on('error', () => socket.destroy());
     socket.setNoDelay(true);
+    if (drops(connections)) return reset(socket);
     if (current.at === 'connection') return current.act(socket);
     let received = '';
     socket.setEncoding('latin1');
@@ -60,11 +66,7 @@ export async function startFaultyBank(act: Act = hang): Promise<FaultyBank> {
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
     async listen() {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, '127.0.0.1', resolve);
-      });
-      ({ port } = server.address() as AddressInfo);
+      port = await listenOnLoopback(server, port);
     },
     [Symbol.asyncDispose]: () => bank.close(),
   };

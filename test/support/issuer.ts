@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A key pair of an issuer. */
 export interface IssuerKey {
@@ -58,17 +58,13 @@ export async function startIssuer(...keys: IssuerKey[]): Promise<Issuer> {
     response.setHeader('Content-Type', 'application/json');
     response.end(JSON.stringify({ keys: issuer.keys }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   const issuer: Issuer = {
     jwksUrl: `http://127.0.0.1:${port}/keys`,
     keys: keys.map(({ jwk }) => jwk),
     behave: null,
     asked: () => asked,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => closeNow(server),
   };
   return issuer;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './loopback.ts';
 
 /** A way to a server on loopback that loses what a test wants it to lose. */
 export interface LossyGate {
@@ -36,12 +37,9 @@ export async function openLossyGate(serverPort: number): Promise<LossyGate> {
     });
     inside.on('close', () => outside.destroy());
     outside.on('close', () => inside.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(gate, 'listening');
-  const address = gate.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  });
   return {
-    port: address.port,
+    port: await listenOnLoopback(gate),
     loseNextAnswer() {
       loses = true;
     },

@@ -1,8 +1,9 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import type { BankClient } from '../../src/bank/client.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { getProduct } from '../../src/contract/product.ts';
 import { BankqlError } from '../../src/errors.ts';
+import { listenOnLoopback } from './loopback.ts';
 import { readFrom } from './read-from.ts';
 
 /** A bank that answers at once, remembers nothing, and makes little garbage: its memory must not be what is measured. */
@@ -36,8 +37,7 @@ export async function startForgetfulBank(): Promise<ForgetfulBank> {
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     arrived: () => arrived,

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { type PostgresAddress, parsePostgresUrl } from '../../src/payments/stores/postgres/address.ts';
-import { freePort } from './redis.ts';
+import { freePort } from './loopback.ts';
 
 /** Debian has each version in a folder of its own, which is not in the PATH. */
 const debian = '/usr/lib/postgresql';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A request as it arrived at the bank. */
 export interface RecordedCall {
@@ -72,8 +72,7 @@ export async function startRecordingBank(): Promise<RecordingBank> {
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
 
   const asAnswer = (answer: Reply | Answer): Answer => (typeof answer === 'function' ? answer : () => answer);
   const bank: RecordingBank = {
@@ -88,10 +87,7 @@ export async function startRecordingBank(): Promise<RecordingBank> {
       fallback = asAnswer(answer);
       return bank;
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => closeNow(server),
     [Symbol.asyncDispose]: () => bank.close(),
   };
   return bank;

@@ -1,5 +1,5 @@
-import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './loopback.ts';
 
 /** An address in front of a bank at which nobody listens until it is opened. */
 export interface TcpGate extends AsyncDisposable {
@@ -19,22 +19,17 @@ export async function closedTcpGate(to: string): Promise<TcpGate> {
     }
     inside.pipe(outside).pipe(inside);
   });
-  const listen = (port: number) =>
-    new Promise<number>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    });
   const close = () => {
     for (const socket of sockets) socket.destroy();
     return new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
   };
-  const port = await listen(0);
+  const port = await listenOnLoopback(server);
   await close();
   return {
     url: `http://127.0.0.1:${port}`,
-    open: async () => void (await listen(port)),
+    open: async () => void (await listenOnLoopback(server, port)),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import { closeNow, listenOnLoopback } from './loopback.ts';
 
 const value = z.looseObject({ stringValue: z.string().optional(), intValue: z.coerce.number().optional() });
 const attributes = z.array(z.object({ key: z.string(), value }));
@@ -70,15 +70,11 @@ export async function startTraceCollector(): Promise<TraceCollector> {
         });
     response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     spans,
     received: () => received,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => closeNow(server),
   };
 }

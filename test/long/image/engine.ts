@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePort } from '../../support/redis.ts';
+import { freePort } from '../../support/loopback.ts';
 import { progress } from '../progress.ts';
 
 const folders = (process.env.PATH ?? '').split(delimiter).concat('/usr/sbin', '/sbin');

@@ -1,5 +1,5 @@
-import { type Act, hang, reply, reset, write, writeThen } from '../../support/faulty-bank.ts';
-import { type Arrived, accept, later } from '../../support/payment-bank.ts';
+import { type Act, hang, later, reply, reset, write, writeThen } from '../../support/faulty-bank.ts';
+import { type Arrived, accept } from '../../support/payment-bank.ts';
 import { pick, type Random } from './workload.ts';
 
 /** What a bank does with a payment. */

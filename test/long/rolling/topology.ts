@@ -6,10 +6,10 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { freePort } from '../../support/loopback.ts';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
-import { freePort } from '../../support/redis.ts';
 
 /** What ops/compose describes, as processes of this machine: nginx, two replicas, a PostgreSQL, and a bank that counts. */
 

@@ -3,7 +3,7 @@ import type { Credentials } from '../../../src/bank/credentials.ts';
 import type { RateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
 import { openRateLimiter } from '../../../src/server/rate-limit/shared-counters.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { hasRedis, startRedis, type TestRedis } from '../../support/redis.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
 
 const who: Credentials = { subscriptionKey: 'secret-key', authProviderName: 'p', authId: 'secret-id' };
 
@@ -56,7 +56,7 @@ const servers: { kind: string; isHere: boolean; start(): Promise<SharedServer> }
     kind: 'Redis',
     isHere: hasRedis,
     async start() {
-      const redis: TestRedis = await startRedis([]);
+      const redis = await startRedis();
       return {
         ...redis,
         empty: () => redis.command('FLUSHALL'),

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
-import { accept, later, startPaymentBank } from '../../../support/payment-bank.ts';
+import { later } from '../../../support/faulty-bank.ts';
+import { accept, startPaymentBank } from '../../../support/payment-bank.ts';
 import { pay, transfer } from '../../../support/payment-client.ts';
 import { startPaymentProcess } from '../../../support/payment-process.ts';
 
