@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
-import { type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { bankForAll, recordOf, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeAll(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterAll(() => bank.close());
+const { call } = bankForAll();
 
 const idsOf = (records: Record<string, unknown>[]) => records.map(({ id }) => id);
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
@@ -21,6 +22,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string | null>>;
   /** What follows the path, such as `?subscription-key=…`. */
   readonly query?: string;
+  readonly signal?: AbortSignal;
 }
 
 export type Call = (
@@ -41,10 +43,10 @@ export async function send(url: string, method: string, options: CallOptions = {
     ...options.headers,
   };
   const headers = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [name, value]));
-  const { body = null } = options;
+  const { body = null, signal = null } = options;
   const bytes =
     body === null || typeof body === 'string' || body instanceof Uint8Array ? body : writeExactJson(body);
-  const answer = await request(url, { method, headers, body: bytes });
+  const answer = await request(url, { method, headers, body: bytes, signal });
   const text = await answer.body.text();
   return {
     status: answer.statusCode,
@@ -73,6 +75,30 @@ export async function freshBank(
   const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options });
   return { ...sandbox, call: callerOf(sandbox.url) };
 }
+
+type Hook = (run: () => Promise<void>) => void;
+
+const bankFor = (before: Hook, after: Hook) => () => {
+  let sandbox: Sandbox;
+  before(async () => {
+    sandbox = await freshBank();
+  });
+  after(() => sandbox.close());
+  const call: Call = (...args) => callerOf(sandbox.url)(...args);
+  return { call, url: () => sandbox.url };
+};
+
+/** A sandbox for all tests of the file or the block that calls this. */
+export const bankForAll = bankFor(beforeAll, afterAll);
+/** A new sandbox for each of them. */
+export const bankForEach = bankFor(beforeEach, afterEach);
+
+/** The body of a payment in euros to this account. */
+export const payTo = (account_id: string, amount = '1') => ({
+  from: {},
+  to: { account_id },
+  value: { currency: 'EUR', amount },
+});
 
 /** The records of an answer, checked against the operation's shape: the list, or the one record. */
 export function recordsOf(id: OperationId, answer: BankAnswer): Record<string, unknown>[] {

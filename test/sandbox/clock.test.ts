@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
-import { freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { freshBank, payTo, recordOf, recordsOf } from './bank-caller.ts';
 
 const ids = { ACCOUNT_ID: 'alice-current' };
-const transfer = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } };
 
 async function seen(now?: number) {
   await using bank = await freshBank({ now });
   const { call } = bank;
-  const { id } = Object((await call('postMakeTransaction', ids, { body: transfer })).json);
+  const { id } = Object((await call('postMakeTransaction', ids, { body: payTo('bob-current') })).json);
   const paid = recordOf('getTransaction', await call('getTransaction', { ...ids, TRANSACTION_ID: id }));
   const requests = recordsOf('getTransactionsRequest', await call('getTransactionsRequest', ids));
   const messages = recordsOf('getMessagesOwner', await call('getMessagesOwner'));

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
-import { balanceOf, callerOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, freshBank, payTo, recordsOf } from './bank-caller.ts';
 
 const seed = seedOf(readScenario('standard'), Date.UTC(2026, 0, 31));
 
@@ -20,18 +19,17 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 test('a file outlives the sandbox, and is not seeded again', async () => {
-  const options = { port: 0, database: file, latencyMs: 0 };
-  const pay = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '0.01' } };
+  const pay = payTo('bob-current', '0.01');
   let before: string;
   {
-    await using sandbox = await startSandbox(options);
-    const call = callerOf(sandbox.url);
+    await using bank = await freshBank({ database: file });
+    const { call } = bank;
     await call('postMakeTransaction', { ACCOUNT_ID: 'alice-current' }, { body: pay });
     await call('putBranchID', { BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: false } });
     before = await balanceOf(call, 'alice-current');
   }
-  await using sandbox = await startSandbox(options);
-  const call = callerOf(sandbox.url);
+  await using bank = await freshBank({ database: file });
+  const { call } = bank;
   expect(before).toBe('4305.79');
   expect(await balanceOf(call, 'alice-current')).toBe(before);
   const branches = recordsOf('getBranches', await call('getBranches'));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { describeSandbox } from '../../src/sandbox/describe.ts';
-import { freshBank } from './bank-caller.ts';
+import { freshBank, payTo } from './bank-caller.ts';
 
 const now = Date.UTC(2026, 0, 31);
 
@@ -32,9 +32,8 @@ test('what it says of each transfer to try is what becomes of it, and its IBANs 
   expect(tries).toHaveLength(5);
   await using bank = await freshBank();
   for (const [, ACCOUNT_ID = '', to = '', what = ''] of tries) {
-    const body = { from: {}, to: { account_id: to }, value: { currency: 'EUR', amount: '1' } };
     const caller = ACCOUNT_ID.replace('-current', '');
-    const answer = await bank.call('postMakeTransaction', { ACCOUNT_ID }, { body, caller });
+    const answer = await bank.call('postMakeTransaction', { ACCOUNT_ID }, { body: payTo(to), caller });
     const expected = /^(FAILED|PENDING)/.exec(what)?.[0] ?? 'COMPLETED';
     if (what.startsWith('refused')) expect(answer.json).toEqual({ code: 400, message: 'Insufficient funds' });
     else expect(answer.json).toMatchObject({ status: expected });

@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseFaults } from '../../src/sandbox/faults.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
 import { inTimeMs } from '../support/in-time.ts';
-import { freshBank } from './bank-caller.ts';
+import { bankForEach, freshBank } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-beforeEach(async () => {
-  bank = await freshBank();
-});
-afterEach(() => bank.close());
+const bank = bankForEach();
 
 /** A request without any header of ours, as curl would send it. */
-async function ask(method: string, body?: string, base = bank.url) {
+async function ask(method: string, body?: string, base = bank.url()) {
   const response = await fetch(`${base}/sandbox/faults`, {
     method,
     ...(body === undefined ? {} : { body, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }),
@@ -53,18 +48,8 @@ test('puts a scenario', async () => {
   expect((await customer()).status).toBe(503);
 });
 
-test('says what the bank was started with', async () => {
-  await using flaky = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults: 'flaky' });
-  expect((await ask('GET', undefined, flaky.url)).json).toHaveLength(parseFaults('flaky').length);
-});
-
 test('answers at once, however late the bank is', async () => {
-  await using late = await startSandbox({
-    port: 0,
-    database: ':memory:',
-    latencyMs: 60_000,
-    faults: '*:latency=60000; *:hang',
-  });
+  await using late = await freshBank({ latencyMs: 60_000, faults: '*:latency=60000; *:hang' });
   const started = performance.now();
   await ask('DELETE', undefined, late.url);
   expect(performance.now() - started).toBeLessThan(inTimeMs);

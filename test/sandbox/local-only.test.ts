@@ -22,17 +22,23 @@ const routes = [
   ['GET', '/nowhere'],
 ] as const;
 
+const foreign: Record<string, string>[] = [
+  { origin: 'https://elsewhere.example' },
+  { origin: 'null' },
+  { origin: 'http://localhost.elsewhere.example' },
+  { host: 'elsewhere.example:4010' },
+  { host: 'elsewhere.example:4010', origin: 'http://elsewhere.example:4010' },
+  { host: '127.0.0.1.elsewhere.example' },
+];
+
 describe.each(routes)('%s %s', (method, path) => {
-  test.each<Record<string, string>>([
-    { origin: 'https://elsewhere.example' },
-    { origin: 'null' },
-    { origin: 'http://localhost.elsewhere.example' },
-    { host: 'elsewhere.example:4010' },
-    { host: 'elsewhere.example:4010', origin: 'http://elsewhere.example:4010' },
-    { host: '127.0.0.1.elsewhere.example' },
-  ])('is refused to a page of another site: %j', async (headers) => {
+  test('is refused to a page of another site', async () => {
     await using bank = await freshBank();
-    expect(await send(bank.url + path, method, headers)).toEqual({ status: 403, json: refusal });
+    for (const headers of foreign)
+      expect(await send(bank.url + path, method, headers), JSON.stringify(headers)).toEqual({
+        status: 403,
+        json: refusal,
+      });
     expect((await send(`${bank.url}/sandbox/faults`, 'GET', {})).json).toEqual([]);
   });
 

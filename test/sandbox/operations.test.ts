@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
-import { type Call, type CallOptions, freshBank, recordsOf } from './bank-caller.ts';
+import { bankForAll, type CallOptions, recordsOf } from './bank-caller.ts';
 
 type Example = readonly [Readonly<Record<string, string>>, CallOptions?];
 
@@ -52,13 +52,7 @@ const examples: Readonly<Record<OperationId, Example>> = {
 const ids = Object.values(operations).map(({ id }) => id);
 
 describe('every operation', () => {
-  let bank: Awaited<ReturnType<typeof freshBank>>;
-  let call: Call;
-  beforeAll(async () => {
-    bank = await freshBank();
-    call = bank.call;
-  });
-  afterAll(() => bank.close());
+  const { call } = bankForAll();
 
   test.each(ids)(
     '%s answers 200 with the contract’s shape, and nothing that it does not know',

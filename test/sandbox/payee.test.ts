@@ -1,16 +1,10 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
-import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, payTo, recordOf, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeEach(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterEach(() => bank.close());
+const { call } = bankForEach();
 
 const from = { ACCOUNT_ID: 'alice-current' };
 const value = { currency: 'EUR', amount: '12.34' };
@@ -170,8 +164,7 @@ test('what leaves the accounts of this bank is what was paid to other banks, to 
     fc.asyncProperty(fc.array(transfer, { maxLength: 6 }), async (transfers) => {
       let expected = await total();
       for (const { from, to, amount } of transfers) {
-        const body = { from: {}, to: { account_id: to }, value: { currency: 'EUR', amount } };
-        const answer = await call('postMakeTransaction', { ACCOUNT_ID: from }, { body });
+        const answer = await call('postMakeTransaction', { ACCOUNT_ID: from }, { body: payTo(to, amount) });
         const left = outside.includes(to) && Object(answer.json).status === 'COMPLETED';
         if (left) expected = add(expected, negate(amount));
       }

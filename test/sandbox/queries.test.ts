@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
-import { type Call, freshBank, recordsOf } from './bank-caller.ts';
+import { bankForAll, freshBank, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeAll(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterAll(() => bank.close());
+const { call } = bankForAll();
 
 async function found(id: OperationId, body: unknown, ids = {}): Promise<unknown[]> {
   return recordsOf(id, await call(id, ids, { body })).map((record) => record.id);

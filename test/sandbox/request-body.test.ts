@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Call, freshBank } from './bank-caller.ts';
+import { expect, test } from 'vitest';
+import { bankForAll } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeAll(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterAll(() => bank.close());
+const { call } = bankForAll();
 
 const customer = { CUSTOMER_ID: 'alice' };
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openDatabase, resetDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
-import { balanceOf, freshBank } from './bank-caller.ts';
+import { balanceOf, freshBank, payTo } from './bank-caller.ts';
 
 const now = Date.UTC(2026, 0, 31);
 const reset = async (url: string, headers: Record<string, string> = {}) => {
@@ -30,18 +30,8 @@ test('everything is as at the start: records, ids, order, faults', async () => {
     ];
     return answers.map(({ text }) => text);
   };
-  const pay = () =>
-    call(
-      'postMakeTransaction',
-      { ACCOUNT_ID: 'alice-current' },
-      {
-        body: {
-          from: {},
-          to: { account_id: 'DE89370400440532013000' },
-          value: { currency: 'EUR', amount: '1' },
-        },
-      },
-    );
+  const body = payTo('DE89370400440532013000');
+  const pay = () => call('postMakeTransaction', { ACCOUNT_ID: 'alice-current' }, { body });
   const before = await state();
   const first = await pay();
   await call('putBranchID', { BRANCH_ID: 'new' }, { body: { acceptsDeposits: true } });

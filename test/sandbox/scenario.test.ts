@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readScenario } from '../../src/sandbox/scenario.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
-import { balanceOf, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, freshBank, payTo, recordOf, recordsOf } from './bank-caller.ts';
 
 let folder: string;
 let file: string;
@@ -59,8 +58,9 @@ describe('a file', () => {
     });
     const [message] = recordsOf('getMessagesOwner', await bank.call('getMessagesOwner', {}, as));
     expect(message?.date).toBe('2026-01-30T09:00:00.000Z');
-    const pay = { from: {}, to: { account_id: 'payee-gym' }, value: { currency: 'EUR', amount: '2.50' } };
-    expect((await bank.call('postMakeTransaction', ids, { ...as, body: pay })).status).toBe(200);
+    expect(
+      (await bank.call('postMakeTransaction', ids, { ...as, body: payTo('payee-gym', '2.50') })).status,
+    ).toBe(200);
     expect(await balanceOf(bank.call, 'zoe-current', 'zoe')).toBe('10.00');
   });
 
@@ -123,8 +123,7 @@ describe('a file', () => {
     ['faults that there are not', '{"faults": "rain"}', '"rain": it is neither a scenario'],
   ])('with %s is refused, and says where', async (_, text, message) => {
     await writeFile(file, text);
-    const start = startSandbox({ port: 0, database: ':memory:', latencyMs: 0, scenario: file });
-    await expect(start).rejects.toThrow(message);
+    await expect(freshBank({ scenario: file })).rejects.toThrow(message);
   });
 
   test('that is not there is refused with the names that are', () => {

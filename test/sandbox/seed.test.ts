@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { GraphQLEnumType, GraphQLObjectType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { TransactionRequest } from '../../src/contract/transaction-request.ts';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { compare } from '../../src/sandbox/decimal.ts';
@@ -64,10 +64,6 @@ test('the documented callers own the documented accounts, which hold 1,000 euros
     });
     expect(compare(account?.balance?.amount ?? '0', '1000')).toBeGreaterThanOrEqual(0);
   }
-});
-
-test('one balance has more digits than a double keeps', () => {
-  expect(database.accounts.get('alice-trust')?.balance?.amount).toBe('9007199254740993.25');
 });
 
 test.each(accountIds.filter((id) => id !== 'yuki-current'))(
@@ -217,16 +213,12 @@ test('the texts are of many scripts', () => {
   }
 });
 
-let banks: Awaited<ReturnType<typeof freshBank>>[];
-beforeAll(async () => {
-  const now = Date.UTC(2026, 0, 31);
-  banks = [await freshBank({ now }), await freshBank({ now })];
-});
-afterAll(() => Promise.all(banks.map((bank) => bank.close())));
-
 test('two fresh sandboxes of one time answer byte for byte the same', async () => {
+  const now = Date.UTC(2026, 0, 31);
   const [one, other] = await Promise.all(
-    banks.map(async ({ call }) => {
+    [1, 2].map(async () => {
+      await using bank = await freshBank({ now });
+      const { call } = bank;
       const current = { ACCOUNT_ID: 'alice-current' };
       const answers = [
         await call('getBranches'),

@@ -1,18 +1,12 @@
 import { createServer } from 'node:net';
-import { request } from 'undici';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/server.ts';
+import { expect, test, vi } from 'vitest';
 import { inTimeMs } from '../support/in-time.ts';
+import { listenOnLoopback } from '../support/loopback.ts';
 import { lateBy } from '../support/waits.ts';
-import { balanceOf, type Call, callerOf, freshBank, send } from './bank-caller.ts';
+import { balanceOf, bankForAll, freshBank, payTo, send } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeAll(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterAll(() => bank.close());
+const bank = bankForAll();
+const { call } = bank;
 
 test.each([
   ['GET', '/'],
@@ -22,7 +16,7 @@ test.each([
   ['GET', '/v1/api/metadata'],
   ['GET', '/v2/api/banks/SNDBCY2N/branches'],
 ])('%s %s is not found, as JSON', async (method, path) => {
-  const answer = await send(bank.url + path, method);
+  const answer = await send(bank.url() + path, method);
   expect(answer.contentType).toBe('application/json; charset=utf-8');
   expect(answer.json).toEqual({ code: 404, message: `There is no ${method} ${path.replace(/\?.*/, '')}` });
 });
@@ -39,7 +33,10 @@ test('ids are percent-decoded, once', async () => {
 });
 
 test('a path that cannot be decoded is a bad request, whose text does not repeat the key', async () => {
-  const answer = await send(`${bank.url}/v1/api/banks/SNDBCY2N/products/%E0%A4%A?subscription-key=s`, 'GET');
+  const answer = await send(
+    `${bank.url()}/v1/api/banks/SNDBCY2N/products/%E0%A4%A?subscription-key=s`,
+    'GET',
+  );
   expect(answer.json).toEqual({ code: 400, message: 'The URL cannot be read' });
 });
 
@@ -54,63 +51,45 @@ test('a failure of its own is a 500 with a text', async () => {
 });
 
 test('every answer waits for the latency, errors too; by then the work is done', async () => {
-  await using slow = await startSandbox({ port: 0, database: ':memory:', latencyMs: 1500 });
-  const slowCall = callerOf(slow.url);
+  await using slow = await freshBank({ latencyMs: 1500 });
   const timed = async (work: Promise<{ status: number }>) => {
     const start = performance.now();
     const { status } = await work;
     return [status, performance.now() - start >= 1495];
   };
   const answers = [
-    slowCall('getBranches'),
-    slowCall('getProduct', { PRODUCT_ID: 'none' }),
+    slow.call('getBranches'),
+    slow.call('getProduct', { PRODUCT_ID: 'none' }),
     send(`${slow.url}/nowhere`, 'GET'),
   ];
   const late = [200, 404, 404].map((status) => [status, true]);
   expect(await Promise.all(answers.map(timed))).toEqual(late);
 
-  const body = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } };
-  const path = `${slow.url}/v1/api/banks/SNDBCY2N/accounts/alice-current/make-transaction`;
-  const { host } = new URL(slow.url);
-  const lost = request(path, {
-    method: 'POST',
-    headers: {
-      host,
-      'ocp-apim-subscription-key': 'sandbox-key',
-      'auth-provider-name': 'sandbox',
-      'auth-id': 'alice',
-      'track-id': crypto.randomUUID(),
-    },
-    body: JSON.stringify({ ...body, value: { currency: 'EUR', amount: 1 } }),
-    signal: AbortSignal.timeout(1000),
-  });
+  const signal = AbortSignal.timeout(1000);
+  const ids = { ACCOUNT_ID: 'alice-current' };
+  const lost = slow.call('postMakeTransaction', ids, { body: payTo('bob-current'), signal });
   await expect(lost).rejects.toThrow();
-  expect(await balanceOf(slowCall, 'alice-current')).toBe('4304.80');
+  expect(await balanceOf(slow.call, 'alice-current')).toBe('4304.80');
 });
 
 test('closes at once while clients keep their connections, and closing again does nothing', async () => {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 60_000 });
-  const waiting = callerOf(sandbox.url)('getBranches').catch((error: unknown) => error);
+  const sandbox = await freshBank({ latencyMs: 60_000 });
+  const waiting = sandbox.call('getBranches').catch((error: unknown) => error);
   // It waits for its answer, or comes too late for one: either has the end that is expected.
   await lateBy(50);
   const start = performance.now();
   await Promise.all([sandbox.close(), sandbox.close()]);
   expect(performance.now() - start).toBeLessThan(inTimeMs);
   expect(await waiting).toBeInstanceOf(Error);
-  await expect(callerOf(sandbox.url)('getBranches')).rejects.toThrow();
+  await expect(sandbox.call('getBranches')).rejects.toThrow();
 });
 
 test('listens on loopback, on the port that was asked for', async () => {
-  expect(bank.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(bank.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const taken = createServer();
-  const port = await new Promise<number>((resolve) => {
-    taken.listen(0, '127.0.0.1', () => {
-      const address = taken.address();
-      resolve(typeof address === 'object' && address ? address.port : 0);
-    });
-  });
-  await expect(startSandbox({ port, database: ':memory:', latencyMs: 0 })).rejects.toThrow('EADDRINUSE');
+  const port = await listenOnLoopback(taken);
+  await expect(freshBank({ port })).rejects.toThrow('EADDRINUSE');
   await new Promise((resolve) => taken.close(resolve));
-  await using sandbox = await startSandbox({ port, database: ':memory:', latencyMs: 0 });
+  await using sandbox = await freshBank({ port });
   expect(sandbox.url).toBe(`http://127.0.0.1:${port}`);
 });

@@ -1,14 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { add } from '../../src/sandbox/decimal.ts';
-import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeEach(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterEach(() => bank.close());
+const { call } = bankForEach();
 
 const ask = (body: unknown) =>
   call('putTransactionsRequestAccount', { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' }, { body });

@@ -1,15 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
-import { uuidOf } from '../../src/sandbox/transfer.ts';
-import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeEach(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterEach(() => bank.close());
+const { call } = bankForEach();
 
 function pay(from: string, to: string, amount: string, more: { caller?: string; currency?: string } = {}) {
   const body = {
@@ -175,11 +168,4 @@ test('of two payments that are at the bank at once and need the same money, one 
     pay('alice-savings', 'bob-current', all),
   ]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-});
-
-test('a name has one UUID, of version 8, and another name another one', () => {
-  const uuid = uuidOf('alice');
-  expect(uuid).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-a[\da-f]{3}-[\da-f]{12}$/);
-  expect(uuidOf('alice')).toBe(uuid);
-  expect(uuidOf('bob')).not.toBe(uuid);
 });

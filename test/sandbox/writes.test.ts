@@ -1,13 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+import { describe, expect, test } from 'vitest';
+import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
 
-let bank: Awaited<ReturnType<typeof freshBank>>;
-let call: Call;
-beforeEach(async () => {
-  bank = await freshBank();
-  call = bank.call;
-});
-afterEach(() => bank.close());
+const { call } = bankForEach();
 
 test('a customer’s own record is replaced, but for the metadata that no request may hold', async () => {
   const put = await call(
