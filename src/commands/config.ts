@@ -9,12 +9,7 @@ import { readLogLevel } from './reload.ts';
 import { checkSandbox } from './sandbox.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
-export async function manageConfig({
-  environment,
-  sources,
-  args,
-  write,
-}: Pick<CliContext, 'environment' | 'sources' | 'args' | 'write'>): Promise<number> {
+export async function manageConfig({ environment, sources, args, write }: CliContext): Promise<number> {
   const [what = '', ...rest] = args;
   if (rest.length > 0 || !['check', 'show'].includes(what))
     throw new StartError('Say what: bankql config check, or bankql config show.');

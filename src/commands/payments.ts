@@ -49,7 +49,7 @@ interface Given {
  * Errors: StartError, which says what was not done.
  */
 export async function managePayments(
-  context: Omit<CliContext, 'sources' | 'replica' | 'isTerminal' | 'onExit'>,
+  context: CliContext,
   {
     state = readConfig({ ...context.environment, SANDBOX: 'on' }).state,
     now = Date.now(),

@@ -19,10 +19,8 @@ import { readManifest } from '../options/persisted-documents.ts';
 import { type CliContext, readWords } from './command.ts';
 import { documentCheckOf } from './schema.ts';
 
-type PersistContext = Pick<CliContext, 'environment' | 'args' | 'write'>;
-
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
-export async function persist({ environment, args, write }: PersistContext): Promise<number> {
+export async function persist({ environment, args, write }: CliContext): Promise<number> {
   // Only the schema and the limits of documents are needed: builds of apps have no bank.
   const limits = Object.entries(environment).filter(
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readBankTls, type TlsFiles, warnOfExpiry, watchBankTls } from '../../src/commands/bank-tls.ts';
 import { manageConfig } from '../../src/commands/config.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../support/certificates.ts';
+import { runCommand } from '../support/run-command.ts';
 
 describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
   let certificates: Certificates;
@@ -42,33 +43,26 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
   });
 
   test('that are missing or have expired fail `bankql config check`, which prints when the others expire', async () => {
-    let written = '';
-    const check = (environment: Readonly<Record<string, string>>) =>
-      manageConfig({
-        environment: { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', ...environment },
-        args: ['check'],
-        sources: new Map(),
-        write(text) {
-          written += text;
-        },
-      });
+    const check = (more: Readonly<Record<string, string>>) => {
+      const environment = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', ...more };
+      return runCommand(manageConfig, ['check'], { environment });
+    };
     const named = { BANK_TLS_CERT: files.cert ?? '', BANK_TLS_KEY: files.key ?? '' };
-    expect(await check({ ...named, BANK_TLS_CA: files.ca ?? '' })).toBe(0);
+    const { output } = await check({ ...named, BANK_TLS_CA: files.ca ?? '' });
     const expiry = (await readBankTls(files)).expiries.get('BANK_TLS_CERT') ?? 0;
-    expect(written.split('\n')).toEqual([
+    expect(output.split('\n')).toEqual([
       `The certificate in BANK_TLS_CERT expires on ${new Date(expiry).toISOString()}, in 0 days.`,
       expect.stringMatching(/^The certificate in BANK_TLS_CA expires on /),
       'The configuration can be used.',
       '',
     ]);
-    await expect(check({ ...named, BANK_TLS_CERT: '/absent.pem' })).rejects.toThrow(
-      'BANK_TLS_CERT=/absent.pem cannot be read: ENOENT.',
+    expect((await check({ ...named, BANK_TLS_CERT: '/absent.pem' })).errors).toBe(
+      'BANK_TLS_CERT=/absent.pem cannot be read: ENOENT.\n',
     );
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 24 * 60 * 60 * 1000 });
     try {
-      await expect(check(named)).rejects.toThrow(
-        /^BANK_TLS_CERT cannot be used: its certificate expired on /,
-      );
+      const { errors } = await check(named);
+      expect(errors).toMatch(/^BANK_TLS_CERT cannot be used: its certificate expired on /);
     } finally {
       vi.useRealTimers();
     }

@@ -4,29 +4,25 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
+import { runCommand } from '../support/run-command.ts';
 
 async function run(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-  sources: ReadonlyMap<string, string> = new Map(),
+  sources?: ReadonlyMap<string, string>,
 ) {
-  let written = '';
-  const outcome = await manageConfig({
-    environment,
-    sources,
-    args,
-    write(text) {
-      written += text;
-    },
-  }).catch((error: Error) => error.message);
-  return { outcome, lines: written.split('\n').filter((line) => line !== '') };
+  const { code, output, errors } = await runCommand(manageConfig, args, { environment, sources });
+  return { code, errors, lines: output.split('\n').filter((line) => line !== '') };
 }
 
 test('check is quiet where all can be used, and else names every value and every name that cannot', async () => {
-  expect(await run(['check'], {})).toEqual({ outcome: 0, lines: ['The configuration can be used.'] });
-  const { outcome, lines } = await run(['check'], { PORT: 'x', MAX_IN_FLIGHT: '0', BNAK_BASE_URL: 'u' });
+  expect(await run(['check'], {})).toMatchObject({
+    code: 0,
+    lines: ['The configuration can be used.'],
+  });
+  const { errors, lines } = await run(['check'], { PORT: 'x', MAX_IN_FLIGHT: '0', BNAK_BASE_URL: 'u' });
   expect(lines).toEqual([]);
-  expect(String(outcome).split('\n')).toEqual([
+  expect(errors.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^PORT=x cannot be used/),
     expect.stringMatching(/^MAX_IN_FLIGHT=0 cannot be used/),
     expect.stringMatching(
@@ -36,7 +32,7 @@ test('check is quiet where all can be used, and else names every value and every
 });
 
 test('show prints each variable once, with where it comes from, and no secret', async () => {
-  const { outcome, lines } = await run(
+  const { code, lines } = await run(
     ['show'],
     {
       PORT: '4100',
@@ -46,7 +42,7 @@ test('show prints each variable once, with where it comes from, and no secret', 
     },
     new Map([['LOG_LEVEL', 'production.env']]),
   );
-  expect(outcome).toBe(0);
+  expect(code).toBe(0);
   expect(lines.map((line) => line.slice(0, line.indexOf('=')))).toEqual(variableNames);
   const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.replace(/ +/g, ' ');
   expect(lineOf('PORT')).toBe('PORT=4100 # environment');
@@ -74,10 +70,10 @@ test.each([
 ])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {
   const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
   for (const what of ['check', 'show']) {
-    const { outcome, lines } = await run([what], { ...bank, STATE_URL: url });
-    expect(outcome).toContain(`STATE_URL=${shown} cannot be used: `);
-    expect(outcome).toContain(fault);
-    expect(`${outcome}${lines.join()}`).not.toMatch(/top-|secret/);
+    const { errors, lines } = await run([what], { ...bank, STATE_URL: url });
+    expect(errors).toContain(`STATE_URL=${shown} cannot be used: `);
+    expect(errors).toContain(fault);
+    expect(`${errors}${lines.join()}`).not.toMatch(/top-|secret/);
   }
 });
 
@@ -120,15 +116,15 @@ test.each<[string, () => Record<string, string>, string]>([
     'mistyped does not exist: create it, or correct the path.',
   ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
-  const { outcome, lines } = await run(['check'], environment());
-  expect([outcome, lines]).toEqual([expect.stringContaining(fault), []]);
+  const { errors, lines } = await run(['check'], environment());
+  expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);
 });
 
 test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {
-  const { outcome } = await run(['check'], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
-  expect(outcome).toBe(0);
+  const { code } = await run(['check'], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
+  expect(code).toBe(0);
 });
 
 test.each([[[]], [['verify']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
-  expect((await run(args, {})).outcome).toBe('Say what: bankql config check, or bankql config show.');
+  expect((await run(args, {})).errors).toBe('Say what: bankql config check, or bankql config show.\n');
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { explainFiles } from '../../src/commands/explain.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-explain-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,27 +17,8 @@ const variables = join(folder, 'variables.json');
 writeFileSync(variables, '{ "id": "a-1" }');
 
 const run = (...args: string[]) => runIn({}, ...args);
-
-async function runIn(environment: Readonly<Record<string, string>>, ...args: string[]) {
-  let [output, errors] = ['', ''];
-  const code = await explainFiles({
-    environment: { BANK_ID: 'BANK', ...environment },
-    sources: new Map(),
-    args,
-    replica: 'r',
-    isTerminal: false,
-    progress: () => {},
-    onExit: () => {},
-    write(text) {
-      output += text;
-    },
-    writeError(text) {
-      errors += text;
-    },
-    ask: null,
-  }).catch((error: Error) => error.message);
-  return { code, output, errors };
-}
+const runIn = (environment: Readonly<Record<string, string>>, ...args: string[]) =>
+  runCommand(explainFiles, args, { environment: { BANK_ID: 'BANK', ...environment } });
 
 const wrong = join(folder, 'wrong.json');
 writeFileSync(wrong, '{ "id": { "a": 1 } }');
@@ -128,7 +110,7 @@ describe('what cannot be explained says why', () => {
     [[file, '--variables', file], 'holds no JSON object of variables'],
     [[file, '--colour'], 'See bankql explain --help'],
   ])('%j', async (args, message) => {
-    expect((await run(...args)).code).toContain(message);
+    expect(await run(...args)).toMatchObject({ code: 1, errors: expect.stringContaining(message) });
   });
 });
 

@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { persist } from '../../src/commands/persist.ts';
 import { post, runProcess, startProcess } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let folder = '';
 let out = '';
@@ -13,18 +15,20 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function persist(files: Record<string, string>, environment = {}) {
+const run = (args: readonly string[], environment = {}) => runCommand(persist, args, { environment });
+
+async function make(files: Record<string, string>, environment = {}) {
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, 'app', file);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
-  return runProcess(environment, ['persist', '--out', out, join(folder, 'app')]);
+  return run(['--out', out, join(folder, 'app')], environment);
 }
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 test('a folder becomes a manifest: each operation with the fragments it uses, whichever file they are in', async () => {
-  const { code, output } = await persist({
+  const { code, output } = await make({
     'screens/branches.graphql': 'query Branches { bank { ...Z } }   # what the first screen shows',
     'screens/both.graphql': 'query One { bank { bankId } } query Two { bank { ...A } }',
     'fragments.graphql':
@@ -45,7 +49,7 @@ test('a folder becomes a manifest: each operation with the fragments it uses, wh
 });
 
 test('what it makes is what the server takes', async () => {
-  await persist({ 'a.graphql': 'query Bank { bank { bankId } }' });
+  await make({ 'a.graphql': 'query Bank { bank { bankId } }' });
   const [id = ''] = Object.keys(JSON.parse(await readFile(out, 'utf8')));
   await using bankql = await startProcess({ PERSISTED_DOCUMENTS: out, PERSISTED_ONLY: '1' });
   expect(bankql.output()).not.toContain('GraphiQL');
@@ -60,7 +64,7 @@ const pay = (name: string) =>
   `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
 
 test('documents that cannot be served are named with their reasons, all of them, and nothing is written', async () => {
-  const { code, output } = await persist(
+  const { code, output } = await make(
     {
       'ok.graphql': 'query Ok { bank { bankId } }',
       'syntax.graphql': 'query Broken { bank {',
@@ -99,9 +103,84 @@ test.each<[string, string[], string]>([
   ['an unknown option', ['--to', 'x.json', '.'], "Unknown option '--to'"],
   ['a folder that is not there', ['--out', 'x.json', '/nowhere-at-all'], 'cannot be read: ENOENT'],
   ['a folder without documents', ['--out', 'x.json', 'bin'], 'holds no .graphql file'],
+  ['no manifest to check', ['check'], 'Name the manifests to check'],
+  ['one that is not there', ['check', '/nowhere.json'], 'ENOENT'],
+  ['one that is no manifest', ['check', 'package.json'], 'it is neither an object of texts'],
+  ['an unknown option of the check', ['check', '--strict'], 'There is no option --strict'],
 ])('%s: one line says what to do', async (_what, args, why) => {
-  const { code, output } = await runProcess({}, ['persist', ...args]);
+  const { code, output, errors } = await run(args);
+  expect([code, output]).toEqual([1, '']);
+  expect(errors).toContain(why);
+  expect(errors.trimEnd()).not.toContain('\n');
+});
+
+async function manifest(name: string, content: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+async function check(files: readonly string[], environment: Record<string, string> = {}) {
+  const { code, output } = await run(['check', ...files], environment);
+  return { code, lines: output.trimEnd().split('\n') };
+}
+
+test('documents that this version would refuse are named with their reasons, and make it fail', async () => {
+  const file = await manifest('mixed.json', {
+    good: 'query Good { bank { bankId } }',
+    gone: 'query Gone { bank { nickname } }',
+    broken: 'query Broken {',
+    deep: 'query Deep { bank { branches { nodes { bank { bankId } } } } }',
+  });
+  expect(await check([file], { LIMIT_DEPTH: '4' })).toEqual({
+    code: 1,
+    lines: [
+      'gone  Gone: refused: Cannot query field "nickname" on type "Bank".',
+      'broken  Broken: refused: Syntax Error: Expected Name, found <EOF>.',
+      'deep  Deep: refused: The operation holds 5 levels of fields, and may hold 4; ask for less at a time.',
+      `${file}: of 4 documents 3 would be refused, 0 use what is deprecated.`,
+    ],
+  });
+});
+
+test('uses of what is deprecated are told, and do not make it fail', async () => {
+  const file = await manifest('deprecated.json', {
+    put: 'mutation Put { putBranch(input: { branchId: "B", branch: { acceptsDeposits: true, bank: "A" } }) { trackId } }',
+  });
+  expect(await check([file])).toEqual({
+    code: 0,
+    lines: [
+      'put  Put: deprecated: The input field BranchInput.bank is deprecated. Renamed to `bankName`, as it is called where it is read.',
+      `${file}: of 1 documents 0 would be refused, 1 use what is deprecated.`,
+    ],
+  });
+});
+
+test('each of the formats that are served is checked, several manifests at once', async () => {
+  const body = 'query Gone { nothing }';
+  const apollo = await manifest('apollo.json', {
+    format: 'apollo-persisted-query-manifest',
+    version: 1,
+    operations: [{ id: 'one', body, name: 'Gone', type: 'query' }],
+  });
+  const plain = await manifest('plain.json', { 'sha256:two': '{ nothing }' });
+  const { code, lines } = await check([apollo, plain]);
   expect(code).toBe(1);
-  expect(output).toContain(why);
-  expect(output.trimEnd()).not.toContain('\n');
+  expect(lines.filter((line) => line.includes('refused:'))).toEqual([
+    expect.stringMatching(/^one {2}Gone: refused: Cannot query field "nothing"/),
+    expect.stringMatching(/^two: refused: Cannot query field "nothing"/),
+  ]);
+});
+
+test('bankql persist check says it with its exit code, and --help tells of it', async () => {
+  const file = await manifest('old.json', { gone: 'query Gone { nothing }' });
+  const [checked, help] = await Promise.all([
+    runProcess({}, ['persist', 'check', file]),
+    runProcess({}, ['persist', '--help']),
+  ]);
+  expect(checked).toEqual({
+    code: 1,
+    output: expect.stringContaining(`${file}: of 1 documents 1 would be refused`),
+  });
+  expect(help).toEqual({ code: 0, output: expect.stringContaining('bankql persist check MANIFEST...') });
 });

@@ -7,6 +7,7 @@ import type { DoctorIds } from '../../src/doctor/doctor-options.ts';
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { runCommand } from '../support/run-command.ts';
 import { canaries } from '../support/sample-calls.ts';
 
 const checks = checksOf('views');
@@ -68,23 +69,10 @@ describe('a sandbox bank', () => {
   });
 
   test('is not taken for the bank by who forgot to name it', async () => {
-    let written = '';
-    const context = {
-      environment: {},
-      sources: new Map(),
-      args: [],
-      replica: 'test',
-      write: (text: string) => {
-        written += text;
-      },
-      isTerminal: false,
-      writeError: () => {},
-      progress: () => {},
-      onExit: () => {},
-      ask: null,
-    };
-    expect(await checkBank(context)).toBe(0);
-    expect(written).toMatch(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/);
+    expect(await runCommand(checkBank, [])).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/),
+    });
   });
 
   test('prints a table whose columns stand below each other', async () => {

@@ -9,6 +9,7 @@ import { readSchema } from '../../src/commands/serve.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { printedSchema, schema } from '../../src/schema/schema.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
+import { runCommand } from '../support/run-command.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const staff = [
@@ -64,8 +65,8 @@ describe('the mutations of the staff', () => {
         one: 'mutation A { putBranch(input: { branchId: "b", branch: { acceptsDeposits: true } }) { trackId } }',
       }),
     );
-    const check = (SCHEMA: string) =>
-      persist({ environment: { SCHEMA }, args: ['check', file], write: () => {} });
+    const check = async (SCHEMA: string) =>
+      (await runCommand(persist, ['check', file], { environment: { SCHEMA } })).code;
     expect([await check('full'), await check('app')]).toEqual([0, 1]);
   });
 

@@ -236,17 +236,8 @@ async function createServer(first: Settings) {
     async follow(primary: TestPostgres) {
       rmSync(data, { recursive: true, force: true });
       const from = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
-      await run('pg_basebackup', [
-        '-D',
-        data,
-        '-R',
-        '-X',
-        'stream',
-        '--checkpoint=fast',
-        '--no-sync',
-        '-d',
-        from,
-      ]);
+      const options = ['-R', '-X', 'stream', '--checkpoint=fast', '--no-sync', '-d', from];
+      await run('pg_basebackup', ['-D', data, ...options]);
       await restart();
     },
     stop,

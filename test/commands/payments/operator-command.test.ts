@@ -14,8 +14,8 @@ import {
   stored,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/operate.ts';
 import { runProcess } from '../../support/process.ts';
+import { operate } from '../../support/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -24,7 +24,7 @@ import {
   start,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/operate.ts';
+import { operate } from '../../support/run-command.ts';
 
 /** What an operator's commands leave in the files of a store that the service of another user writes. */
 

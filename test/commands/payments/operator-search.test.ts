@@ -17,8 +17,8 @@ import {
   start,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/operate.ts';
 import { runProcess } from '../../support/process.ts';
+import { operate } from '../../support/run-command.ts';
 
 /** Finding payments, their stories, and settling many at once. */
 

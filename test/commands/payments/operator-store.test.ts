@@ -6,7 +6,7 @@ import { describeState } from '../../../src/commands/announcements.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/operate.ts';
+import { operate } from '../../support/run-command.ts';
 
 /** Saving records, putting them back, and going on without them. */
 

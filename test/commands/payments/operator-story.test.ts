@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
-import { operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 import { runProcess, startProcess } from '../../support/process.ts';
+import { operate } from '../../support/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-story-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

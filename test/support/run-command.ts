@@ -1,0 +1,49 @@
+import type { CliContext, Service } from '../../src/commands/command.ts';
+import { managePayments } from '../../src/commands/payments.ts';
+import { StartError } from '../../src/errors.ts';
+
+interface RunOptions {
+  readonly environment?: CliContext['environment'] | undefined;
+  readonly sources?: CliContext['sources'] | undefined;
+  /** What whoever sits at the terminal answers; nobody does if it is left out. */
+  readonly answer?: string | undefined;
+}
+
+/** Runs a command in this process. Shape: the exit code, what main.ts writes, and what was asked. */
+export async function runCommand(
+  run: (context: CliContext) => Promise<Service | number>,
+  args: readonly string[],
+  { environment = {}, sources = new Map(), answer }: RunOptions = {},
+) {
+  const output: string[] = [];
+  const errors: string[] = [];
+  const asked: string[] = [];
+  const ask = async (question: string) => {
+    asked.push(question);
+    return answer ?? '';
+  };
+  const code = await run({
+    environment,
+    sources,
+    args,
+    replica: 'test',
+    isTerminal: false,
+    write: (text) => void output.push(text),
+    writeError: (text) => void errors.push(text),
+    progress: () => {},
+    onExit: () => {},
+    ask: answer === undefined ? null : ask,
+  }).catch((error: unknown) => {
+    if (!(error instanceof StartError)) throw error;
+    errors.push(`${error.message}\n`);
+    return 1;
+  });
+  const told = { code, output: output.join(''), errors: errors.join('') };
+  return { ...told, ...(answer === undefined ? {} : { asked }) };
+}
+
+/** Runs `bankql payments`. */
+export const operate = (
+  args: readonly string[],
+  { answer, ...given }: NonNullable<Parameters<typeof managePayments>[1]> & Pick<RunOptions, 'answer'>,
+) => runCommand((context) => managePayments(context, given), args, { answer });
