@@ -71,6 +71,9 @@ export function orStop<T>(work: () => T, words?: string): T {
   }
 }
 
+/** A number with its noun, such as `1 place` or `2 places`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** The first `length` UTF-16 units of a text, without half of a surrogate pair at its end. */
 export const shorten = (text: string, length: number): string =>
   text.slice(0, length).replace(/\p{Cs}$/u, '');

@@ -1,13 +1,13 @@
 import type { BankOptions } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, describeRedirect, isRedirectStatus } from '../bank/errors.ts';
-import { createTransport, limitedBy, type Transport } from '../bank/exchange.ts';
+import { createTransport, limitedBy } from '../bank/exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response.ts';
 import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
-import { shorten } from '../errors.ts';
+import { counted, shorten } from '../errors.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
 import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
@@ -82,60 +82,30 @@ export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
 
-interface CheckResult {
-  readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
-  /** The bank's status; null if there was no answer. */
-  readonly status: number | null;
-  readonly milliseconds: number;
+/** What became of a call; the summary counts them in this order. */
+const outcomes = ['ok', 'refused', 'no answer', 'contract', 'drift'] as const;
+
+interface Finding {
+  readonly outcome: (typeof outcomes)[number];
   readonly verdict: string;
   /** One line for each difference from the contract. */
-  readonly differences: readonly string[];
+  readonly differences?: readonly string[];
 }
 
 /** The most differences of each kind that are shown: there may be any number of unknown fields. */
 const maxListLength = 20;
 
-/**
- * Makes one call, once, and evaluates the result. Its texts contain no credentials. `only` is the id that a single
- * entry of a list should have.
- */
-async function runCheck(
-  transport: Transport,
-  call: PreparedCall,
-  timeoutMs: number,
-  only?: string,
-): Promise<CheckResult> {
-  const started = performance.now();
-  const response = await new Promise<HttpResult>((resolve) => {
-    transport.send(call, limitedBy(started + timeoutMs), resolve);
-  });
-  const milliseconds = Math.round(performance.now() - started);
-  const finding =
-    response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response, only);
-  return {
-    status: response instanceof TransportFailure ? null : response.status,
-    milliseconds,
-    ...finding,
-    differences: finding.differences.map((line) => plain(line, call)),
-  };
-}
-
-type Finding = Pick<CheckResult, 'outcome' | 'verdict' | 'differences'>;
-
-function evaluateFailure({ message, cause }: TransportFailure): Finding {
-  // If several addresses were tried, undici's error has a code but no message.
-  const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
-  const why = said ? ` (${said})` : '';
-  return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
-}
-
-function evaluateResponse(call: PreparedCall, response: HttpResponse, only: string | undefined): Finding {
-  if (response.status < 200 || response.status > 299) {
-    const why = isRedirectStatus(response.status)
-      ? withoutCredentials(describeRedirect(call, response), call)
-      : whyRefused(call, response);
-    return refused(why);
+/** Evaluates the result of a call. Its texts contain no credentials. `only` is the id that a single entry of a list should have. */
+function evaluate(call: PreparedCall, response: HttpResult, only: string | undefined): Finding {
+  if (response instanceof TransportFailure) {
+    const { message, cause } = response;
+    // If several addresses were tried, undici's error has a code but no message.
+    const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
+    return { outcome: 'no answer', verdict: `no answer: ${message}${said ? ` (${said})` : ''}` };
   }
+  if (isRedirectStatus(response.status))
+    return refused(withoutCredentials(describeRedirect(call, response), call));
+  if (response.status < 200 || response.status > 299) return refused(whyRefused(call, response));
   let diff: ContractDiff;
   try {
     diff = diffWithContract(call, response, only);
@@ -148,19 +118,17 @@ function evaluateResponse(call: PreparedCall, response: HttpResponse, only: stri
   );
   const faults = (['contract', 'drift'] as const).filter((sort) => diff[sort].length > 0);
   const verdict = faults.map((sort) => `${sort}: ${counted(diff[sort].length, 'place')}`).join(', ') || 'ok';
-  return { outcome: faults[0] ?? 'ok', verdict, differences };
+  return {
+    outcome: faults[0] ?? 'ok',
+    verdict,
+    differences: differences.map((line) => plain(line, call)),
+  };
 }
 
-const refused = (why: string): Finding => ({
-  outcome: 'refused',
-  verdict: `refused by the bank: ${why}`,
-  differences: [],
-});
+const refused = (why: string): Finding => ({ outcome: 'refused', verdict: `refused by the bank: ${why}` });
 
 const whyRefused = (call: PreparedCall, response: HttpResponse): string =>
   withoutCredentials(bankText(response, secretsOf(call.credentials)), call) || 'it does not say why';
-
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function listDifferences(sort: string, found: readonly string[]): string[] {
   const shown = found.slice(0, maxListLength).map((text) => `${sort.padEnd(9)} ${text}`);
@@ -242,7 +210,7 @@ export async function runDoctor({
     slowCallMs: bank.timeoutMs,
     connectionPerCaller: false,
   });
-  const results: CheckResult[] = [];
+  const found: Finding['outcome'][] = [];
   let skipped = 0;
   write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);
   try {
@@ -254,26 +222,27 @@ export async function runDoctor({
         continue;
       }
       progress(`${operation.id} …`);
-      const result = await runCheck(transport, call, bank.timeoutMs, only && ids[only]);
-      results.push(result);
-      const { status, milliseconds, verdict, differences } = result;
-      write(`${row(operation.id, request, String(status ?? '-'), String(milliseconds), verdict)}\n`);
+      const started = performance.now();
+      const response = await new Promise<HttpResult>((resolve) => {
+        transport.send(call, limitedBy(started + bank.timeoutMs), resolve);
+      });
+      const milliseconds = String(Math.round(performance.now() - started));
+      const status = response instanceof TransportFailure ? '-' : String(response.status);
+      const { outcome, verdict, differences = [] } = evaluate(call, response, only && ids[only]);
+      found.push(outcome);
+      write(`${row(operation.id, request, status, milliseconds, verdict)}\n`);
       for (const difference of differences) write(`    ${difference}\n`);
     }
   } finally {
     progress(null);
     await transport.close();
   }
-  write(`\n${summaryOf(origin + prefix, results, skipped)}\n`);
-  if (results.length === 0) return 2;
-  return results.every(({ outcome }) => outcome === 'ok') ? 0 : 1;
-}
-
-function summaryOf(address: string, diagnoses: readonly CheckResult[], skipped: number): string {
-  const outcomes = (['ok', 'refused', 'no answer', 'contract', 'drift'] as const).flatMap((outcome) => {
-    const count = diagnoses.filter((diagnosis) => diagnosis.outcome === outcome).length;
+  const counts = outcomes.flatMap((outcome) => {
+    const count = found.filter((each) => each === outcome).length;
     return count === 0 ? [] : [`${count} ${outcome}`];
   });
-  const calls = `${counted(diagnoses.length, 'call')} to ${address}`;
-  return `${[calls, outcomes.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.`;
+  const calls = `${counted(found.length, 'call')} to ${origin + prefix}`;
+  write(`\n${[calls, counts.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.\n`);
+  if (found.length === 0) return 2;
+  return found.every((outcome) => outcome === 'ok') ? 0 : 1;
 }

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { messageOf } from '../errors.ts';
+import { counted, messageOf } from '../errors.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
@@ -71,7 +71,7 @@ export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: st
 }
 
 const payments = ({ began, newestAt }: HighWaterMark) =>
-  `${began} ${began === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : ` until ${time(newestAt)}`}`;
+  `${counted(began, 'payment')}${newestAt === null ? '' : ` until ${time(newestAt)}`}`;
 
 const time = (at: number) => new Date(at).toISOString();
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { StartError, stopStart } from '../../errors.ts';
+import { counted, StartError, stopStart } from '../../errors.ts';
 import {
   backupStore,
   type RestorePlan,
@@ -127,7 +127,7 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
 }
 
 const describe = ({ records, newestAt }: StoreContents) =>
-  `${records} ${records === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`}`;
+  `${counted(records, 'payment')}${newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`}`;
 
 function describePlan(
   { backup: held, missing, unnamed, isCounted, unreadable }: RestorePlan,
