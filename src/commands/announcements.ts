@@ -21,13 +21,6 @@ interface AnnouncementOptions {
   readonly logger: Logger;
 }
 
-/** For a worker: its primary announces it. */
-export const noAnnouncements: ReturnType<typeof createAnnouncements> = {
-  started() {},
-  stopping() {},
-  stopped() {},
-};
-
 /** Says that it serves, that it is about to stop, and that it has stopped. */
 export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions) {
   const say = (words: string) => (isTerminal ? write(`${words}.\n`) : logger.info(words));

@@ -140,10 +140,7 @@ type Invocation =
   | { readonly kind: 'run'; readonly command: CliCommand; readonly args: readonly string[] };
 
 /** The files of `--env-file`, in their order, and the other words. Errors: StartError if one names no file. */
-export function takeEnvFiles(words: readonly string[]): {
-  readonly envFiles: readonly string[];
-  readonly words: readonly string[];
-} {
+export function takeEnvFiles(words: readonly string[]) {
   const options = { 'env-file': { type: 'string' } } as const;
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
   const envFiles: string[] = [];

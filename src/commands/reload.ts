@@ -48,22 +48,12 @@ export async function readLogLevel({
   logLevelFile,
 }: Pick<Config, 'logLevel' | 'logLevelFile'>): Promise<string> {
   if (logLevelFile === null) return logLevel;
+  const unusable = (remedy: string) =>
+    new ConfigError([{ variable: 'LOG_LEVEL_FILE', value: logLevelFile, remedy }]);
   const text = await readFile(logLevelFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError([
-      {
-        variable: 'LOG_LEVEL_FILE',
-        value: logLevelFile,
-        remedy: `it cannot be read: ${error.code}; an empty file leaves LOG_LEVEL in force.`,
-      },
-    ]);
+    throw unusable(`it cannot be read: ${error.code}; an empty file leaves LOG_LEVEL in force.`);
   });
   const level = text.trim() || logLevel;
   if (isLogLevel(level)) return level;
-  throw new ConfigError([
-    {
-      variable: 'LOG_LEVEL_FILE',
-      value: logLevelFile,
-      remedy: `let it hold one of ${logLevels.join(', ')}.`,
-    },
-  ]);
+  throw unusable(`let it hold one of ${logLevels.join(', ')}.`);
 }

@@ -32,7 +32,7 @@ import {
   createGraphQLMetrics,
   createOperationObserver,
 } from '../telemetry/operation-observer.ts';
-import { alice, bearer, createAnnouncements, describeState, noAnnouncements } from './announcements.ts';
+import { alice, bearer, createAnnouncements, describeState } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
 import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
@@ -40,23 +40,20 @@ import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
-interface ServeOptions {
-  /** It is one of several that share a port: the primary announces them, and serves their metrics. */
-  readonly isWorker?: boolean;
-  /** Counts REST calls in the primary, for all workers. */
-  readonly primaryCounters?: CountersOf;
-}
-
 export interface BankqlService extends Service, ServiceStart {
   readonly registry: Registry;
   stop(options?: ServerCloseOptions): Promise<void>;
 }
 
-/** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
+/**
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `primaryCounters` makes it one of several
+ * workers that share a port, and counts REST calls for all of them: their primary announces them, and serves their metrics.
+ */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, primaryCounters }: ServeOptions = {},
+  primaryCounters?: CountersOf,
 ): Promise<BankqlService> {
+  const isWorker = primaryCounters !== undefined;
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const { memoryBounds } = config;
@@ -72,9 +69,7 @@ export async function serveBankql(
   onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
-  const announcements = isWorker
-    ? noAnnouncements
-    : createAnnouncements({ isTerminal, write, logger: lasting });
+  const announcements = isWorker ? null : createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -211,7 +206,7 @@ export async function serveBankql(
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
   const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
-  announcements.started({
+  announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
     sandboxUrl: sandbox?.url ?? null,
@@ -241,7 +236,7 @@ export async function serveBankql(
     flush: payments.logUnwrittenEnds,
     async stop(options) {
       isStopping = true;
-      announcements.stopping();
+      announcements?.stopping();
       // The sender of the signal may not wait for the rest.
       payments.logUnwrittenEnds();
       await takeAll([
@@ -256,7 +251,7 @@ export async function serveBankql(
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
-      announcements.stopped();
+      announcements?.stopped();
     },
   };
 }

@@ -46,7 +46,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     else if (message.bankql === 'retire' || message.bankql === 'stop') end(message.bankql === 'retire');
   });
   const { askPrimaryToCount } = await import('./primary-counters.ts');
-  service = await serveBankql(context, { isWorker: true, primaryCounters: askPrimaryToCount() });
+  service = await serveBankql(context, askPrimaryToCount());
   // The primary may have been killed: Node would end this process at once, and with it payments that are under way.
   cluster.worker?.on('disconnect', () => {
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
