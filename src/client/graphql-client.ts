@@ -151,7 +151,8 @@ function textOf(document: Document<unknown, never>, print: Print | undefined): s
   if (text !== '[object Object]') return text;
   if (print !== undefined) return print(document as never);
   // A template tag such as gql keeps the source of what it parsed.
-  const source: unknown = member(member(member(document, 'loc'), 'source'), 'body');
+  const { loc } = document as { loc?: { source?: { body?: unknown } } };
+  const source = loc?.source?.body;
   if (typeof source === 'string') return source;
   throw new TypeError(
     "This document is a syntax tree: give createClient graphql's `print`, or generate documents with documentMode: 'string'.",
@@ -160,7 +161,8 @@ function textOf(document: Document<unknown, never>, print: Print | undefined): s
 
 /** The id that the build gave a document: `__meta__.hash` of graphql-codegen, `documentId` of gql.tada. */
 function idOf(document: Document<unknown, never>): string | undefined {
-  const id = member(document, 'documentId') ?? member(member(document, '__meta__'), 'hash');
+  const { documentId, __meta__ } = document as { documentId?: unknown; __meta__?: { hash?: unknown } };
+  const id = documentId ?? __meta__?.hash;
   return typeof id === 'string' ? id : undefined;
 }
 
@@ -170,10 +172,6 @@ export const withoutTexts = (text: string): string =>
 
 /** Whether a document's text holds a mutation. In doubt it does: what changes something is not sent again. */
 export const isMutation = (text: string): boolean => /(^|\})\s*mutation\b/.test(withoutTexts(text));
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
 
 /** Throws the signal's reason if it was aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {

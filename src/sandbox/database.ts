@@ -67,8 +67,9 @@ function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
     all: (): T[] => every.all().map(read),
     /** The records in which the list `field` names `value`. */
     naming: (field: keyof T & string, value: string): T[] => named.all(`$.${field}`, value).map(read),
-    put(id: string, record: T): void {
+    put<R extends T>(id: string, record: R): R {
       upsert.run(id, writeExactJson(record));
+      return record;
     },
   };
 }
@@ -89,8 +90,9 @@ function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>) {
     },
     of: (ownerId: string): T[] => every.all(ownerId).map(read),
     /** Creates or replaces; a record without an id (null) is always a new one. */
-    put(ownerId: string, id: string | null, record: T): void {
+    put<R extends T>(ownerId: string, id: string | null, record: R): R {
       upsert.run(ownerId, id, writeExactJson(record));
+      return record;
     },
   };
 }

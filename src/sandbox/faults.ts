@@ -62,18 +62,14 @@ const fault = z.discriminatedUnion(
       status: between(300, 599, 'give a status from 300 to 599, such as status=503'),
       ...settings,
     }),
-    z.strictObject({ kind: z.literal('reset'), ...settings }),
-    z.strictObject({ kind: z.literal('hang'), ...settings }),
-    z.strictObject({ kind: z.literal('cut-off'), ...settings }),
+    z.strictObject({ kind: z.literal(['reset', 'hang', 'cut-off']), ...settings }),
     /** `milliseconds`: the time between two bytes. */
     z.strictObject({
       kind: z.literal('drip'),
       milliseconds: milliseconds('drip=50').default(100),
       ...corruption,
     }),
-    z.strictObject({ kind: z.literal('broken-json'), ...corruption }),
-    z.strictObject({ kind: z.literal('wrong-types'), ...corruption }),
-    z.strictObject({ kind: z.literal('drift'), ...corruption }),
+    z.strictObject({ kind: z.literal(['broken-json', 'wrong-types', 'drift']), ...corruption }),
   ],
   {
     error:
@@ -83,7 +79,7 @@ const fault = z.discriminatedUnion(
 export type Fault = z.infer<typeof fault>;
 
 /** Every kind, in the order of the docs. */
-export const faultKinds = fault.options.map(({ shape }) => shape.kind.value);
+export const faultKinds = fault.options.flatMap(({ shape }) => [...shape.kind.values]);
 
 /**
  * A fault that somebody described; `part` is what the error calls the description.

@@ -159,9 +159,8 @@ export const handlers = {
     const id = ids.CUSTOMER_ID;
     if (caller !== id && caller !== staffId)
       throw new HttpError(403, 'A caller may put their own record only');
-    const customer = { bank_id: [bankId], ...body, metadata: database.customers.get(id)?.metadata };
-    database.customers.put(id, customer);
-    return customer;
+    const { metadata } = database.customers.get(id) ?? {};
+    return database.customers.put(id, { bank_id: [bankId], ...body, metadata });
   },
 
   /**
@@ -191,16 +190,14 @@ export const handlers = {
     const isStaff = caller === staffId;
     if (held && !isStaff) ownAccount(database, ids.ACCOUNT_ID, caller);
     checkAccount(database, ids.ACCOUNT_ID, body, caller);
-    const account = {
+    return database.accounts.put(ids.ACCOUNT_ID, {
       owners: isStaff ? (held?.owners ?? []) : [caller],
       views_available: [...views],
       ...body,
       id: ids.ACCOUNT_ID,
       bank_id: bankId,
       balance: balanceOf(held?.balance, body.balance, caller),
-    };
-    database.accounts.put(ids.ACCOUNT_ID, account);
-    return account;
+    });
   },
 
   getBranches: ({ database }) => database.branches.all(),
@@ -214,9 +211,7 @@ export const handlers = {
   putBranchID: ({ ids, body, caller, database }) => {
     requireStaff(caller, 'put branches');
     checkOfPath('id', body.id, ids.BRANCH_ID, 'id');
-    const branch = { ...body, id: ids.BRANCH_ID };
-    database.branches.put(ids.BRANCH_ID, branch);
-    return branch;
+    return database.branches.put(ids.BRANCH_ID, { ...body, id: ids.BRANCH_ID });
   },
 
   /** Errors: HttpError 404. */
@@ -235,9 +230,7 @@ export const handlers = {
     let id = body.id ?? database.nextId('product');
     // A product may already have been put under the next id.
     while (body.id === undefined && database.products.get(id)) id = database.nextId('product');
-    const product = { ...body, id };
-    database.products.put(id, product);
-    return single(product);
+    return single(database.products.put(id, { ...body, id }));
   },
 
   /** The account's counterparties. Errors: as ownerView. */
@@ -277,9 +270,8 @@ export const handlers = {
     const marked = Object.fromEntries(
       marks.flatMap((mark) => (body.details[mark] === undefined ? [] : [[mark, body.details[mark]]])),
     );
-    const transaction = { ...posted, details: { ...posted.details, ...marked }, metadata: body.metadata };
-    database.transactions.put(ids.ACCOUNT_ID, id, transaction);
-    return transaction;
+    const details = { ...posted.details, ...marked };
+    return database.transactions.put(ids.ACCOUNT_ID, id, { ...posted, details, metadata: body.metadata });
   },
 
   /**
@@ -326,7 +318,7 @@ export const handlers = {
 
     const id = database.nextId('request');
     const text = { type: ids.TYPE, description: body.description, caller, at };
-    const request = {
+    const request = database.transactionRequests.put(ids.ACCOUNT_ID, id, {
       description: body.description,
       resource_url: requestUrl(ids.ACCOUNT_ID, id),
       start_date: at,
@@ -338,8 +330,7 @@ export const handlers = {
         to: payeeRef(payee),
         value: order && { currency: order.currency, amount: order.amount },
       },
-    };
-    database.transactionRequests.put(ids.ACCOUNT_ID, id, request);
+    });
     return [request];
   },
 
@@ -353,9 +344,7 @@ export const handlers = {
   putCustomerMessage: ({ ids, body, caller, database, at }) => {
     requireStaff(caller, 'write messages');
     customerOf(database, ids.CUSTOMER_ID);
-    const message = { ...body, date: at };
-    database.messages.put(ids.CUSTOMER_ID, null, message);
-    return message;
+    return database.messages.put(ids.CUSTOMER_ID, null, { ...body, date: at });
   },
 
   /** The metadata entries with this id; none if the bank does not know it. */

@@ -1,9 +1,8 @@
 import type { Account } from '../contract/account.ts';
 import type { Customer } from '../contract/customer.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
-import { iban } from './iban.ts';
 import { bankId } from './identity.ts';
-import { closedAccount, slowAccount } from './payee.ts';
+import { closedAccount, iban, slowAccount } from './payee.ts';
 import type { Scenario } from './scenario.ts';
 
 /** How each customer lives, for whoever wants to log in as one of them. */

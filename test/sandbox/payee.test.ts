@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
-import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
+import { closedAccount, iban, slowAccount } from '../../src/sandbox/payee.ts';
 import { balanceOf, bankForEach, payTo, recordOf, recordsOf } from './bank-caller.ts';
 
 const { call } = bankForEach();
@@ -16,6 +16,14 @@ const ask = (to: object, more = {}) =>
 const payees = async () => recordsOf('getOtherAccounts', await call('getOtherAccounts', from));
 const transaction = async (id: unknown) =>
   recordOf('getTransaction', await call('getTransaction', { ...from, TRANSACTION_ID: String(id) }));
+
+test.each([
+  ['CY', '002001280000001200527600', 'CY17002001280000001200527600'],
+  ['DE', '370400440532013000', 'DE89370400440532013000'],
+  ['GB', 'NWBK60161331926819', 'GB29NWBK60161331926819'],
+])('the registry’s example of %s', (country, number, expected) => {
+  expect(iban(country, number)).toBe(expected);
+});
 
 describe('a counterparty at another bank is paid', () => {
   test.each([
