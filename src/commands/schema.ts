@@ -21,11 +21,7 @@ export async function printSchema({ args, environment, write }: CliContext): Pro
   if (more.length > 0 || (option !== undefined && option !== '--federation'))
     throw new StartError(`bankql schema takes no "${args.join(' ')}": see bankql schema --help.`);
   const printed = servedSchema(readConfig({ SCHEMA: environment.SCHEMA }));
-  write(option === undefined ? printedSchema(printed) : await printedSubgraph(printed));
+  if (option === undefined) write(printedSchema(printed));
+  else write((await import('../options/federation.ts')).subgraphSdl(printed));
   return 0;
-}
-
-async function printedSubgraph(schema: GraphQLSchema): Promise<string> {
-  const { subgraphSdl } = await import('../options/federation.ts');
-  return subgraphSdl(schema);
 }

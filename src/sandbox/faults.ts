@@ -180,39 +180,33 @@ function nameAndValue(text: string): readonly [string, string | undefined] {
 /** A plain decimal; NaN, which no field takes, for anything else. */
 const numberOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
 
-/** A fault, and how often it has been applied since it was set. */
-type FaultState = Fault & { readonly struck: number };
-
 export type Faults = ReturnType<typeof createFaults>;
 
 /** A number from 0 to 1 (excluded), the same for the same name in every sandbox. */
 const chance = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
 
-function track(fault: Fault, position: number) {
-  // Counted by operation, so that the nth call of one is treated the same, whatever concurrent calls of others there
-  // are.
-  const calls = new Map<OperationId, number>();
-  let hits = 0;
-  return {
-    fault,
-    state: (): FaultState => ({ ...fault, struck: hits }),
-    strikes(operation: OperationId): boolean {
-      if (fault.operation !== '*' && fault.operation !== operation) return false;
-      if (hits === fault.count) return false;
-      const call = (calls.get(operation) ?? 0) + 1;
-      calls.set(operation, call);
-      if (chance(`${position} ${fault.kind} ${operation} ${call}`) >= fault.rate) return false;
-      hits += 1;
-      return true;
-    },
-  };
+/**
+ * A fault in force, and how often it has been applied since it was set. Calls are counted by operation, so that the nth
+ * call of one is treated the same, whatever concurrent calls of others there are.
+ */
+const track = (fault: Fault) => ({ fault, calls: new Map<OperationId, number>(), struck: 0 });
+
+/** Whether a fault hits the next call of an operation, which is counted. */
+function hits(entry: ReturnType<typeof track>, position: number, operation: OperationId): boolean {
+  const { fault, calls, struck } = entry;
+  if ((fault.operation !== '*' && fault.operation !== operation) || struck === fault.count) return false;
+  const call = (calls.get(operation) ?? 0) + 1;
+  calls.set(operation, call);
+  if (chance(`${position} ${fault.kind} ${operation} ${call}`) >= fault.rate) return false;
+  entry.struck += 1;
+  return true;
 }
 
 /** The faults in force. */
 export function createFaults(initial: readonly Fault[]) {
   let followed = initial.map(track);
   return {
-    list: () => followed.map(({ state }) => state()),
+    list: () => followed.map(({ fault, struck }) => ({ ...fault, struck })),
     /** Sets other faults; their counts begin at 0. */
     replace(faults: readonly Fault[]): void {
       followed = faults.map(track);
@@ -222,15 +216,13 @@ export function createFaults(initial: readonly Fault[]) {
      * hit of the other kinds, since a call can end in only one way.
      */
     draw(operation: OperationId): readonly Fault[] {
-      const drawn: Fault[] = [];
       let ends = false;
-      for (const { fault, strikes } of followed) {
-        const isEnd = fault.kind !== 'latency';
-        if ((isEnd && ends) || !strikes(operation)) continue;
+      return followed.flatMap((entry, position) => {
+        const isEnd = entry.fault.kind !== 'latency';
+        if ((isEnd && ends) || !hits(entry, position, operation)) return [];
         ends ||= isEnd;
-        drawn.push(fault);
-      }
-      return drawn;
+        return [entry.fault];
+      });
     },
   };
 }

@@ -63,12 +63,6 @@ function findByNumber(database: Database, payerId: string, named: string): Other
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
-/** The holder of an IBAN at another bank. */
-const strangerPayee = (iban: string, bank = 'unknown'): Payee => ({
-  id: iban,
-  outside: { id: iban, IBAN: iban, bank, kind: 'account of another bank' },
-});
-
 /** Which `to.bank_id` a payee may be named with; this bank knows its customers' counterparties too. */
 const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
@@ -83,7 +77,10 @@ export function payeeOf(database: Database, payerId: string, to: AccountRef): Pa
   if (!named) throw new HttpError(400, 'to.account_id: is missing');
   const known = ownBankPayee(database, named) ?? counterpartyPayee(database, payerId, named);
   if (known && (bank == null || banksOf(known).includes(bank))) return known;
-  if (!known && isIban(named) && bank !== bankId) return strangerPayee(named, bank ?? undefined);
+  if (!known && isIban(named) && bank !== bankId) {
+    const outside = { id: named, IBAN: named, bank: bank ?? 'unknown', kind: 'account of another bank' };
+    return { id: named, outside };
+  }
   const where = bank == null ? '' : ` at ${bank}`;
   throw new HttpError(404, `There is no account or counterparty ${named}${where}`);
 }
