@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 import { runCommand } from '../support/run-command.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 async function run(
   args: readonly string[],
@@ -77,11 +77,7 @@ test.each([
   }
 });
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'bankql-config-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
 test.each<[string, () => Record<string, string>, string]>([

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { explainFiles } from '../../src/commands/explain.ts';
 import { runCommand } from '../support/run-command.ts';
+import { testFolder } from '../support/test-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-explain-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 const file = join(folder, 'accounts.graphql');
 writeFileSync(
   file,

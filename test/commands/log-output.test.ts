@@ -1,10 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { openLogOutput } from '../../src/commands/log-output.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -16,10 +15,10 @@ import { startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { until } from '../support/waits.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-log-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 /** A pipe that nobody else reads. */
 function openPipe() {

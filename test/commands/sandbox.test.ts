@@ -1,36 +1,28 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { commands } from '../../src/commands/commands.ts';
 import { openSandbox } from '../../src/commands/sandbox.ts';
 import { runCommand } from '../support/run-command.ts';
+import { testFolder } from '../support/test-folder.ts';
 
-let folder: string;
-let oldDatabase: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  oldDatabase = join(folder, 'old.db');
-  const db = new DatabaseSync(oldDatabase);
-  db.exec('PRAGMA user_version = 1');
-  db.close();
-});
-afterAll(() => rm(folder, { recursive: true }));
+const oldDatabase = join(testFolder(), 'old.db');
+const db = new DatabaseSync(oldDatabase);
+db.exec('PRAGMA user_version = 1');
+db.close();
 
 test.each([
   ['faults', 'rain', /^SANDBOX_FAULTS=rain cannot be used: "rain": it is neither/],
   ['scenario', 'nothing', /^SANDBOX_SCENARIO=nothing cannot be used: give standard, empty, bad-day, or/],
   [
     'database',
-    'old',
+    oldDatabase,
     /^SANDBOX_DB=.*old\.db cannot be used: it is no sandbox database of version 2, but of version 1: /,
   ],
 ])(
   '%s that cannot be used stop the start, in one line that says what to do',
   async (option, value, message) => {
-    const given = { [option]: option === 'database' ? oldDatabase : value };
-    const start = openSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...given });
+    const start = openSandbox({ port: 0, database: ':memory:', latencyMs: 0, [option]: value });
     await expect(start).rejects.toMatchObject({
       name: 'ConfigError',
       message: expect.stringMatching(message),

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { durable, hasPostgres, startPostgres } from '../support/postgres.ts';
 import { runProcess, startProcess } from '../support/process.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** A process that ends at once writes the ends of payments that the store does not know to the log, which is read back. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-lines-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 /** Loaded before the process: a signal makes it fail where no request is answered. */
 const saboteur = `process.on('SIGUSR2', () => { throw new Error('a crash'); });`;

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { followInstalled } from '../support/followed-page.ts';
+import { testFolder } from '../support/test-folder.ts';
+
+const folder = testFolder();
 
 test('docs/tutorial.md gives the answers that it shows, and its payment is made once', async () => {
   const { file, executed } = await followInstalled('tutorial.md');
@@ -16,8 +17,6 @@ test('the storage of docs/tutorial.md loses no key', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial.md'), 'utf8');
   const [imports = ''] = /^import .* from 'node:fs';$/m.exec(page) ?? [];
   const [storage = ''] = /^const read = [\s\S]*?(?=^const payments)/m.exec(page) ?? [];
-  const folder = await mkdtemp(join(tmpdir(), 'bankql-keys-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const keys = join(folder, 'keys.json');
   const run = (code: string) => {
     const script = `${imports}\n${storage}\n${code}`;

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Bankql, startBankql } from '../../src/index.ts';
@@ -7,6 +6,7 @@ import { credentials } from '../support/bankql.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { assertAlerts, hasPromtool, runRuleTests } from '../support/promtool.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** Which alerts fire: the metrics are scraped from a bankql that lives through each case, a scrape counting as a minute. */
 
@@ -17,7 +17,7 @@ test.skipIf(!hasPromtool)('the tests that come with the rules pass', () => {
 });
 
 describe.skipIf(!hasPromtool)('scraped each minute', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bankql-alerts-'));
+  const folder = testFolder();
   let stores = 0;
   let bank: RecordingBank;
   let bankql: Bankql;
@@ -27,10 +27,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
   beforeAll(async () => {
     bank = await startRecordingBank();
   });
-  afterAll(async () => {
-    await bank.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => bank.close());
   beforeEach(async () => {
     scrapes.length = 0;
     isWell();

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { startProcess } from '../support/process.ts';
 import { exposedMetrics, queriedMetrics } from '../support/promql.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** Alerts and the dashboard ask for metrics that bankql has, and every alert says what to do. */
 
@@ -47,7 +47,7 @@ const dashboard = z
   .parse(JSON.parse(read('ops/grafana/bankql.json')));
 const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-ops-'));
+const folder = testFolder();
 let exposed: ReadonlySet<string>;
 beforeAll(async () => {
   // With workers, since some metrics are theirs.
@@ -60,7 +60,6 @@ beforeAll(async () => {
   const [, metricsUrl = ''] = /"metrics":"([^"]+)"/.exec(bankql.output()) ?? [];
   exposed = exposedMetrics(await (await fetch(metricsUrl)).text());
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** `up` is Prometheus' own. */
 const missing = (expression: string) =>

@@ -1,22 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { balanceOf, freshBank, payTo, recordsOf } from './bank-caller.ts';
 
 const seed = seedOf(readScenario('standard'), Date.UTC(2026, 0, 31));
 
-let folder: string;
+const folder = testFolder();
 let file: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  file = join(folder, 'bank.db');
+let files = 0;
+beforeEach(() => {
+  file = join(folder, `${++files}.db`);
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 test('a file outlives the sandbox, and is not seeded again', async () => {
   const pay = payTo('bob-current', '0.01');
@@ -51,7 +50,7 @@ test('a seed that fails leaves an empty file, which the next start fills', () =>
 
 test('a file that cannot be one of a sandbox is refused with what to give', async () => {
   await writeFile(file, 'a letter, much longer than the first bytes of a database'.repeat(20));
-  for (const path of [file, join(dirname(file), 'none', 'bank.db')])
+  for (const path of [file, join(folder, 'none', 'bank.db')])
     expect(() => openDatabase(path, seed)).toThrow(
       expect.objectContaining({ name: 'SandboxError', message: expect.stringMatching(/^give a file of a/) }),
     );

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { openDatabase, resetDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { balanceOf, freshBank, payTo } from './bank-caller.ts';
 
 const now = Date.UTC(2026, 0, 31);
@@ -44,9 +43,8 @@ test('everything is as at the start: records, ids, order, faults', async () => {
   expect((await pay()).json).toEqual(first.json);
 });
 
+const database = join(testFolder(), 'bank.db');
 test('a file is reset too', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  const database = join(folder, 'bank.db');
   {
     await using bank = await freshBank({ database });
     await bank.call(
@@ -58,7 +56,6 @@ test('a file is reset too', async () => {
   }
   await using bank = await freshBank({ database });
   expect(await balanceOf(bank.call, 'alice-current')).toBe('4305.80');
-  await rm(folder, { recursive: true });
 });
 
 test('a seed that fails leaves what was there', () => {

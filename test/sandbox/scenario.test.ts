@@ -1,17 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readScenario } from '../../src/sandbox/scenario.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { balanceOf, freshBank, payTo, recordOf, recordsOf } from './bank-caller.ts';
 
-let folder: string;
-let file: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  file = join(folder, 'scenario.json');
-});
-afterEach(() => rm(folder, { recursive: true }));
+const file = join(testFolder(), 'scenario.json');
 
 const customers = ['alice', 'bob', 'carol', 'yuki', 'omar'];
 const now = Date.UTC(2026, 0, 31, 12);

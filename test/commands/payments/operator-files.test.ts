@@ -1,17 +1,14 @@
 import {
   chownSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -25,11 +22,11 @@ import {
   unknown,
 } from '../../payments/stores/store-conformance.ts';
 import { operate } from '../../support/run-command.ts';
+import { testFolder } from '../../support/test-folder.ts';
 
 /** What an operator's commands leave in the files of a store that the service of another user writes. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-files-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 let stores = 0;
 async function makeStore() {

@@ -1,9 +1,8 @@
 import { exec } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
@@ -19,11 +18,11 @@ import {
 } from '../../payments/stores/store-conformance.ts';
 import { runProcess } from '../../support/process.ts';
 import { operate } from '../../support/run-command.ts';
+import { testFolder } from '../../support/test-folder.ts';
 
 /** Finding payments, their stories, and settling many at once. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-search-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const hour = 60 * 60 * 1000;
 const now = start + 26 * hour;

@@ -1,17 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { describeState } from '../../../src/commands/announcements.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
 import { operate } from '../../support/run-command.ts';
+import { testFolder } from '../../support/test-folder.ts';
 
 /** Saving records, putting them back, and going on without them. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-store-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const now = start + lease / 2;
 let path = '';

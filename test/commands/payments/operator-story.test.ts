@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 import { runProcess, startProcess } from '../../support/process.ts';
 import { operate } from '../../support/run-command.ts';
+import { testFolder } from '../../support/test-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-story-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 test('"my transfer failed at 10:32": from the request id, or the time, to the words of the bank', async () => {
   await using bank = await startPaymentBank();

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
@@ -11,12 +10,13 @@ import { logLines } from '../../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+import { testFolder } from '../../support/test-folder.ts';
 import { turns } from '../../support/waits.ts';
 import { keepConnecting, workersOf } from '../../support/workers.ts';
 
 /** `WORKERS=2`: a primary and its workers, as processes. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-workers-'));
+const folder = testFolder();
 const stores = { next: 0 };
 let bank: PaymentBank;
 beforeAll(async () => {
@@ -25,10 +25,7 @@ beforeAll(async () => {
 afterEach(() => {
   bank.decide = accept;
 });
-afterAll(async () => {
-  await bank[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => bank[Symbol.asyncDispose]());
 
 const environment = (more: Readonly<Record<string, string>> = {}) => ({
   BANK_BASE_URL: bank.url,

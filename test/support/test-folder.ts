@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** A folder for the tests of a file, or of the block that calls this; it is deleted when they have ended. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-test-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
