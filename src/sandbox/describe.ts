@@ -1,6 +1,5 @@
 import type { Account } from '../contract/account.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
-import { counted } from '../errors.ts';
 import { type Database, openDatabase } from './database.ts';
 import { authProvider, bankId, callers, sandboxHost, subscriptionKey } from './identity.ts';
 import { closedAccount, slowAccount } from './payee.ts';
@@ -8,6 +7,8 @@ import { readScenario } from './scenario.ts';
 import { seedOf } from './seed.ts';
 import { lives } from './seed-data.ts';
 import type { SandboxOptions } from './server.ts';
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Requests by their status, such as `2 COMPLETED`; the bank's own statements count apart. */
 function countByStatus(requests: readonly TransactionRequest[]): string[] {

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
-import { isObject } from '../../is-object.ts';
 import { auditedStates } from '../../payments/record.ts';
 import type { AttemptOutcome, PaymentRecord, PaymentStore } from '../../payments/store.ts';
 import { parseUnwrittenOutcome } from '../../payments/unwritten-ends.ts';
@@ -157,7 +156,7 @@ async function readAttempts(file: string, writeError: (text: string) => void): P
     if (!line.includes('"audit"')) return;
     try {
       const json: unknown = JSON.parse(line);
-      if (!isObject(json) || json.audit !== 'payment') return;
+      if (typeof json !== 'object' || json === null || Reflect.get(json, 'audit') !== 'payment') return;
       const entry = auditLine.parse(json);
       const key = `${entry.id} ${entry.trackId}`;
       const last = attempts.get(key);

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
-import { getOrMake } from '../../get-or-make.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
@@ -84,10 +83,13 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   function askForMetrics(worker: Worker): Promise<void> | undefined {
     if (!worker.isConnected()) return;
-    return getOrMake(asked, worker, () => {
+    let question = asked.get(worker);
+    if (question === undefined) {
+      question = { ...Promise.withResolvers<void>(), isLate: false };
+      asked.set(worker, question);
       worker.send({ bankql: 'metrics' }, () => {});
-      return { ...Promise.withResolvers<void>(), isLate: false };
-    }).promise;
+    }
+    return question.promise;
   }
 
   function endQuestion(worker: Worker): void {
