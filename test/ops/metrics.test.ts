@@ -4,13 +4,34 @@ import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { startProcess } from '../support/process.ts';
-import { exposedMetrics, queriedMetrics } from '../support/promql.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Alerts and the dashboard ask for metrics that bankql has, and every alert says what to do. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const keywords = new Set('and or unless on ignoring group_left group_right bool offset'.split(' '));
+
+/** The metrics that an expression of PromQL reads, by the names under which they are stored. */
+const queriedMetrics = (expression: string): string[] => [
+  ...new Set(
+    expression
+      .replaceAll(/"[^"]*"/g, '""')
+      .replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, ' ')
+      .replaceAll(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ')
+      .match(/(?<![\w$.:])[a-zA-Z_:][\w:]*(?!\w*\s*\()/g)
+      ?.filter((word) => !keywords.has(word)),
+  ),
+];
+
+/** The metrics in Prometheus' text, by the names under which they are stored: a histogram is three. */
+const exposedMetrics = (text: string): Set<string> =>
+  new Set(
+    [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    ),
+  );
 
 const { groups } = z
   .object({

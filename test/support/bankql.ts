@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
-import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { newcomer } from '../../src/executor/scheduler.ts';
 import { createIncremental } from '../../src/options/defer/defer.ts';
 import { explainByHeader } from '../../src/options/explain/explain.ts';
@@ -16,13 +16,11 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
-import type { ConnectionAwareResponse } from '../../src/server/connection.ts';
+import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
-import { frozenAnswers } from './frozen-answers.ts';
-import { overSocket } from './over-socket.ts';
 
 /** What a GraphQL operation is answered with. */
 export interface Result<Data> {
@@ -105,6 +103,46 @@ export const createTestHolder = () => ({
   takeValues: () => true,
   reserveRoom: () => true,
 });
+
+/**
+ * A bank whose answers nobody can change. They are shared (shared-reads.ts, parsed-responses.ts): whoever changed
+ * one would change another caller's.
+ */
+const frozenAnswers = (bank: BankClient): BankClient => ({
+  ...bank,
+  read(operation, input, limits, reader) {
+    bank.read(operation, input, limits, {
+      onAnswer(read) {
+        freeze(read.answer);
+        reader.onAnswer(read);
+      },
+      onError: (error) => reader.onError(error),
+    });
+  },
+});
+
+/** The errors in an answer's places are not frozen: they are made for one answer, and belong to it. */
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || value instanceof Error || Object.isFrozen(value)) return;
+  for (const member of Object.values(Object.freeze(value))) freeze(member);
+}
+
+/** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
+function overSocket(listener: (request: IncomingMessage, response: ConnectionAwareResponse) => unknown) {
+  let opening: Promise<Listening> | null = null;
+  return {
+    async fetch(request: Request): Promise<Response> {
+      // A busy machine is no slow client.
+      opening ??= listen('127.0.0.1', 0, listener, { slowestRequestMs: 600_000 });
+      const { url } = await opening;
+      const { pathname, search } = new URL(request.url);
+      return fetch(new Request(`${url}${pathname}${search}`, request));
+    },
+    async close(): Promise<void> {
+      await (await opening)?.close();
+    },
+  };
+}
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
 export async function testOptions({
