@@ -1,8 +1,7 @@
 import type { CliContext, Service } from '../../src/commands/command.ts';
-import { managePayments } from '../../src/commands/payments.ts';
 import { StartError } from '../../src/errors.ts';
 
-interface RunOptions {
+export interface RunOptions {
   readonly environment?: CliContext['environment'] | undefined;
   readonly sources?: CliContext['sources'] | undefined;
   /** What whoever sits at the terminal answers; nobody does if it is left out. */
@@ -41,9 +40,3 @@ export async function runCommand(
   const told = { code, output: output.join(''), errors: errors.join('') };
   return { ...told, ...(answer === undefined ? {} : { asked }) };
 }
-
-/** Runs `bankql payments`. */
-export const operate = (
-  args: readonly string[],
-  { answer, ...given }: NonNullable<Parameters<typeof managePayments>[1]> & Pick<RunOptions, 'answer'>,
-) => runCommand((context) => managePayments(context, given), args, { answer });

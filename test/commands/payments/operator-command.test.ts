@@ -2,7 +2,6 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
-import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import {
   done,
   lease,
@@ -13,8 +12,8 @@ import {
   stored,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
+import { inSqliteStore, operate } from '../../support/operate.ts';
 import { runProcess } from '../../support/process.ts';
-import { operate } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const folder = testFolder();
@@ -32,14 +31,7 @@ let url = '';
 let path = '';
 let stores = 0;
 
-async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
+const inStore = <T>(work: (store: PaymentStore) => Promise<T>) => inSqliteStore(path, work);
 
 const template = join(folder, 'template.db');
 beforeAll(async () => {

@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
-import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { unwrittenEndEntry } from '../../../src/payments/unwritten-ends.ts';
 import {
   done,
@@ -21,7 +20,7 @@ import {
   start,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/run-command.ts';
+import { inSqliteStore, operate } from '../../support/operate.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 /** What an operator's commands leave in the files of a store that the service of another user writes. */
@@ -33,11 +32,15 @@ async function makeStore() {
   const home = join(folder, `${++stores}`);
   mkdirSync(home);
   const path = join(home, 'state.db');
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-  await store.begin(pending(), start);
-  await store.end({ id: pending().id, trackId: pending().trackId, outcome: unknown, at: start });
-  await store.begin(pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }), start);
-  await store.close();
+  const { id, trackId } = pending();
+  await inSqliteStore(path, async (store) => {
+    await store.begin(pending(), start);
+    await store.end({ id, trackId, outcome: unknown, at: start });
+    await store.begin(
+      pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }),
+      start,
+    );
+  });
   return { home, path };
 }
 
@@ -71,12 +74,15 @@ describe('looking at payments', () => {
 
   test('writes nothing either while bankql serves, and shows a payment whose lease is over as UNKNOWN', async () => {
     const { home, path } = await makeStore();
-    const serving = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-    await serving.begin(pending({ id: 'c'.repeat(64), trackId: 'attempt-3' }), start);
     const withoutIndex = () =>
       filesOf(home).filter(({ name }) => !name.endsWith('-shm') && !name.includes('.mark'));
-    const before = withoutIndex();
-    const { output } = await run(path, ['list', '--json']);
+    const output = await inSqliteStore(path, async (serving) => {
+      await serving.begin(pending({ id: 'c'.repeat(64), trackId: 'attempt-3' }), start);
+      const before = withoutIndex();
+      const listed = await run(path, ['list', '--json']);
+      expect(withoutIndex()).toEqual(before);
+      return listed.output;
+    });
     expect(
       JSON.parse(output)
         .map(({ id, state }: { id: string; state: string }) => [id[0], state])
@@ -86,8 +92,6 @@ describe('looking at payments', () => {
       ['b', 'UNKNOWN'],
       ['c', 'UNKNOWN'],
     ]);
-    expect(withoutIndex()).toEqual(before);
-    await serving.close();
   });
 });
 
@@ -101,21 +105,17 @@ describe('a finished payment that is older than what the command knows of IDEMPO
     const path = join(folder, `${++stores}.db`);
     const now = Date.now();
     const at = now - 40 * day;
-    await inStore(path, async (store) => {
-      await store.begin(pending({ createdAt: at, leaseUntil: at + lease }), now);
-      await store.end({ id, trackId, outcome: done, at });
-    });
+    await inSqliteStore(
+      path,
+      async (store) => {
+        await store.begin(pending({ createdAt: at, leaseUntil: at + lease }), now);
+        await store.end({ id, trackId, outcome: done, at });
+      },
+      served,
+    );
     const runNow = (args: readonly string[]) =>
       operate(args, { state: { url: `sqlite:${path}`, retentionMs: 30 * day }, now });
     return { path, now, at, runNow };
-  }
-  async function inStore<T>(path: string, work: (store: PaymentStore) => Promise<T>): Promise<T> {
-    const store = await createSqliteStore({ path, retentionMs: served, timeoutMs: 60_000 });
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
   }
 
   test('is found and shown', async () => {
@@ -137,7 +137,8 @@ describe('a finished payment that is older than what the command knows of IDEMPO
       errors: expect.stringContaining('is DONE there already, and stays so.'),
     });
     await runNow(['settle', id, '--as', 'rejected', '--by', 'Ada', '--reason', 'x']);
-    expect(await inStore(path, (store) => store.begin(pending({ trackId: 'again' }), now))).toMatchObject({
+    const begin = (store: PaymentStore) => store.begin(pending({ trackId: 'again' }), now);
+    expect(await inSqliteStore(path, begin, served)).toMatchObject({
       trackId,
       state: 'DONE',
     });

@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
-import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import {
   done,
   lease,
@@ -16,8 +15,7 @@ import {
   start,
   unknown,
 } from '../../payments/stores/store-conformance.ts';
-import { runProcess } from '../../support/process.ts';
-import { operate } from '../../support/run-command.ts';
+import { inSqliteStore, operate } from '../../support/operate.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 /** Finding payments, their stories, and settling many at once. */
@@ -410,12 +408,11 @@ describe('help', () => {
 
 test('a reader that has seen enough is no error', async () => {
   const path = join(folder, 'many.db');
-  const many = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-  for (let n = 0; n < 200; n++) {
+  await inSqliteStore(path, async (many) => {
     const times = { createdAt: Date.now(), updatedAt: Date.now(), leaseUntil: Date.now() + 600_000 };
-    await many.begin(pending({ id: `${n}`.padStart(64, 'b'), ...times }), Date.now());
-  }
-  await many.close();
+    for (let n = 0; n < 200; n++)
+      await many.begin(pending({ id: `${n}`.padStart(64, 'b'), ...times }), Date.now());
+  });
   const entry = join(import.meta.dirname, '../../../bin/bankql.js');
   const command = `"${process.execPath}" "${entry}" payments list --state pending --json; echo "exit code $?" >&2`;
   // The shell's own status would be that of head.
@@ -441,10 +438,4 @@ test('accept-loss, backup and restore say what is theirs', async () => {
     [['restore', ...by], /restore takes one file/],
   ] as const)
     expect(await run(args)).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(reason) });
-  const { code, output } = await runProcess({ STATE_URL: 'postgres://bankql@127.0.0.1:1/bankql' }, [
-    'payments',
-    'backup',
-    'x',
-  ]);
-  expect([code, output]).toEqual([1, expect.stringMatching(/^Only a SQLite store is copied so/)]);
 });

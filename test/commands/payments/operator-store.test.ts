@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { describeState } from '../../../src/commands/announcements.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
-import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
-import { operate } from '../../support/run-command.ts';
+import { inSqliteStore, operate } from '../../support/operate.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 /** Saving records, putting them back, and going on without them. */
@@ -19,14 +18,7 @@ beforeEach(() => {
   path = join(folder, `${++stores}.db`);
 });
 
-async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
+const inStore = <T>(work: (store: PaymentStore) => Promise<T>) => inSqliteStore(path, work);
 const begin = (id: string) =>
   inStore((store) => store.begin(pending({ id, accountId: `account-${id}` }), now));
 const records = () => inStore(async (store) => (await store.search({}, now)).map(({ id }) => id));

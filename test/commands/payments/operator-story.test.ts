@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
+import { operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 import { runProcess, startProcess } from '../../support/process.ts';
-import { operate } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const folder = testFolder();
