@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
@@ -25,11 +26,8 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
   // The person has the X-Request-Id of the answer; the audit line of the log has it too, and the Track-ID, at `info`.
   const requestId = response.headers.get('X-Request-Id') ?? '';
   const trackId = bank.of('the-key')[0]?.trackId ?? '';
-  const line = bankql
-    .output()
-    .split('\n')
-    .find((text) => text.includes('"audit":"payment"') && text.includes('"state":"REJECTED"'));
-  expect(JSON.parse(line ?? '')).toMatchObject({ requestId, trackId, status: 422 });
+  const lines = logLines(bankql.output(), '"audit":"payment"');
+  expect(lines.find(({ state }) => state === 'REJECTED')).toMatchObject({ requestId, trackId, status: 422 });
 
   const textOf = async (...args: string[]) => {
     const state = { url: environment.STATE_URL, retentionMs: 86_400_000 };

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
 import { credentials } from '../../support/bankql.ts';
 import { logLines } from '../../support/log-lines.ts';
+import { listenOnLoopback } from '../../support/loopback.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
@@ -305,10 +306,8 @@ test('a rate limit holds for all workers together, whichever one a connection le
 
 describe('a start that fails', () => {
   test('says why once, as one process would', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await expect.poll(() => taken.listening).toBe(true);
-    const address = taken.address();
-    const port = typeof address === 'object' ? String(address?.port) : '';
+    const taken = createServer();
+    const port = String(await listenOnLoopback(taken));
     const { code, output } = await runProcess(environment({ PORT: port }));
     taken.close();
     expect(code).toBe(1);
@@ -326,10 +325,7 @@ describe('a start that fails', () => {
     await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
     expect(await ask(bankql)).toEqual(answer);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
-    const [code] = await new Promise<[number | null]>((resolve) =>
-      bankql.child.once('exit', (...args) => resolve([args[0]])),
-    );
-    expect(code).toBe(1);
+    expect((await once(bankql.child, 'exit'))[0]).toBe(1);
     const words = /document first/;
     expect(withMessage(bankql, 'a worker cannot start').length).toBeGreaterThanOrEqual(3);
     expect(

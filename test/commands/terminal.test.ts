@@ -1,0 +1,78 @@
+import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createProgress, describeStartFailure } from '../../src/commands/terminal.ts';
+import { StartError } from '../../src/errors.ts';
+
+const failure = (message: string, code: string, syscall: string) =>
+  Object.assign(new Error(message), { code, syscall });
+
+test.each([
+  [
+    failure('listen EACCES: permission denied 127.0.0.1:80', 'EACCES', 'listen'),
+    'give a PORT of 1024 or above',
+  ],
+  [failure('listen EADDRINUSE: in use :::4000', 'EADDRINUSE', 'listen'), 'another process listens there'],
+  [
+    failure('listen EADDRNOTAVAIL: not available 203.0.113.5:4000', 'EADDRNOTAVAIL', 'listen'),
+    'give another HOST',
+  ],
+  [failure('getaddrinfo ENOTFOUND no.invalid', 'ENOTFOUND', 'getaddrinfo'), 'no machine has this name'],
+])('%s is one line that says what to do', (error, remedy) => {
+  const said = describeStartFailure(error);
+  expect(said.split('\n')).toHaveLength(1);
+  expect(said).toContain(`${error.message}: `);
+  expect(said).toContain(remedy);
+});
+
+test('what is known is told without its stack, what is not with it', () => {
+  expect(describeStartFailure(new StartError('give a PORT'))).toBe('give a PORT');
+  const surprise = failure('open ENOENT', 'ENOENT', 'open');
+  expect(describeStartFailure(surprise)).toBe(surprise.stack);
+  expect(describeStartFailure('thrown')).toBe('thrown');
+});
+
+afterEach(() => vi.unstubAllEnvs());
+
+function createStream(isTTY: boolean) {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const terminal = {
+    isTTY,
+    columns: 80,
+    cursorTo: () => true,
+    moveCursor: () => true,
+    clearLine: () => {
+      text += '<clear>';
+      return true;
+    },
+  };
+  return {
+    stream: Object.assign(stream, terminal) as unknown as NodeJS.WriteStream,
+    text: () => stripVTControlCharacters(text),
+  };
+}
+
+test('on a terminal it shows what is done now, and clears it when that is done', () => {
+  vi.stubEnv('CI', undefined);
+  vi.stubEnv('TERM', 'xterm');
+  const { stream, text } = createStream(true);
+  const progress = createProgress(stream);
+  progress('one …');
+  progress('two …');
+  progress(null);
+  expect(text()).toMatch(/one …[\s\S]*two …[\s\S]*<clear>$/);
+});
+
+test('elsewhere it says nothing, so that what is written can be read by a program', () => {
+  const { stream, text } = createStream(false);
+  const progress = createProgress(stream);
+  progress('one …');
+  progress(null);
+  expect(text()).toBe('');
+});
