@@ -180,7 +180,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   async function apply(id: string, event: ProtocolEvent, first?: Row | null) {
     let before = first === undefined ? await load(id) : first;
     for (let round = 1; round <= maxRounds; round++) {
-      const { next } = advance(before?.held ?? null, event);
+      const next = advance(before?.held ?? null, event);
       if (before === null || next === undefined) return { after: before, changed: false };
       const after = next === null ? null : rowOf(next);
       if (readOnly || (await driver.compareAndSet(id, before.version, after))) {
@@ -212,7 +212,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   const eventOf = ({ trackId, outcome, at }: AttemptOutcome): ProtocolEvent =>
     outcome === null
       ? { kind: 'taken back', trackId, at: clock.ofEnd(at) }
-      : { kind: 'answered', trackId, outcome, at: clock.ofEnd(at) };
+      : { kind: 'ended', trackId, outcome, at: clock.ofEnd(at) };
 
   async function end(attempt: AttemptOutcome): Promise<boolean> {
     assertOpen();
@@ -234,8 +234,8 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
 
   function keepEnd(end: AttemptOutcome, row: Row | undefined): void {
     if (row === undefined) return;
-    const { next } = advance(row.held, eventOf(end));
-    unwritten.keep({ end, record: next?.record ?? row.held.record });
+    const { record } = advance(row.held, eventOf(end)) ?? row.held;
+    unwritten.keep({ end, record });
   }
 
   /**
@@ -285,8 +285,8 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       // The database need not be asked about an attempt that this process has begun.
       const own = begun.get(id)?.held.record;
       if (own !== undefined && isUnderWay(own, now)) return own;
-      const { next } = advance(null, { kind: 'begin', record });
-      if (next === null || next === undefined) throw new Error('a beginning stores a record');
+      const next = advance(null, { kind: 'begin', record });
+      if (next == null) throw new Error('a beginning stores a record');
       const row = rowOf(next);
       const existing = await insert(row);
       if (existing === null) {
@@ -332,7 +332,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   ): Promise<PaymentRecord[]> {
     const records: PaymentRecord[] = [];
     const expiry = clock.forRetention(now);
-    const leaseOver = { kind: 'lease over', at: clock.forLeases(now) } as const;
+    const asked = { kind: 'asked about', at: clock.forLeases(now) } as const;
     // Records of another state than the store says: their lease is over, or their end is not written.
     const { states } = query;
     const isBehind = unwritten.size > 0 || states?.includes('UNKNOWN');
@@ -347,9 +347,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       const known = await inTurns(page.length, characters, readPage(page, onUnreadable));
       const found = await Promise.all(
         known.map((row) =>
-          advance(row.held, leaseOver).next === undefined
-            ? row
-            : apply(row.id, leaseOver, row).then(({ after }) => after),
+          advance(row.held, asked) === undefined ? row : apply(row.id, asked, row).then(({ after }) => after),
         ),
       );
       for (const row of found) {
@@ -357,7 +355,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
         const record = unwritten.latest(row.held.record);
         if (states !== undefined && !states.includes(record.state)) continue;
         const over = { kind: 'retention over', before: (expiry ?? 0) - retentionMs } as const;
-        if (expiry === null || advance(row.held, over).next !== null) records.push(record);
+        if (expiry === null || advance(row.held, over) !== null) records.push(record);
       }
       if (page.length < wanted) break;
     }

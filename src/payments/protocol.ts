@@ -1,7 +1,7 @@
 import type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from './store.ts';
 
 /**
- * The payment protocol: what an event does to the record of an idempotency key. A pure function, which stores, the service
+ * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service
  * and the simulation all use; docs/payment-protocol.md draws it.
  *
  * Two rules keep a payment from being sent twice:
@@ -28,19 +28,17 @@ export interface HeldPayment {
 export type ProtocolEvent =
   /** A client asks to pay. `record` is PENDING. */
   | { readonly kind: 'begin'; readonly record: PaymentRecord }
-  /** The attempt is about to be sent, which takes until `endsBy` at most. */
-  | { readonly kind: 'sent'; readonly trackId: string; readonly endsBy: number }
-  /** The bank answered. */
-  | AttemptEnd<'answered'>
-  /** The request may have reached the bank, and no answer came. */
-  | AttemptEnd<'answer lost'>
+  /** The bank answered, or no answer came to a request that may have reached it. */
+  | {
+      readonly kind: 'ended';
+      readonly trackId: string;
+      readonly outcome: PaymentOutcome;
+      readonly at: number;
+    }
   /** There is proof that the attempt executed nothing: it was not sent, or the bank did not accept the credentials. */
   | { readonly kind: 'taken back'; readonly trackId: string; readonly at: number }
-  | { readonly kind: 'lease over'; readonly at: number }
   /** Somebody reads the record, to tell a client or an operator what it says. */
   | { readonly kind: 'asked about'; readonly at: number }
-  /** A client receives what the record says. */
-  | { readonly kind: 'told' }
   /** An operator says what the bank did. */
   | {
       readonly kind: 'settled';
@@ -50,30 +48,6 @@ export type ProtocolEvent =
     }
   /** Finished records that were last changed before this time have been kept for long enough. */
   | { readonly kind: 'retention over'; readonly before: number };
-
-interface AttemptEnd<Kind extends string> {
-  readonly kind: Kind;
-  readonly trackId: string;
-  readonly outcome: PaymentOutcome;
-  readonly at: number;
-}
-
-/** What has to be done besides writing the record. */
-type Effect =
-  | 'send it'
-  | 'do not send it'
-  | 'take it back'
-  | 'say that there is no payment'
-  | 'say that it has begun'
-  | 'say that it may have been executed'
-  | 'say that it was done'
-  | 'say that it was rejected';
-
-interface Transition {
-  /** The record from now on; null if it is deleted; undefined if it stays as it is. */
-  readonly next?: HeldPayment | null;
-  readonly effects: readonly Effect[];
-}
 
 /** The outcome, in the answer to a client and in the record, once the lease of an attempt is over. */
 const leaseEnded = {
@@ -100,11 +74,18 @@ export function keyState(held: HeldPayment | null): KeyState {
   return state === 'UNKNOWN' && held.awaited ? 'LEASE_OVER' : state;
 }
 
-/** What an event does to a key's record. */
-export function advance(held: HeldPayment | null, event: ProtocolEvent): Transition {
+/**
+ * Whether an attempt that was stored may still be sent, if that takes until `endsBy` at most. After the end of its lease, clients
+ * may have been told that its outcome is unknown, and have paid in another way.
+ */
+export const maySend = ({ state, leaseUntil }: PaymentRecord, endsBy: number): boolean =>
+  state === 'PENDING' && endsBy < leaseUntil;
+
+/** The record of a key after an event; null if it is deleted; undefined if it stays as it is. */
+export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPayment | null | undefined {
   switch (event.kind) {
     case 'begin': {
-      if (held !== null) return unchanged;
+      if (held !== null) return undefined;
       const { record } = event;
       const { createdAt: at, replica, requestId } = record;
       const began = {
@@ -113,54 +94,31 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): Transit
         replica: replica ?? undefined,
         requestId: requestId ?? undefined,
       } as const;
-      return { next: { record: { ...record, history: [began] }, awaited: true }, effects: [] };
+      return { record: { ...record, history: [began] }, awaited: true };
     }
-    case 'sent': {
-      if (held?.record.trackId !== event.trackId || held.record.state !== 'PENDING')
-        return { effects: ['do not send it'] };
-      return { effects: [event.endsBy < held.record.leaseUntil ? 'send it' : 'take it back'] };
-    }
-    case 'answered':
-    case 'answer lost': {
-      if (!isAwaited(held, event.trackId)) return unchanged;
-      return { next: ended(held, event.outcome, event.at), effects: [whatIsTold[event.outcome.state]] };
-    }
+    case 'ended':
+      return isAwaited(held, event.trackId) ? ended(held, event.outcome, event.at) : undefined;
     case 'taken back': {
-      if (!isAwaited(held, event.trackId)) return unchanged;
-      if (held.record.state === 'PENDING') return { next: null, effects: [] };
-      return { next: ended(held, executedNothing, event.at), effects: [] };
+      if (!isAwaited(held, event.trackId)) return undefined;
+      return held.record.state === 'PENDING' ? null : ended(held, executedNothing, event.at);
     }
-    case 'lease over':
     case 'asked about': {
-      if (held?.record.state !== 'PENDING' || held.record.leaseUntil > event.at) return unchanged;
-      return { next: changed(held, leaseEnded, { state: 'UNKNOWN', at: event.at }, true), effects: [] };
+      if (held?.record.state !== 'PENDING' || held.record.leaseUntil > event.at) return undefined;
+      return changed(held, leaseEnded, { state: 'UNKNOWN', at: event.at }, true);
     }
-    case 'told':
-      return { effects: [whatIsTold[keyState(held)]] };
     case 'settled': {
       const { state, by, at } = event;
-      if (held?.record.state !== 'UNKNOWN' || held.record.settledBy !== null) return unchanged;
+      if (held?.record.state !== 'UNKNOWN' || held.record.settledBy !== null) return undefined;
       // The code and the message were about not knowing, and would be replayed.
       const change = { state, code: null, message: null, settledBy: by };
-      return { next: changed(held, change, { state, at, settledBy: by }, false), effects: [] };
+      return changed(held, change, { state, at, settledBy: by }, false);
     }
     case 'retention over': {
-      if (held?.record.state !== 'DONE' && held?.record.state !== 'REJECTED') return unchanged;
-      return held.record.updatedAt < event.before ? { next: null, effects: [] } : unchanged;
+      if (held?.record.state !== 'DONE' && held?.record.state !== 'REJECTED') return undefined;
+      return held.record.updatedAt < event.before ? null : undefined;
     }
   }
 }
-
-const unchanged: Transition = { effects: [] };
-
-const whatIsTold = {
-  FREE: 'say that there is no payment',
-  PENDING: 'say that it has begun',
-  LEASE_OVER: 'say that it may have been executed',
-  UNKNOWN: 'say that it may have been executed',
-  DONE: 'say that it was done',
-  REJECTED: 'say that it was rejected',
-} as const satisfies Record<KeyState, Effect>;
 
 const isAwaited = (held: HeldPayment | null, trackId: string): held is HeldPayment =>
   held?.awaited === true && held.record.trackId === trackId;

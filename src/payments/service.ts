@@ -22,7 +22,7 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
-import { advance } from './protocol.ts';
+import { maySend } from './protocol.ts';
 import {
   type AuditEntry,
   auditEntry,
@@ -238,8 +238,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     } catch (cause) {
       return notLogged(idempotencyKey)(cause);
     }
-    const sent = { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs } as const;
-    if (advance({ record, awaited: true }, sent).effects.includes('send it')) return null;
+    if (maySend(record, now() + sendTimeoutMs)) return null;
     return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation,
       trackId,
@@ -404,21 +403,19 @@ function replay<T extends PaymentOperation>(
   { payer, record }: { readonly payer: Payer; readonly record: PaymentRecord },
   idempotencyKey: string,
 ): PaymentResult<T> {
-  const { trackId, answer, status, message } = earlier;
+  const { state, trackId, answer, status, message } = earlier;
   const belongs = belongsTo(payer, earlier);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };
-  const { effects } = advance({ record: earlier, awaited: false }, { kind: 'told' });
-  if (effects.includes('say that it was done'))
-    return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
-  if (effects.includes('say that it has begun'))
+  if (state === 'DONE') return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
+  if (state === 'PENDING')
     throw new BankqlError(
       'IDEMPOTENCY_IN_PROGRESS',
       'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
       { ...details, retryAfter: 1 },
     );
-  if (effects.includes('say that it was rejected')) {
+  if (state === 'REJECTED') {
     const rejection = rejectionOf(earlier);
     throw new BankqlError(
       rejection.code,

@@ -1,4 +1,10 @@
-import { advance, type HeldPayment, keyState, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import {
+  advance,
+  type HeldPayment,
+  keyState,
+  maySend,
+  type ProtocolEvent,
+} from '../../src/payments/protocol.ts';
 import type { PaymentOutcome } from '../../src/payments/store.ts';
 import { done, pending, rejected, unknown } from '../payments/stores/store-conformance.ts';
 
@@ -17,6 +23,7 @@ const sendTicks = 1;
 /** What is broken on purpose; see `faults`. */
 interface Rules {
   readonly advance: typeof advance;
+  readonly maySend: typeof maySend;
   /** Whether a change compares the version that it has read. */
   readonly comparesVersions: boolean;
   /** Whether a beginning is taken back only when it can no longer be stored. */
@@ -25,37 +32,33 @@ interface Rules {
   readonly waitsForBegin: boolean;
 }
 
-const sound: Rules = { advance, comparesVersions: true, settlesWrites: true, waitsForBegin: true };
-
-/** A broken `advance`: `other` gives what differs. */
-const advanceWith =
-  (other: (held: HeldPayment | null, event: ProtocolEvent) => ReturnType<typeof advance> | undefined) =>
-  (held: HeldPayment | null, event: ProtocolEvent) =>
-    other(held, event) ?? advance(held, event);
+const sound: Rules = {
+  ...{ advance, maySend },
+  ...{ comparesVersions: true, settlesWrites: true, waitsForBegin: true },
+};
 
 /** Each breaks one rule; the search has to find a message that is not true, or a payment that is executed twice. */
 export const faults: Readonly<Record<string, Partial<Rules>>> = {
   'late proof that nothing was sent frees a key that was told as unknown': {
-    advance: advanceWith((held, event) =>
+    advance: (held, event) =>
       event.kind === 'taken back' && held?.awaited && held.record.trackId === event.trackId
-        ? { next: null, effects: [] }
-        : undefined,
-    ),
+        ? null
+        : advance(held, event),
   },
   'the end of a lease frees the key': {
-    advance: advanceWith((held, event) =>
-      event.kind === 'asked about' && advance(held, event).next ? { next: null, effects: [] } : undefined,
-    ),
+    advance: (held, event) => {
+      const next = advance(held, event);
+      return event.kind === 'asked about' && next ? null : next;
+    },
   },
   'the lease is not looked at before sending': {
-    advance: advanceWith((_, event) => (event.kind === 'sent' ? { effects: ['send it'] } : undefined)),
+    maySend: () => true,
   },
   'anybody ends an attempt': {
-    advance: advanceWith((held, event) =>
+    advance: (held, event) =>
       held !== null && event.kind === 'taken back'
         ? advance({ ...held, awaited: true }, { ...event, trackId: held.record.trackId })
-        : undefined,
-    ),
+        : advance(held, event),
   },
   'a change does not compare the version that it has read': { comparesVersions: false },
   'a beginning is taken back while it may still be stored': { settlesWrites: false },
@@ -199,13 +202,13 @@ function* steps(world: World, rules: Rules, ticks: number): Generator<readonly [
     const { attempt, leaseUntil } = insert;
     const rest = { ...world, inserts: inserts.filter((other) => other !== insert) };
     const record = pending({ trackId: attempt, leaseUntil });
-    const { next } = rules.advance(store.held, { kind: 'begin', record });
+    const next = rules.advance(store.held, { kind: 'begin', record });
     const found = next === undefined ? store : ('stored' as const);
     yield [
       `the store executes the beginning of ${attempt}`,
       {
         ...rest,
-        store: next === undefined || next === null ? store : changed(store, next),
+        store: next == null ? store : changed(store, next),
         answers: [...world.answers, { attempt, found }],
       },
     ];
@@ -300,12 +303,8 @@ function* stepsOf(
       return;
     }
     case 'may send': {
-      const { effects } = rules.advance(doing.seen.held, {
-        kind: 'sent',
-        trackId: attempt,
-        endsBy: now + sendTicks,
-      });
-      if (!effects.includes('send it')) {
+      const { held } = doing.seen;
+      if (held === null || !rules.maySend(held.record, now + sendTicks)) {
         yield [
           'does not send',
           put({ doing: { step: 'takes back', seen: doing.seen } }, { unsent: [...world.unsent, attempt] }),
@@ -356,9 +355,9 @@ function* stepsOf(
         doing.step === 'asks'
           ? { kind: 'asked about', at: now }
           : doing.step === 'finishes'
-            ? { kind: 'answered', trackId: attempt, outcome: doing.outcome ?? unknown, at: now }
+            ? { kind: 'ended', trackId: attempt, outcome: doing.outcome ?? unknown, at: now }
             : { kind: 'taken back', trackId: attempt, at: now };
-      const { next } = rules.advance(doing.seen.held, event);
+      const next = rules.advance(doing.seen.held, event);
       if (next === undefined) {
         yield ['goes on', afterwards(doing.seen.held)];
         return;
@@ -380,18 +379,16 @@ function* stepsOf(
   function afterwards(held: HeldPayment | null): World {
     if (doing.step === 'takes back') return put(ended, { gone: [...world.gone, attempt] });
     if (doing.step === 'finishes') {
-      const { state } = doing.outcome ?? unknown;
-      return tell(state === 'DONE' ? 'done' : state === 'REJECTED' ? 'rejected' : 'unknown');
+      return tell(toldOf[(doing.outcome ?? unknown).state]);
     }
     const leaseUntil = doing.step === 'asks' ? (doing.leaseUntil ?? now) : now;
-    const { effects } = rules.advance(held, { kind: 'told' });
-    if (effects.includes('say that there is no payment'))
-      return put({ doing: { step: 'begins', leaseUntil } });
-    if (effects.includes('say that it was done')) return tell('done');
-    if (effects.includes('say that it was rejected')) return tell('rejected');
-    return tell(effects.includes('say that it has begun') ? 'begun' : 'unknown');
+    if (held === null) return put({ doing: { step: 'begins', leaseUntil } });
+    return tell(toldOf[held.record.state]);
   }
 }
+
+/** What a client is told of a record in each state. */
+const toldOf = { PENDING: 'begun', DONE: 'done', REJECTED: 'rejected', UNKNOWN: 'unknown' };
 
 /** The version of the record that a process began: of its own state, or none that there is if others have changed it. */
 const versionOf = (store: Seen, { record }: HeldPayment): number =>

@@ -11,8 +11,8 @@ import { done, pending, rejected, start, unknown } from '../payments/stores/stor
 const { trackId, leaseUntil } = pending();
 
 const held = (event: ProtocolEvent, before: HeldPayment | null): HeldPayment => {
-  const { next } = advance(before, event);
-  if (next === null || next === undefined) throw new Error('no record');
+  const next = advance(before, event);
+  if (next == null) throw new Error('no record');
   return next;
 };
 const begun = held({ kind: 'begin', record: pending() }, null);
@@ -20,25 +20,21 @@ const begun = held({ kind: 'begin', record: pending() }, null);
 export const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
   FREE: null,
   PENDING: begun,
-  LEASE_OVER: held({ kind: 'lease over', at: leaseUntil }, begun),
-  UNKNOWN: held({ kind: 'answered', trackId, outcome: unknown, at: start + 1 }, begun),
-  DONE: held({ kind: 'answered', trackId, outcome: done, at: start + 1 }, begun),
-  REJECTED: held({ kind: 'answered', trackId, outcome: rejected, at: start + 1 }, begun),
+  LEASE_OVER: held({ kind: 'asked about', at: leaseUntil }, begun),
+  UNKNOWN: held({ kind: 'ended', trackId, outcome: unknown, at: start + 1 }, begun),
+  DONE: held({ kind: 'ended', trackId, outcome: done, at: start + 1 }, begun),
+  REJECTED: held({ kind: 'ended', trackId, outcome: rejected, at: start + 1 }, begun),
 };
 
 /** Every event, in words, as a caller of the attempt itself or somebody else may cause it. */
 export const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
   ['begin', { kind: 'begin', record: pending() }],
-  ['sent, within the lease', { kind: 'sent', trackId, endsBy: leaseUntil - 1 }],
-  ['sent, too late for the lease', { kind: 'sent', trackId, endsBy: leaseUntil }],
-  ['answered: accepted', { kind: 'answered', trackId, outcome: done, at: start + 2 }],
-  ['answered: refused', { kind: 'answered', trackId, outcome: rejected, at: start + 2 }],
-  ['answered: neither', { kind: 'answered', trackId, outcome: unknown, at: start + 2 }],
-  ['answer lost', { kind: 'answer lost', trackId, outcome: unknown, at: start + 2 }],
+  ['answered: accepted', { kind: 'ended', trackId, outcome: done, at: start + 2 }],
+  ['answered: refused', { kind: 'ended', trackId, outcome: rejected, at: start + 2 }],
+  ['answered: neither', { kind: 'ended', trackId, outcome: unknown, at: start + 2 }],
+  ['answer lost', { kind: 'ended', trackId, outcome: unknown, at: start + 2 }],
   ['taken back', { kind: 'taken back', trackId, at: start + 2 }],
-  ['lease over', { kind: 'lease over', at: leaseUntil }],
   ['asked about, after the lease', { kind: 'asked about', at: leaseUntil }],
-  ['told', { kind: 'told' }],
   ['settled as done', { kind: 'settled', state: 'DONE', by: 'Ada', at: start + 3 }],
   ['settled as rejected', { kind: 'settled', state: 'REJECTED', by: 'Ada', at: start + 3 }],
   ['retention over', { kind: 'retention over', before: Number.MAX_SAFE_INTEGER }],
@@ -46,7 +42,7 @@ export const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
 
 /** The state in which an event leaves a key. */
 export function stateAfter(state: KeyState, event: ProtocolEvent): KeyState {
-  const { next } = advance(keyStates[state], event);
+  const next = advance(keyStates[state], event);
   return next === undefined ? state : keyState(next);
 }
 
