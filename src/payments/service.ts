@@ -185,14 +185,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return tracked;
   };
 
-  /** Checks a payment, and makes its call. Errors: as `pay`, before anything is sent. */
-  function prepare<T extends PaymentOperation>(operation: T, { input, idempotencyKey }: PaymentIntent<T>) {
-    validateIdempotencyKey(idempotencyKey);
-    const call = bank.prepare(operation, input);
-    const payer = payerOf(input.credentials);
-    return { call, payer, details: paymentDetails(input) };
-  }
-
   /** For a payment that was sent: an error of the log does not keep it from being recorded. */
   function auditQuietly(entry: AuditEntry): void {
     try {
@@ -206,25 +198,26 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     for (const { record, end } of store.unwritten()) auditQuietly(unwrittenEndEntry(record, end));
   }
 
-  /** What the store cannot write it keeps. */
-  const end = ({ id, trackId }: PaymentRecord, outcome: PaymentOutcome | null, at: number) =>
-    store.end({ id, trackId, outcome, at }).catch(() => {});
-
-  const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<unknown> => {
+  /** Logs and stores how an attempt ended. `said`: what the log says of it. What the store cannot write it keeps. */
+  function end(
+    record: PaymentRecord,
+    state: AuditEntry['state'],
+    said: Partial<PaymentOutcome>,
+    outcome: PaymentOutcome | null,
+  ): Promise<unknown> {
+    const { id, trackId } = record;
     const at = now();
-    auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
-    return end(record, outcome, at);
-  };
-  /** Makes the key free again: the attempt executed nothing. `said`: what the bank said, for the log. */
+    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
+    return store.end({ id, trackId, outcome, at }).catch(() => {});
+  }
+  const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
+    end(record, outcome.state, outcome, outcome);
+  /** Makes the key free again: the attempt executed nothing. */
   const release = (
     record: PaymentRecord,
     state: 'NOT_SENT' | 'RELEASED',
     said: Partial<PaymentOutcome> = {},
-  ): Promise<unknown> => {
-    const at = now();
-    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
-    return end(record, null, at);
-  };
+  ) => end(record, state, said, null);
 
   /**
    * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
@@ -276,7 +269,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     intent: PaymentIntent<T>,
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
-    const { call, payer, details } = prepare(operation, intent);
+    validateIdempotencyKey(idempotencyKey);
+    const call = bank.prepare(operation, input);
+    const payer = payerOf(input.credentials);
+    const details = paymentDetails(input);
     const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
     if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey), now()))) === null)
       await admit(input.credentials, operation.id);
