@@ -63,9 +63,9 @@ const isIncomplete = ({ status, headers, body }: Answered): boolean =>
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined);
 
-const verdict = (state: PaymentVerdict['state'], answer: string | null = null): PaymentVerdict => ({
+const verdict = (state: PaymentVerdict['state']): PaymentVerdict => ({
   state,
-  answer,
+  answer: null,
   isAccepted: false,
 });
 

@@ -12,48 +12,42 @@ import { isObject } from '../is-object.ts';
 export type Outcome = Meaning | 'doubtful' | 'unclear' | 'silent';
 type Meaning = 'done' | 'accepted' | 'rejected';
 
-/** The bank's own words, normalized. They go before those below. */
-export type BankWords = ReadonlyMap<string, 'done' | 'rejected'>;
-
-/** Words as the operator lists them in BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
-export const bankWordsOf = (done: readonly string[], rejected: readonly string[]): BankWords =>
-  new Map([
-    ...done.map((word) => [normalized(word), 'done'] as const),
-    ...rejected.map((word) => [normalized(word), 'rejected'] as const),
-  ]);
-
-export const noBankWords: BankWords = new Map();
-
-/** The words of docs/payment-operations.md: plain ones, ISO 20022 codes for a payment's status, and the long names of these. */
-const words = `
-  done      ok success successful succeeded accepted approved booked complete completed confirmed done executed processed settled
-  done      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted ACSP AcceptedSettlementInProcess
-  accepted  pending received processing in-process in-progress submitted queued scheduled initiated
-  accepted  RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
-  accepted  ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect
-  rejected  failed rejected declined cancelled canceled RJCT CANC
-`;
-/** This operation makes a request, which waits for its customer or for the bank's staff: that is its success. */
-const wordsOfRequests = 'done initiated NEXT_CHALLENGE_PENDING';
-
 /** Case, white space, `_` and `-` make no difference: `In progress` is IN_PROGRESS. */
 export function normalized(text: string): string {
   return text.replaceAll(/[\s_-]+/g, '').toLowerCase();
 }
 
-const tableOf = (text: string): ReadonlyMap<string, Meaning> =>
-  new Map(
-    text
-      .trim()
-      .split('\n')
-      .flatMap((line) => {
-        const [meaning, ...names] = line.trim().split(/\s+/);
-        const isMeaning = meaning === 'done' || meaning === 'accepted' || meaning === 'rejected';
-        return isMeaning ? names.map((name) => [normalized(name), meaning] as const) : [];
-      }),
-  );
-const standardWords = tableOf(words);
-const requestWords = new Map([...standardWords, ...tableOf(wordsOfRequests)]);
+const entriesOf = <M extends Meaning>(meaning: M, words: readonly string[]) =>
+  words.map((word) => [normalized(word), meaning] as const);
+
+/** The bank's own words, normalized. They go before those below. */
+export type BankWords = ReadonlyMap<string, 'done' | 'rejected'>;
+
+/** Words as the operator lists them in BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
+export const bankWordsOf = (done: readonly string[], rejected: readonly string[]): BankWords =>
+  new Map([...entriesOf('done', done), ...entriesOf('rejected', rejected)]);
+
+export const noBankWords: BankWords = new Map();
+
+/** The words of docs/payment-operations.md: plain ones, ISO 20022 codes for a payment's status, and the long names of these. */
+const words = {
+  done: `ok success successful succeeded accepted approved booked complete completed confirmed done executed processed settled
+    ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted ACSP AcceptedSettlementInProcess`,
+  accepted: `pending received processing in-process in-progress submitted queued scheduled initiated
+    RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
+    ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`,
+  rejected: 'failed rejected declined cancelled canceled RJCT CANC',
+} as const;
+const standardWords: ReadonlyMap<string, Meaning> = new Map(
+  (['done', 'accepted', 'rejected'] as const).flatMap((meaning) =>
+    entriesOf<Meaning>(meaning, words[meaning].split(/\s+/)),
+  ),
+);
+/** This operation makes a request, which waits for its customer or for the bank's staff: that is its success. */
+const requestWords = new Map([
+  ...standardWords,
+  ...entriesOf('done', ['initiated', 'NEXT_CHALLENGE_PENDING']),
+]);
 
 /** Part of a word or text that may mean a failure, such as PaymentFailed; NO_ERROR is taken for one too. */
 const mentionOfFailure = /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable/i;
