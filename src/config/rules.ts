@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { normalized } from '../payments/outcome-words.ts';
-import { filesOf } from '../payments/stores/sqlite/files.ts';
+import { filesOf } from '../payments/stores/sqlite/schema.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';

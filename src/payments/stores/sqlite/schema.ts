@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
 
-/** The tables of the payment store's SQLite file, and the upgrade of older files. */
+/** The files and tables of a SQLite payment store, and the upgrade of older files. */
 
 const schemaVersion = 3;
+
+/** The files of a SQLite store at a path: the database, with the log and its index as SQLite names them, and the high-water mark. */
+export const filesOf = (path: string) => ({
+  database: [path, `${path}-wal`, `${path}-shm`],
+  mark: `${path}.mark`,
+});
 
 /** meta: one row, of what the store knows of itself (lost-records.ts) and how many payments ever began in it. */
 const tables = `

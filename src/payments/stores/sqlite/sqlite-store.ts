@@ -11,8 +11,8 @@ import {
 } from '../../protocol-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
-import { filesOf } from './files.ts';
 import type { RowMethods } from './rows.ts';
+import { filesOf } from './schema.ts';
 
 interface SqliteStoreOptions extends StoreOptions {
   /** The file. `PATH.mark` next to it holds its high-water mark. */

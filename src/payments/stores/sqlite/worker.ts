@@ -13,9 +13,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
-import { filesOf } from './files.ts';
 import { rowMethods } from './rows.ts';
-import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
+import { checkSchema, filesOf, isBusy, upgradeSchema } from './schema.ts';
 import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
 /**
