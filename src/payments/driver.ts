@@ -5,7 +5,6 @@ import {
   type PaymentRecord,
   parseJson,
   paymentRecord,
-  type StoreStatus,
   StoreUnavailable,
   UnreadableRecord,
 } from './store.ts';
@@ -115,7 +114,7 @@ export const rowCounts = z.object({
   unknown: number,
   newestAt: number.nullable(),
 });
-type RowCounts = StoreStatus & z.infer<typeof rowCounts>;
+type RowCounts = Readonly<z.infer<typeof rowCounts>>;
 
 export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   /** Null: rows without one. */

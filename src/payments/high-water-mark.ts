@@ -4,6 +4,7 @@ import { access, constants, readdir, rename, rm, stat, writeFile } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { counted, messageOf } from '../errors.ts';
+import { createSerialQueue } from './serial-queue.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
@@ -86,9 +87,9 @@ const time = (at: number) => new Date(at).toISOString();
 export function createMarkWriter(file: string, onFailure: (reason: string | null) => void) {
   // One for each writer, because processes share the file.
   const draft = `${file}.${randomUUID().slice(0, 8)}`;
+  const writes = createSerialQueue();
   let newest: HighWaterMark | null = null;
   let written: HighWaterMark | null = null;
-  let writing: Promise<void> = Promise.resolve();
   let failed = false;
   let cleanedAt = Number.NEGATIVE_INFINITY;
 
@@ -119,8 +120,7 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
 
   return (mark: HighWaterMark): Promise<void> => {
     newest = higherMark(newest, mark);
-    writing = writing.then(writeNewest);
-    return writing;
+    return writes.run(writeNewest);
   };
 }
 

@@ -46,7 +46,14 @@ export function toStoredResponse(
   const read = (record: unknown) => (isObject(record) ? pick(record, names) : null);
   if (envelope !== null) {
     if (!isList && !records.some((record) => hasMembers(read(record)))) return null;
-    const texts = whatFits(records, (record) => write(read(record), secrets));
+    const texts: string[] = [];
+    let length = 0;
+    for (const record of records) {
+      const text = write(read(record), secrets);
+      length += text.length + 1;
+      if (length > maxAnswer) break;
+      texts.push(text);
+    }
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
   // Only one record can be the receipt of this payment: of several, it is not known which one is.
@@ -85,17 +92,4 @@ function write(record: object | null, secrets: readonly string[]): string {
     if (typeof member !== 'string') return member;
     return shorten(redact(member, secrets, maxText), maxText);
   });
-}
-
-/** The first records, as texts, as many as fit in a stored answer. */
-function whatFits(records: readonly unknown[], toText: (record: unknown) => string): readonly string[] {
-  const texts: string[] = [];
-  let length = 0;
-  for (const record of records) {
-    const text = toText(record);
-    length += text.length + 1;
-    if (length > maxAnswer) break;
-    texts.push(text);
-  }
-  return texts;
 }

@@ -88,7 +88,7 @@ export function createSessionOpener(options: SessionOptions) {
       try {
         await check(primary, settings);
       } catch (error) {
-        const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+        const [reason = ''] = messageOf(error).split('\n', 1);
         connection.drop(reason);
         throw isPassing(error) ? new ServerNotReady(reason) : new ServerRefused(reason);
       }
