@@ -1,21 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RowQuery, StoreDriver } from '../../src/payments/driver.ts';
 import { WriteUncertain } from '../../src/payments/driver.ts';
 import { createProtocolStore } from '../../src/payments/protocol-store.ts';
 import type { StoreEvent } from '../../src/payments/store.ts';
 import { UnreadableRecord } from '../../src/payments/store.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
-import { createSqliteStore } from '../../src/payments/stores/sqlite/sqlite-store.ts';
 import { graphql } from '../generated/index.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { testFolder } from '../support/test-folder.ts';
+import { openSqlite } from './stores/opened-stores.ts';
 import { done, lease, pending, retentionMs } from './stores/store-conformance.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-protocol-store-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 async function open(driver: StoreDriver, events: StoreEvent[] = []) {
   const store = await createProtocolStore({
@@ -168,19 +166,15 @@ describe('a server whose clock jumps 31 days ahead', () => {
 
 test('a process whose clock is 31 days ahead of its machine frees no key in SQLite', async () => {
   const path = join(folder, 'ahead.db');
-  const options = { path, retentionMs, timeoutMs: 60_000 };
   const now = Date.now();
-  const right = await createSqliteStore(options);
-  onTestFinished(() => right.close());
+  const right = await openSqlite(path);
   await right.begin(current(now), now);
   await right.end({ id, trackId, outcome: done, at: now });
   const events: StoreEvent[] = [];
-  const wrong = await createSqliteStore({
-    ...options,
+  const wrong = await openSqlite(path, {
     clocks: { wallClock: () => Date.now() + 31 * day, monotonic: () => performance.now() },
     onEvent: (event) => events.push(event),
   });
-  onTestFinished(() => wrong.close());
   const later = now + 31 * day;
   expect(await wrong.begin(current(later, { trackId: 'again' }), later)).toMatchObject({
     state: 'DONE',
@@ -196,13 +190,7 @@ describe('a damaged record', () => {
   async function damaged() {
     const path = join(folder, `${Math.random()}.db`);
     const events: StoreEvent[] = [];
-    const store = await createSqliteStore({
-      path,
-      retentionMs,
-      timeoutMs: 60_000,
-      onEvent: (event) => events.push(event),
-    });
-    onTestFinished(() => store.close());
+    const store = await openSqlite(path, { onEvent: (event) => events.push(event) });
     const damage = () => {
       using database = new DatabaseSync(path);
       database.exec(`UPDATE payment SET json = '{"state"' WHERE id = (SELECT min(id) FROM payment)`);

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
@@ -15,6 +13,7 @@ import {
   startIssuer,
 } from '../support/issuer.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** Customers whose identity is proven, and whose operator gets a new subscription key. */
 
@@ -26,19 +25,15 @@ const list =
   '{ payments { nodes { state trackId idempotencyKey } } unknown: payments(states: [UNKNOWN]) { totalCount } }';
 const byId = (id: string) => `{ node(id: ${JSON.stringify(id)}) { ... on Payment { state trackId } } }`;
 
+const folder = testFolder();
 let issuer: Issuer;
-let folder: string;
 let tokenOf: (sub: string) => Promise<string>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bankql-proven-'));
   const key = await createKey('ES256', 'k');
   issuer = await startIssuer(key);
   tokenOf = (sub) => sign(key, claims({ sub, provider: credentials['Auth-Provider-Name'] }));
 });
-afterAll(async () => {
-  await issuer[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => issuer[Symbol.asyncDispose]());
 
 const withToken = (subscriptionKey: string): Partial<TestOptions> => ({
   identity: {
@@ -63,11 +58,7 @@ test.each(kinds)(
   async (kind, under, headersOf) => {
     await using bank = await startRecordingBank();
     bank.otherwise({ status: 500, body: {} });
-    const store = await openStore(`sqlite:${join(folder, kind)}`, {
-      retentionMs: 86_400_000,
-      waitReplicas: 0,
-      allowVolatile: false,
-    });
+    const store = await openStore(`sqlite:${join(folder, kind)}`, { retentionMs: 86_400_000 });
     const start = (options: Partial<TestOptions>) =>
       createTestBankql({ bankUrl: bank.url, store, ...options });
     const headers = await headersOf('alice');
@@ -127,11 +118,7 @@ test.each(kinds)(
 test('a record made without a proven identity, as by an earlier version, is its customer’s, and is never sent again', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise({ body: { id: 'TX' } });
-  const store = await openStore(`sqlite:${join(folder, 'claimed')}`, {
-    retentionMs: 86_400_000,
-    waitReplicas: 0,
-    allowVolatile: false,
-  });
+  const store = await openStore(`sqlite:${join(folder, 'claimed')}`, { retentionMs: 86_400_000 });
   await using claiming = await createTestBankql({ bankUrl: bank.url, store });
   await claiming.ask(pay('1'), {}, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'old-key' });
   const trackId = bank.calls[0]?.headers['track-id'];

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,12 +5,12 @@ import { logLines } from '../support/log-lines.ts';
 import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess, storeTimeoutVariable } from '../support/process.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { untilFound } from '../support/waits.ts';
 
 /** What an operator sees of the payment store of a process that serves. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-state-seen-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 let bank: PaymentBank;
 beforeAll(async () => {

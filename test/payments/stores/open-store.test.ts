@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
+import { testFolder } from '../../support/test-folder.ts';
 import { pending, retentionMs, start } from './store-conformance.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-open-store-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 test('opens memory:', async () => {
   const store = await openStore('memory:', { retentionMs });

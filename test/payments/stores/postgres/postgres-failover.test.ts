@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { type OpenStoreOptions, openStore } from '../../../../src/payments/stores/open-store.ts';
 import {
@@ -13,14 +13,13 @@ import { done, lease, pending, retentionMs } from '../store-conformance.ts';
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   const confirming = { ...durable, synchronous_standby_names: '*' };
-  const opened: PaymentStore[] = [];
   let primary: TestPostgres;
   let standby: TestPostgres;
   let url: string;
 
   async function open(change: OpenStoreOptions = { retentionMs }): Promise<PaymentStore> {
     const store = await openStore(url, { startTimeoutMs: 60_000, waitReplicas: 1, ...change });
-    opened.push(store);
+    onTestFinished(() => store.close());
     return store;
   }
   async function isFollowed(server: TestPostgres): Promise<void> {
@@ -38,10 +37,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await isFollowed(primary);
     url = `postgres://bankql@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/bankql`;
   });
-  afterAll(async () => {
-    await Promise.all(opened.splice(0).map((store) => store.close()));
-    await Promise.all([primary.stop(), standby.stop()]);
-  });
+  afterAll(() => Promise.all([primary.stop(), standby.stop()]));
 
   test('no payment is sent twice when the primary dies under payments, nor when it comes back', async () => {
     await expect(open({ retentionMs, waitReplicas: 0 })).rejects.toThrow(/several hosts/);

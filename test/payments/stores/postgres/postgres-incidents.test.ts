@@ -1,12 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import {
-  createPostgresStore,
-  type PostgresStoreOptions,
-} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../../src/payments/store.ts';
 import {
   durable,
   hasPostgres,
@@ -14,37 +8,21 @@ import {
   startStandby,
   type TestPostgres,
 } from '../../../support/postgres.ts';
-import { pending, retentionMs, start } from '../store-conformance.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+import { openPostgres as open } from '../opened-stores.ts';
+import { pending, start } from '../store-conformance.ts';
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bankql-incidents-'));
-  const opened: PaymentStore[] = [];
+  const folder = testFolder();
   let postgres: TestPostgres;
 
-  async function open(
-    server: TestPostgres,
-    change: Partial<PostgresStoreOptions> = {},
-  ): Promise<PaymentStore> {
-    const store = await createPostgresStore({
-      address: server.address,
-      retentionMs,
-      timeoutMs: 60_000,
-      ...change,
-    });
-    opened.push(store);
-    return store;
-  }
   const idsOf = async () =>
     (await postgres.query('SELECT id FROM bankql.payment ORDER BY id')).map(({ id }) => id);
 
   beforeAll(async () => {
     postgres = await startPostgres(durable);
   });
-  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
-  afterAll(async () => {
-    await postgres.stop();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => postgres.stop());
 
   test('payments refused while a synchronous standby is silent are taken back, although their backends hold them', async () => {
     const patient = await open(postgres);

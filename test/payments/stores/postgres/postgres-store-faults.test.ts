@@ -1,33 +1,20 @@
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import {
-  createPostgresStore,
-  type PostgresStoreOptions,
-} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import type { PostgresStoreOptions } from '../../../../src/payments/stores/postgres/postgres-store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
 import { openLossyGate } from '../../../support/lossy-gate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { lateBy, until } from '../../../support/waits.ts';
-import { done, pending, retentionMs, start, unknown } from '../store-conformance.ts';
+import { openPostgres } from '../opened-stores.ts';
+import { done, pending, start, unknown } from '../store-conformance.ts';
 
 const { id, trackId } = pending();
 const again = pending({ trackId: 'attempt-2' });
-const opened: PaymentStore[] = [];
 let postgres: TestPostgres;
 
-/** Waits for the server for as long as it takes, unless the test says otherwise. */
-async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
-  const store = await createPostgresStore({
-    address: postgres.address,
-    retentionMs,
-    timeoutMs: 60_000,
-    startTimeoutMs: 500,
-    ...change,
-  });
-  opened.push(store);
-  return store;
-}
+const open = (change: Partial<PostgresStoreOptions> = {}) =>
+  openPostgres(postgres, { startTimeoutMs: 500, ...change });
 
 /** A store that gives calls up soon, opened however slow the server is. */
 const openHasty = (timeoutMs: number, change: Partial<PostgresStoreOptions> = {}) =>
@@ -64,7 +51,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres(durable);
   });
   beforeEach(() => postgres.empty());
-  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
   afterAll(() => postgres.stop());
 
   describe('a server that is down', () => {

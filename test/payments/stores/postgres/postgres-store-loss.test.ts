@@ -1,36 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StoreEvent } from '../../../../src/payments/store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import {
-  createPostgresStore,
-  type PostgresStoreOptions,
-} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import type { PostgresStoreOptions } from '../../../../src/payments/stores/postgres/postgres-store.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { testFolder } from '../../../support/test-folder.ts';
 import { lateBy } from '../../../support/waits.ts';
-import { done, pending, retentionMs, start } from '../store-conformance.ts';
+import { openPostgres } from '../opened-stores.ts';
+import { done, pending, start } from '../store-conformance.ts';
 
 const { trackId } = pending();
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bankql-witness-'));
-  const opened: PaymentStore[] = [];
+  const folder = testFolder();
   let postgres: TestPostgres;
   let files = 0;
   let witness: string;
 
-  async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
-    const store = await createPostgresStore({
-      address: postgres.address,
-      retentionMs,
-      timeoutMs: 60_000,
-      ...change,
-    });
-    opened.push(store);
-    return store;
-  }
+  const open = (change: Partial<PostgresStoreOptions> = {}) => openPostgres(postgres, change);
   const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), start);
 
   async function refusal(store: PaymentStore): Promise<string> {
@@ -61,11 +49,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await postgres.empty();
     witness = join(folder, `witness-${files++}`);
   });
-  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
-  afterAll(async () => {
-    await postgres.stop();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => postgres.stop());
 
   test('a store has a secret, the same for all, and for as long as it exists', async () => {
     const stores = await Promise.all([open(), open(), open()]);

@@ -1,11 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentStore, StoreEvent } from '../../../../src/payments/store.ts';
+import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { searchSql } from '../../../../src/payments/stores/payment-columns.ts';
-import {
-  createPostgresStore,
-  type PostgresStoreOptions,
-} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import type { PostgresStoreOptions } from '../../../../src/payments/stores/postgres/postgres-store.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { openPostgres } from '../opened-stores.ts';
 import {
   describePaymentStore,
   done,
@@ -19,34 +18,23 @@ import {
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   const { id, trackId } = pending();
-  const opened: PaymentStore[] = [];
   let postgres: TestPostgres;
 
-  async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
-    const store = await createPostgresStore({
-      address: postgres.address,
-      retentionMs,
-      timeoutMs: 60_000,
-      allowVolatile: true,
-      ...change,
-    });
-    opened.push(store);
-    return store;
-  }
+  const open = (change: Partial<PostgresStoreOptions> = {}) =>
+    openPostgres(postgres, { allowVolatile: true, ...change });
   const statesOf = async () =>
     (await postgres.query('SELECT state FROM bankql.payment ORDER BY id')).map(({ state }) => state);
 
   beforeAll(async () => {
     postgres = await startPostgres();
     // Its statements make many at once, for all tests that follow.
-    await (await open()).close();
+    await (await openStore(postgres.url, { retentionMs, allowVolatile: true, timeoutMs: 60_000 })).close();
   });
   beforeEach(async () => {
     await postgres.query(
       `DELETE FROM bankql.payment; UPDATE bankql.tally SET began = 0, gone = 0, newest_at = NULL`,
     );
   });
-  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
   afterAll(() => postgres.stop());
 
   describePaymentStore('the PostgreSQL store', () => open());

@@ -3,7 +3,6 @@ import fs, {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,30 +10,18 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
-import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
-import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+import { openSqlite as open } from '../opened-stores.ts';
+import { done, pending, start, stored } from '../store-conformance.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-backup-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = testFolder();
 let folders = 0;
-const opened: PaymentStore[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((store) => store.close()));
-});
-
 const freshPath = () => join(root, `${++folders}`, 'state.db');
-
-async function open(path: string, witness?: string): Promise<PaymentStore> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000, witness });
-  opened.push(store);
-  return store;
-}
 
 const begin = (store: PaymentStore, ...ids: string[]) =>
   Promise.all(ids.map((id, n) => store.begin(pending({ id, createdAt: start + n }), start)));
@@ -106,7 +93,7 @@ describe('a restore', () => {
   /** A store with a backup of its first two payments, and one begun after it. */
   async function setUp(witness?: string) {
     const path = freshPath();
-    const store = await open(path, witness);
+    const store = await open(path, { witness });
     await begin(store, 'a', 'b');
     const backup = join(dirname(path), 'backup.db');
     await backupStore(path, backup);
@@ -196,7 +183,7 @@ describe('a restore', () => {
     for (const file of [path, `${path}.mark`]) rmSync(file);
     const restored = await restoreStore(backup, path, { ...decision, witness });
     expect(restored).toMatchObject({ missing: [], unnamed: 1, replaced: null });
-    expect((await open(path, witness)).loss).toBeNull();
+    expect((await open(path, { witness })).loss).toBeNull();
   });
 
   test('takes the place of a store that was made anew, which names none of the lost ones', async () => {

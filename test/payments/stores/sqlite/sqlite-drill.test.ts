@@ -1,23 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { later } from '../../../support/faulty-bank.ts';
 import { accept, startPaymentBank } from '../../../support/payment-bank.ts';
 import { pay, transfer } from '../../../support/payment-client.ts';
 import { startPaymentProcess } from '../../../support/payment-process.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+
+const folder = testFolder();
 
 /** The drill of docs/payment-stores.md, "Backups", with processes, under load, and without a person. */
 test('a backup taken under load, restored after a crash, pays nothing twice but what the restore names', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bankql-drill-'));
   const path = join(folder, 'state.db');
   const backup = join(folder, 'backup.db');
-  const bank = await startPaymentBank();
-  onTestFinished(async () => {
-    await bank[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  await using bank = await startPaymentBank();
   bank.decide = (payment) => later(20, accept(payment));
   const settings = { bankUrl: bank.url, stateUrl: `sqlite:${path}`, leaseMs: 60_000 };
 

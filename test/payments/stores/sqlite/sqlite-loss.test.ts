@@ -1,24 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readMark } from '../../../../src/payments/high-water-mark.ts';
 import type { StoreEvent } from '../../../../src/payments/store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
-import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+import { openSqlite as open } from '../opened-stores.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-loss-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = testFolder();
 let files = 0;
-const opened: PaymentStore[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((store) => store.close()));
-});
 
 /** A process that begins 60 payments and goes on. */
 const program = join(root, 'child.mjs');
@@ -35,20 +30,6 @@ writeFileSync(
 );
 
 const freshPath = () => join(root, `state-${++files}.db`);
-
-async function open(path: string, options: { witness?: string; events?: StoreEvent[] } = {}) {
-  const { witness, events } = options;
-  const onEvent = (event: StoreEvent) => events?.push(event);
-  const store = await createSqliteStore({
-    path,
-    retentionMs,
-    timeoutMs: 60_000,
-    witness,
-    onEvent,
-  });
-  opened.push(store);
-  return store;
-}
 
 const begin = (store: PaymentStore, count: number, prefix = 'p') =>
   Promise.all(
@@ -150,12 +131,14 @@ describe('a store that came back with fewer records', () => {
     await begin(second, 3, 'q');
     await second.close();
     copyFileSync(`${path}.copy`, path);
-    await expectLoss(await open(path), 'it holds 2 of them');
-    await Promise.all(opened.splice(0).map((store) => store.close()));
+    const third = await open(path);
+    await expectLoss(third, 'it holds 2 of them');
+    await third.close();
     for (const file of copied) copyFileSync(`${file}.copy`, file);
     // All that the witness is for.
-    expect((await open(path)).loss).toBeNull();
-    await Promise.all(opened.splice(0).map((store) => store.close()));
+    const fourth = await open(path);
+    expect(fourth.loss).toBeNull();
+    await fourth.close();
     await expectLoss(await open(path, { witness }), `${witness} knows of 5 payments`);
   });
 
@@ -210,7 +193,7 @@ describe('a store that came back with fewer records', () => {
 describe('an accepted loss', () => {
   async function lose(witness?: string) {
     const path = freshPath();
-    const first = await open(path, witness === undefined ? {} : { witness });
+    const first = await open(path, { witness });
     await begin(first, 4);
     await first.close();
     removeAll(path);
@@ -220,12 +203,11 @@ describe('an accepted loss', () => {
   test('lets payments go on, at once in every process, and says for ever who decided', async () => {
     const path = await lose();
     const events: StoreEvent[] = [];
-    const server = await open(path, { events });
+    const server = await open(path, { onEvent: (event) => events.push(event) });
     await expectLoss(server, 'it is new');
     expect(events).toEqual([{ kind: 'loss', loss: server.loss }]);
 
-    const operator = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, create: false });
-    opened.push(operator);
+    const operator = await open(path, { create: false });
     await operator.acceptLoss('Ada: found in the ledger', start + 7);
     expect(operator.loss).toBeNull();
     // Also where nobody asks for a payment.
@@ -233,7 +215,7 @@ describe('an accepted loss', () => {
     const told = events.map(({ kind }) => kind).filter((kind) => kind.startsWith('loss'));
     expect(told).toEqual(['loss', 'loss-accepted']);
     expect(await server.begin(pending(), start)).toBeNull();
-    await Promise.all(opened.splice(0).map((store) => store.close()));
+    for (const store of [server, operator]) await store.close();
 
     expect((await open(path)).loss).toBeNull();
     using database = new DatabaseSync(path, { readOnly: true });
@@ -254,8 +236,9 @@ describe('an accepted loss', () => {
     await begin(blind, 1);
     await blind.close();
     // It took over the count that its own mark knew, which is the witness's as well.
-    expect((await open(path, { witness })).loss).toBeNull();
-    await Promise.all(opened.splice(0).map((store) => store.close()));
+    const knowing = await open(path, { witness });
+    expect(knowing.loss).toBeNull();
+    await knowing.close();
     rmSync(`${path}.mark`);
     removeAll(path);
     const seeing = await open(path, { witness });
@@ -281,7 +264,7 @@ describe('an accepted loss', () => {
     const witness = join(folder, 'witness');
     copyFileSync(`${path}.mark`, witness);
     const events: StoreEvent[] = [];
-    const store = await open(path, { witness, events });
+    const store = await open(path, { witness, onEvent: (event) => events.push(event) });
     await expectLoss(store, 'it is new');
     // A folder with something in it cannot be replaced by a file.
     rmSync(witness);

@@ -1,18 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PaymentQuery } from '../../../../src/payments/store.ts';
 import { searchSql } from '../../../../src/payments/stores/payment-columns.ts';
-import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
-import { done, pending, retentionMs, start } from '../store-conformance.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+import { openSqlite as open } from '../opened-stores.ts';
+import { done, pending, start } from '../store-conformance.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-schema-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = testFolder();
 let files = 0;
-
-const open = (path: string) => createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
 
 /** What bankql 0.2.0 made. */
 const version2 = `
@@ -136,7 +132,6 @@ describe('a file of bankql 0.2.0', () => {
     makeVersion2(path);
     const stores = await Promise.all([open(path), open(path), open(path)]);
     expect(await stores[1].search({}, start)).toHaveLength(5);
-    await Promise.all(stores.map((store) => store.close()));
   });
 });
 

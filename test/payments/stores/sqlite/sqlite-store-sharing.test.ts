@@ -1,36 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
-import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { StoreUnavailable } from '../../../../src/payments/store.ts';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
-import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
+import { testFolder } from '../../../support/test-folder.ts';
 import { lateBy, until, untilFound } from '../../../support/waits.ts';
+import { openSqlite } from '../opened-stores.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
-const opened: PaymentStore[] = [];
+const root = testFolder();
 const children: ChildProcess[] = [];
 let files = 0;
 
 const freshPath = () => join(root, `state-${++files}.db`);
 
-async function open(path: string, timeoutMs = 60_000): Promise<PaymentStore> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs });
-  opened.push(store);
-  return store;
-}
+const open = (path: string, timeoutMs = 60_000) => openSqlite(path, { timeoutMs });
 
-afterEach(async () => {
+afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await Promise.all(opened.splice(0).map((store) => store.close()));
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** A process that opens the store, says "ready", begins at each line it reads, and says what it got. */
 const program = join(root, 'child.mjs');
@@ -178,7 +171,7 @@ describe("another process's lock", () => {
   test('makes payments wait for seconds at most', async () => {
     const path = freshPath();
     const store = await openStore(`sqlite:${path}`, { retentionMs });
-    opened.push(store);
+    onTestFinished(() => store.close());
     const release = lock(path);
     await expect(store.begin(pending(), start)).rejects.toThrow(
       /another process has kept it locked for 3.2 s|no answer in 4000 ms/,

@@ -1,33 +1,18 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, describe, expect, test } from 'vitest';
-import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../../src/payments/store.ts';
 import { rowColumns } from '../../../../src/payments/stores/payment-columns.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { testFolder } from '../../../support/test-folder.ts';
+import { openSqlite as open } from '../opened-stores.ts';
 import { describePaymentStore, done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-store-'));
-const opened: PaymentStore[] = [];
+const root = testFolder();
 let folders = 0;
 
 const freshPath = () => join(root, `state-${++folders}`, 'state.db');
-
-async function open(path: string): Promise<PaymentStore> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 60_000 });
-  opened.push(store);
-  return store;
-}
 
 /** Runs SQL on the file, as an operator would; the stores in this process have to be closed. */
 function sql(path: string, text: string): void {
@@ -37,11 +22,6 @@ function sql(path: string, text: string): void {
 }
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((store) => store.close()));
-  rmSync(root, { recursive: true, force: true });
-});
 
 describePaymentStore('the SQLite store', () => open(freshPath()));
 
@@ -124,14 +104,10 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(message).toContain('STATE_URL has to name');
   }
 
-  test('a folder', async () => {
-    mkdirSync(root, { recursive: true });
-    await refused(root, /not a regular file/);
-  });
+  test('a folder', () => refused(root, /not a regular file/));
 
   test('a path below a file', async () => {
     const path = freshPath();
-    mkdirSync(root, { recursive: true });
     writeFileSync(dirname(path), '');
     await refused(path, /EEXIST|ENOTDIR/);
   });
@@ -168,8 +144,7 @@ describe('a file that cannot be the store stops the start, with its path and the
     await (await open(path)).close();
     using other = new DatabaseSync(path);
     other.exec('BEGIN EXCLUSIVE');
-    const refused = createSqliteStore({ path, retentionMs, timeoutMs: 60_000, startTimeoutMs: 100 });
-    await expect(refused).rejects.toThrow(
+    await expect(open(path, { startTimeoutMs: 100 })).rejects.toThrow(
       `${path} is not available: another process has kept it locked for 0.1 s. A program that restores or upgrades the file, or edits it, may be the reason: start bankql again when it has ended.`,
     );
   });
