@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { search, startWorkers } from '../simulation/search.ts';
-import { shrink } from '../simulation/shrink.ts';
-import { simulate } from '../simulation/simulate.ts';
+import { shrink, simulate } from '../simulation/simulate.ts';
 import {
   brokenOverPostgres,
   brokenVariants,

@@ -2,10 +2,9 @@ import { rowIn } from '../../src/payments/driver.ts';
 import type { PaymentRecord } from '../../src/payments/store.ts';
 import type { AuditLine, BankEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
-import { deadlineMs } from './limits.ts';
 import type { SimulatedNetwork } from './network.ts';
-import { type Replica, startReplica } from './replica.ts';
-import { bankAddress, SimulatedBank } from './simulated-bank.ts';
+import { bankAddress, type Replica, startReplica } from './replica.ts';
+import { SimulatedBank } from './simulated-bank.ts';
 import { type Database, SimulatedDatabase } from './simulated-database.ts';
 import { SimulatedPostgres } from './simulated-postgres.ts';
 import type { Variant } from './variants.ts';
@@ -41,7 +40,7 @@ export class Cluster {
     this.database = variant.isOverPostgres
       ? new SimulatedPostgres(world, network, variant.driverOf)
       : new SimulatedDatabase(world, variant.driverOf);
-    this.#bank = new SimulatedBank({ world, network, deadlineMs });
+    this.#bank = new SimulatedBank(world, network);
     this.#bank.listen();
     this.places = Array.from({ length: 2 + Math.floor(world.choices.random('replicas') * 2) }, (_, n) => ({
       n,

@@ -6,11 +6,15 @@ import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import type { Told } from '../support/payment-client.ts';
 import type { AuditLine } from '../support/payment-history.ts';
-import { deadlineMs, leaseMs } from './limits.ts';
-import { bankAddress } from './simulated-bank.ts';
 import type { Variant } from './variants.ts';
 import { epoch } from './virtual-globals.ts';
 import type { SimulatedProcess, World } from './world.ts';
+
+export const bankAddress = 'bank:80';
+/** The deadline of a payment. */
+export const deadlineMs = 2000;
+/** As commands/serve.ts has it. */
+export const leaseMs = deadlineMs + 10_000;
 
 /** What somebody wants paid. */
 export interface Order {

@@ -5,9 +5,8 @@ import { describeViolation, violationsOf } from '../support/payment-invariants.t
 import { between, Choices } from './choices.ts';
 import { Clients } from './clients.ts';
 import { Cluster } from './cluster.ts';
-import { deadlineMs, leaseMs } from './limits.ts';
 import { SimulatedNetwork } from './network.ts';
-import type { Order } from './replica.ts';
+import { deadlineMs, leaseMs, type Order } from './replica.ts';
 import { sound, type Variant } from './variants.ts';
 import { installVirtualGlobals } from './virtual-globals.ts';
 import { longestStopMs, World } from './world.ts';
@@ -164,4 +163,34 @@ function planAsks(world: World, clients: Clients, order: Order, n: number): void
       if (doubled !== null) clients.ask({ ...asked, place: place + Math.floor(doubled * 2) });
     });
   }
+}
+
+/**
+ * The shortest schedule found with which a seed breaks the same invariant: as few departures from the usual course as possible.
+ * Takes away half of them, then quarters and so on, down to each alone, as long as what remains still breaks it.
+ */
+export async function shrink(
+  seed: number,
+  found: Simulation,
+  options: SimulationOptions,
+): Promise<Simulation> {
+  const broken = new Set(found.violations.map(({ invariant }) => invariant));
+  let shortest = found;
+  for (let size = Math.ceil(shortest.departures.length / 2); size >= 1; ) {
+    let isShorter = false;
+    for (let from = 0; from < shortest.departures.length; ) {
+      const { departures } = shortest;
+      const allowed = new Set(departures.filter((_, n) => n < from || n >= from + size));
+      const run = await simulate(seed, { ...options, allowed });
+      const isBroken = run.violations.some(({ invariant }) => broken.has(invariant));
+      if (isBroken && run.departures.length < departures.length) {
+        shortest = run;
+        isShorter = true;
+      } else from += size;
+    }
+    if (size === 1 && !isShorter) break;
+    size = Math.max(1, Math.floor(size / 2));
+  }
+  // Once more, for its words.
+  return simulate(seed, { ...options, allowed: new Set(shortest.departures), keepsLines: true });
 }

@@ -3,30 +3,24 @@ import { accepting, type Fault, faultOf } from '../long/payment-history/faults.t
 import type { Arrived } from '../support/payment-bank.ts';
 import type { BankEntry } from '../support/payment-history.ts';
 import type { SimulatedNetwork, SimulatedSocket } from './network.ts';
+import { bankAddress, deadlineMs } from './replica.ts';
 import { SimulatedProcess, type World } from './world.ts';
-
-export const bankAddress = 'bank:80';
-
-export interface SimulatedBankOptions {
-  readonly world: World;
-  readonly network: SimulatedNetwork;
-  /** Of a payment, in milliseconds. */
-  readonly deadlineMs: number;
-}
 
 /** A bank that notes what arrives, and answers as the bank of check:payments does: well, badly, late or not at all. */
 export class SimulatedBank {
   readonly received: BankEntry[] = [];
-  readonly #options: SimulatedBankOptions;
+  readonly #world: World;
+  readonly #network: SimulatedNetwork;
   readonly #process = new SimulatedProcess('bank');
 
-  constructor(options: SimulatedBankOptions) {
-    this.#options = options;
+  constructor(world: World, network: SimulatedNetwork) {
+    this.#world = world;
+    this.#network = network;
   }
 
   /** Takes connections. */
   listen(): void {
-    this.#options.network.listen(bankAddress, this.#process, (socket) => this.#serve(socket));
+    this.#network.listen(bankAddress, this.#process, (socket) => this.#serve(socket));
   }
 
   #serve(socket: SimulatedSocket): void {
@@ -47,7 +41,7 @@ export class SimulatedBank {
   }
 
   #answer(socket: SimulatedSocket, arrived: Arrived): void {
-    const { world } = this.#options;
+    const world = this.#world;
     const amount = Number(JSON.parse(arrived.body).value.amount).toFixed(2);
     const { act, ...fault } = this.#faultFor(arrived);
     world.note(`the bank receives ${arrived.trackId} for ${arrived.account}, ${amount} EUR: ${fault.name}`);
@@ -57,11 +51,11 @@ export class SimulatedBank {
   }
 
   #faultFor(arrived: Arrived): Fault {
-    const { world, deadlineMs } = this.#options;
+    const { choices } = this.#world;
     const nth = this.received.length + 1;
-    const how = world.choices.departs('bank', 0.25, `the bank's answer to request ${nth} is another one`);
+    const how = choices.departs('bank', 0.25, `the bank's answer to request ${nth} is another one`);
     if (how === null) return accepting(arrived);
-    const random = (...names: readonly (string | number)[]) => world.choices.random(`${names.join()} ${how}`);
+    const random = (...names: readonly (string | number)[]) => choices.random(`${names.join()} ${how}`);
     return faultOf(random, arrived, nth, deadlineMs);
   }
 }
