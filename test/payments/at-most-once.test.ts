@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { accept, hold, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { type PayOptions, pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
@@ -22,12 +22,11 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
   test.each([1, 2, 3])('200 calls at once with one key send one request (time %i)', async (time) => {
     const key = `at-once-${time}`;
     // The bank answers when one of the callers has got IDEMPOTENCY_IN_PROGRESS.
-    const isToldSo = Promise.withResolvers<void>();
-    bank.decide = (payment) => (socket) => void isToldSo.promise.then(() => accept(payment)(socket));
+    const { answer } = hold(bank);
     const told = await Promise.all(
       Array.from({ length: 200 }, async (_, n) => {
         const each = await pay(replicas[n % 2 === 0 ? 0 : 1].url, transfer(key));
-        if (each.code === 'IDEMPOTENCY_IN_PROGRESS') isToldSo.resolve();
+        if (each.code === 'IDEMPOTENCY_IN_PROGRESS') answer();
         return each;
       }),
     );
@@ -130,20 +129,15 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
   });
 
   test('a replica does not send what another one has under way', async () => {
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    bank.decide = (payment) => (socket) => {
-      arrived.resolve();
-      void released.promise.then(() => accept(payment)(socket));
-    };
+    const { arrived, answer } = hold(bank);
     const first = pay(replicas[0].url, transfer('under way'));
-    await arrived.promise;
+    await arrived;
     const trackId = bank.of('under%20way')[0]?.trackId;
     expect(await pay(replicas[1].url, transfer('under way'))).toMatchObject({
       code: 'IDEMPOTENCY_IN_PROGRESS',
       trackId,
     });
-    released.resolve();
+    answer();
     expect(await first).toMatchObject({ code: 'DONE', replayed: false, trackId });
     expect(await payToTheEnd(replicas[1].url, transfer('under way'))).toMatchObject({
       code: 'DONE',

@@ -3,7 +3,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql, testLeaseMs } from '../support/bankql.ts';
-import { accept, startPaymentBank } from '../support/payment-bank.ts';
+import { accept, hold, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { sharedStates } from '../support/payment-states.ts';
 
@@ -71,17 +71,6 @@ describe.each(kinds)('over a store in $name', ({ start }) => {
       for (const n of moved.length === 0 ? [0, 1] : moved) clocks[n] = (clocks[n] ?? 0) + by;
     };
     return { bank, hooks, ask, move };
-  }
-
-  /** Lets the bank answer when `answer` is called; resolves when the payment has arrived there. */
-  function hold(bank: Awaited<ReturnType<typeof setUp>>['bank']) {
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    bank.decide = (payment) => (socket) => {
-      arrived.resolve();
-      void released.promise.then(() => accept(payment)(socket));
-    };
-    return { arrived: arrived.promise, answer: released.resolve };
   }
 
   describe.each([hour, -hour, 0])('a clock that moves by %i ms between the start and the answer', (first) => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
 import { later } from '../support/faulty-bank.ts';
-import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { accept, hold, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay as askFor, transfer } from '../support/payment-client.ts';
 import { until } from '../support/waits.ts';
 
@@ -96,12 +96,11 @@ describe('a payment that was not sent may be asked for again with its key', () =
 
   test('where all connections are taken, and nothing of it is sent later', async () => {
     const { bank, bankql } = await setUp({ connections: 2, connectionWaitMs: 250 });
-    const released = Promise.withResolvers<void>();
-    bank.decide = (payment) => (socket) => void released.promise.then(() => accept(payment)(socket));
+    const { answer } = hold(bank);
     const taken = [pay(bankql, 'taken-1'), pay(bankql, 'taken-2')];
     await until(() => bank.payments.length === 2);
     const waiting = await Promise.all(Array.from({ length: 10 }, (_, n) => pay(bankql, `waiting-${n}`)));
-    released.resolve();
+    answer();
     expect(await Promise.all(taken)).toEqual(['DONE', 'DONE']);
     bank.decide = accept;
     expect(waiting).toEqual(Array(10).fill('OVERLOADED'));

@@ -95,18 +95,20 @@ describe('a store that was put back under a running process', () => {
 });
 
 describe('a server whose clock jumps 31 days ahead', () => {
-  async function jumped(byMs: number) {
-    let ahead = 0;
+  /** A store whose server's clock is first ahead by `before`, and then by `after`. */
+  async function jumped(before: number, after: number) {
+    let ahead = before;
     const driver = createMemoryDriver();
     const told: StoreEvent[] = [];
+    const timed = async <T extends object>(answer: Promise<T>) => ({
+      ...(await answer),
+      serverTime: Date.now() + ahead,
+    });
     const store = await open(
       {
         ...driver,
-        insertIfAbsent: async (row) => ({
-          ...(await driver.insertIfAbsent(row)),
-          serverTime: Date.now() + ahead,
-        }),
-        readMetadata: async () => ({ ...(await driver.readMetadata()), serverTime: Date.now() + ahead }),
+        insertIfAbsent: (row) => timed(driver.insertIfAbsent(row)),
+        readMetadata: () => timed(driver.readMetadata()),
       },
       told,
     );
@@ -114,17 +116,15 @@ describe('a server whose clock jumps 31 days ahead', () => {
     await store.begin(current(now), now);
     await store.end({ id, trackId, outcome: done, at: now });
     await store.begin(current(now, { id: 'pending' }), now);
-    ahead = byMs;
+    ahead = after;
     await store.begin(current(now, { id: 'another' }), now);
-    return { store, told, now };
+    const again = (at = now) => store.begin(current(at, { trackId: 'again' }), at);
+    return { store, told, now, again };
   }
 
   test('frees no key, ends no lease early, and is reported once', async () => {
-    const { store, told, now } = await jumped(31 * day);
-    expect(await store.begin(current(now, { trackId: 'again' }), now)).toMatchObject({
-      state: 'DONE',
-      trackId,
-    });
+    const { store, told, now, again } = await jumped(0, 31 * day);
+    expect(await again()).toMatchObject({ state: 'DONE', trackId });
     expect(await store.find(id, now)).toMatchObject({ state: 'DONE' });
     expect(await store.search({ states: ['DONE'] }, now)).toHaveLength(1);
     expect(await store.find('pending', now)).toMatchObject({ state: 'PENDING' });
@@ -132,35 +132,13 @@ describe('a server whose clock jumps 31 days ahead', () => {
   });
 
   test('frees no key either if it was behind, and is set right', async () => {
-    let ahead = -31 * day;
-    const driver = createMemoryDriver();
-    const inTime = async <T extends object>(answer: Promise<T>) => ({
-      ...(await answer),
-      serverTime: Date.now() + ahead,
-    });
-    const store = await open({
-      ...driver,
-      insertIfAbsent: (row) => inTime(driver.insertIfAbsent(row)),
-      readMetadata: () => inTime(driver.readMetadata()),
-    });
-    const now = Date.now();
-    await store.begin(current(now), now);
-    await store.end({ id, trackId, outcome: done, at: now });
-    ahead = 0;
-    await store.begin(current(now, { id: 'another' }), now);
-    expect(await store.begin(current(now, { trackId: 'again' }), now)).toMatchObject({
-      state: 'DONE',
-      trackId,
-    });
+    const { again } = await jumped(-31 * day, 0);
+    expect(await again()).toMatchObject({ state: 'DONE', trackId });
   });
 
   test('nor does the clock of bankql', async () => {
-    const { store, now } = await jumped(0);
-    const later = now + 31 * day;
-    expect(await store.begin(current(later, { trackId: 'again' }), later)).toMatchObject({
-      state: 'DONE',
-      trackId,
-    });
+    const { now, again } = await jumped(0, 0);
+    expect(await again(now + 31 * day)).toMatchObject({ state: 'DONE', trackId });
   });
 });
 
@@ -262,7 +240,8 @@ test('5,000 payments of another subscription key cost a caller’s list nothing'
 });
 
 describe('a beginning that fails', () => {
-  test('is taken back once it is certain what was stored, and until then is not told as free', async () => {
+  /** A store of which the answer to the first beginning was lost, which is stored before that, or when `settle` is called. */
+  async function uncertain(isStored: boolean) {
     const driver = createMemoryDriver();
     const settled = Promise.withResolvers<void>();
     let isLost = true;
@@ -271,15 +250,20 @@ describe('a beginning that fails', () => {
       async insertIfAbsent(row) {
         if (!isLost) return driver.insertIfAbsent(row);
         isLost = false;
-        // The server stores it when nobody waits for it any more.
-        void settled.promise.then(() => driver.insertIfAbsent(row));
+        if (isStored) await driver.insertIfAbsent(row);
+        else void settled.promise.then(() => driver.insertIfAbsent(row));
         throw new WriteUncertain('no answer');
       },
       settleWrites: () => settled.promise,
     });
     const now = Date.now();
     await expect(store.begin(current(now), now)).rejects.toThrow(WriteUncertain);
-    settled.resolve();
+    return { driver, store, now, settle: settled.resolve };
+  }
+
+  test('is taken back once it is certain what was stored, and until then is not told as free', async () => {
+    const { driver, store, now, settle } = await uncertain(false);
+    settle();
     await expect.poll(() => driver.find(id)).toBeNull();
     expect(await store.begin(current(now, { trackId: 'again' }), now)).toBeNull();
     // The first attempt is over: it takes back nothing of the second one.
@@ -287,23 +271,9 @@ describe('a beginning that fails', () => {
   });
 
   test('ends as REJECTED if somebody was told meanwhile that it may have been sent', async () => {
-    const driver = createMemoryDriver();
-    const settled = Promise.withResolvers<void>();
-    let isLost = true;
-    const store = await open({
-      ...driver,
-      async insertIfAbsent(row) {
-        const inserted = await driver.insertIfAbsent(row);
-        if (!isLost) return inserted;
-        isLost = false;
-        throw new WriteUncertain('no answer');
-      },
-      settleWrites: () => settled.promise,
-    });
-    const now = Date.now();
-    await expect(store.begin(current(now), now)).rejects.toThrow(WriteUncertain);
+    const { store, now, settle } = await uncertain(true);
     expect(await store.find(id, now + lease)).toMatchObject({ state: 'UNKNOWN' });
-    settled.resolve();
+    settle();
     await expect
       .poll(() => store.find(id, now + lease))
       .toMatchObject({

@@ -35,6 +35,17 @@ export const accept = ({ method, trackId }: Arrived): Act =>
     ? reply(200, JSON.stringify({ 'transaction-requests': [] }))
     : reply(201, JSON.stringify({ id: `tx-${trackId}`, status: 'COMPLETED' }));
 
+/** The bank answers payments only once `answer` is called. `arrived` resolves when it has one. */
+export function hold(bank: PaymentBank) {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  bank.decide = (payment) => (socket) => {
+    arrived.resolve();
+    void released.promise.then(() => accept(payment)(socket));
+  };
+  return { arrived: arrived.promise, answer: released.resolve };
+}
+
 export async function startPaymentBank(): Promise<PaymentBank> {
   const payments: Arrived[] = [];
   const used = new Map<Socket, { readonly connection: number; nth: number }>();

@@ -33,6 +33,7 @@ test.each([
   'sqlite://state.db',
   'SQLITE:x',
   'file:/tmp/state.db',
+  'mysql://a/pay',
 ])('refuses %j, and names what is allowed', async (url) => {
   await expect(openStore(url, { retentionMs })).rejects.toThrow(`STATE_URL is ${url}`);
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
@@ -66,6 +67,7 @@ test.each([
   ['redis:ops:s3cr@cache', 'redis:***@cache'],
   ['redis://cache?password=s3cr', 'redis://cache?***'],
   ['redis://ops:s3cr%@cache', 'redis://***@cache'],
+  ['redis+sentinel://ops:s3/cr@a,b/pay', 'redis+sentinel://***@a,b/pay'],
 ])('does not repeat a password: %s', async (url, shown) => {
   const refused = openStore(url, { retentionMs });
   await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which`);
