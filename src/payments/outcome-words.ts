@@ -132,15 +132,11 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
 const isStated = (text: string, meaning: Outcome, { bankWords }: Vocabulary): boolean =>
   meaning === 'done' || bankWords.has(normalized(text));
 
-interface Member {
-  readonly name: string;
-  readonly value: unknown;
-  /** Whether it is the record's own, not one of an object inside. */
-  readonly isOwn: boolean;
-}
-
-/** All members of a record and of the objects inside; an entry of a list, and a part of a status, has the outer name. */
-function* membersOf(record: object): Generator<Member> {
+/**
+ * All members of a record and of the objects inside; an entry of a list, and a part of a status, has the outer name.
+ * `isOwn`: it is the record's own, not one of an object inside.
+ */
+function* membersOf(record: object) {
   // A work list instead of recursion: the bank decides how deeply the value is nested.
   const objects: { readonly object: object; readonly name: string }[] = [{ object: record, name: '' }];
   for (const { object, name: outer } of objects) {

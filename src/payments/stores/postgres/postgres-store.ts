@@ -72,8 +72,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
   });
 
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
-  const { address, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
-  const { create = options.readOnly !== true, startTimeoutMs } = options;
+  const { allowVolatile = false, waitReplicas = 0, create = options.readOnly !== true } = options;
 
   /** Errors: an Error if a failover may lose what was written. */
   function assertConfirmed(
@@ -171,11 +170,8 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   });
 
   const session = createSessionOpener({
-    address,
-    timeoutMs,
-    allowVolatile,
-    waitReplicas,
-    create,
+    ...options,
+    ...{ allowVolatile, waitReplicas, create },
     onConnect: (connection) =>
       hooks.onConnect(storeOf(async (statement) => (await connection.query(statement)).rows)),
   });
@@ -189,7 +185,8 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
 
   async function open(settings: SessionSettings = plannedOnce) {
     const line = await openLine({
-      ...{ address, timeoutMs, startTimeoutMs, onReady },
+      ...options,
+      onReady,
       open: (closing) => session.open(closing, settings),
     }).catch((error) => close().then(() => Promise.reject(error)));
     lines.push(line);
@@ -219,7 +216,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     search: (query) =>
       searches.ask(async (connection) => {
         const statement = searchSql(query, '$', 'bankql.payment');
-        return (await connection.query(statement, pageLimitMs + timeoutMs)).rows.map(readRow);
+        return (await connection.query(statement, pageLimitMs + options.timeoutMs)).rows.map(readRow);
       }),
     purge: (before) =>
       searches.ask(async (connection) => (await connection.query(statements.purge([before]))).rows.length),

@@ -72,16 +72,15 @@ export const markFiles = (path: string, witness: string | undefined): readonly s
  * Errors: an Error that names the path and the remedy if the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { readOnly = false, create = !readOnly, witness } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   return createProtocolStore({
     ...options,
     name: path,
-    markFiles: markFiles(path, witness),
+    markFiles: markFiles(path, options.witness),
     allowVolatile: false,
     countsAreConfirmed: true,
-    open: (hooks) => openSqlite({ ...options, path, readOnly, create }, hooks),
+    open: (hooks) => openSqlite({ ...options, path }, hooks),
   });
 }
 
@@ -100,11 +99,9 @@ export const rowDriver = (ask: Ask, search: Ask): Omit<StoreDriver, 'settleWrite
   writeMetadata: (version, next) => ask('writeMetadata', [version, next]),
 });
 
-async function openSqlite(
-  options: SqliteStoreOptions & { readonly create: boolean; readonly readOnly: boolean },
-  hooks: DriverHooks,
-): Promise<StoreDriver> {
-  const { path, timeoutMs, startTimeoutMs = usualStartTimeoutMs, readOnly } = options;
+async function openSqlite(options: SqliteStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
+  const { path, timeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
+  const { readOnly = false, create = !readOnly } = options;
   const settings = { path, isInspected: readOnly };
   const lockMs = Math.floor(timeoutMs * 0.8);
   /** Null if a thread opens the file again, which may be another one by now: it is compared before a payment uses it. */
@@ -142,7 +139,7 @@ async function openSqlite(
   };
   const atStart = { limitMs: upgradeTimeoutMs, lockMs: startTimeoutMs };
   try {
-    await writer.ask('open', [options.create], atStart);
+    await writer.ask('open', [create], atStart);
     // Several processes that start at once write the metadata of a new file.
     await hooks.onConnect({
       readMetadata: () => writer.ask('readMetadata', [], atStart),
