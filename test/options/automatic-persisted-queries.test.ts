@@ -5,6 +5,7 @@ import { createAutomaticPersistedQueries } from '../../src/options/persisted-doc
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { postOf } from '../support/requests.ts';
 
 const query = '{ bank { branches { totalCount } } }';
 const twoPayments = ['a', 'b']
@@ -33,9 +34,8 @@ const start = async (automatic: ReturnType<typeof createAutomaticPersistedQuerie
   bankql = await createTestBankql({ bankUrl: bank.url, automatic });
 };
 async function post(body: object, accept = 'application/json') {
-  const headers = { 'Content-Type': 'application/json', Accept: accept, ...credentials };
   const answer = await bankql.fetch(
-    new Request('http://bankql.test/graphql', { method: 'POST', headers, body: JSON.stringify(body) }),
+    new Request('http://bankql.test/graphql', postOf(body, { ...credentials, Accept: accept })),
   );
   return { status: answer.status, body: await answer.json() };
 }

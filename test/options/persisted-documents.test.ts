@@ -8,6 +8,7 @@ import { createTestBankql, credentials, type TestBankql } from '../support/bankq
 import { documented } from '../support/documented.ts';
 import { runProcess } from '../support/process.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { postOf } from '../support/requests.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -129,14 +130,7 @@ describe('documents are asked for by their ids', () => {
     await bank.close();
   });
 
-  const post = (body: object) =>
-    bankql.fetch(
-      new Request('http://bankql.test/graphql', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...credentials },
-        body: JSON.stringify(body),
-      }),
-    );
+  const post = (body: object) => bankql.fetch(new Request('http://bankql.test/graphql', postOf(body)));
   const get = (search: Record<string, string>) =>
     bankql.fetch(
       new Request(`http://bankql.test/graphql?${new URLSearchParams(search)}`, { headers: credentials }),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
 import { pay, transfer } from '../support/payment-client.ts';
+import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
 import { lateBy, until } from '../support/waits.ts';
 
 /**
@@ -191,7 +192,6 @@ test('1,050 connections that ask for 7 MB each and never read', async () => {
   });
   const aliases = Array.from({ length: 10 }, (_, n) => `b${n}: branches { nodes { name } }`).join(' ');
   const body = operation(`{ bank(bankId: "long") { ${aliases} } }`);
-  const { port } = new URL(flooded.url);
   const sockets: Socket[] = [];
   let most = 0;
   const unread = async () => {
@@ -202,14 +202,8 @@ test('1,050 connections that ask for 7 MB each and never read', async () => {
   const { worstWork, grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 1050; n++) {
-        const socket = connect(Number(port), '127.0.0.1').pause();
-        socket.on('error', () => {});
-        const headers = Object.entries(of(`greedy-${n % 50}`)).map(
-          ([name, value]) => `${name}: ${value}\r\n`,
-        );
-        socket.write(
-          `POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n${headers.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
-        );
+        const socket = connectTo(flooded.url).pause();
+        socket.write(postText(body, of(`greedy-${n % 50}`)));
         sockets.push(socket);
         if (n % 100 === 0) await unread();
       }
@@ -262,9 +256,7 @@ test('one key that is written down in 20 ways is one caller', async () => {
   );
   const statuses = await statusesBeside(2, targets, (target, signal) =>
     fetch(`${guarded.url}${target}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: operation('{ bank { branches { totalCount } } }'),
+      ...postOf({ query: '{ bank { branches { totalCount } } }' }, {}),
       signal,
     }),
   );
@@ -293,9 +285,7 @@ test('one token that is written down in 20 ways is one caller', async () => {
   );
   const statuses = await statusesBeside(2, written, (authorization, signal) =>
     fetch(`${guarded.url}/graphql`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: authorization },
-      body: operation('{ bank { branches { totalCount } } }'),
+      ...postOf({ query: '{ bank { branches { totalCount } } }' }, { Authorization: authorization }),
       signal,
     }),
   );
@@ -335,9 +325,8 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
 test('addresses that are none are 400 or 404, and leave no stack in the log', async () => {
   const targets = ['//:', '//', '//[', 'http://[', 'http://x:99999', '/%', '//@:'];
   for (const target of targets) {
-    const socket = connect(Number(new URL(bankql.url).port), '127.0.0.1');
-    socket.write(`GET ${target}?subscription-key=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
-    const text = Buffer.concat(await socket.toArray()).toString();
+    const head = `GET ${target}?subscription-key=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+    const text = await answerTo(bankql.url, head);
     expect([target, text]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 40[04] /)]);
     expect(text.length).toBeLessThan(2000);
   }

@@ -133,7 +133,17 @@ test('a token is one caller’s however it is written down', () => {
   ];
   const requests = written.map((rawHeaders, index) => ({ url: `/graphql?${index}`, rawHeaders }));
   expect(new Set(requests.map(bearerToken))).toEqual(new Set([token]));
+  expect(bearerToken({ rawHeaders: [] })).toBeNull();
 });
+
+test.each([
+  ['another scheme', ['Basic e30.YQ.AQ']],
+  ['two headers', ['Bearer e30.YQ.AQ', 'Bearer e30.YQ.AQ']],
+  ['8,193 characters', [`Bearer ${'a'.repeat(8193)}`]],
+])('a token with %s is one that no key fits', (_what, values) => {
+  expect(bearerToken({ rawHeaders: values.flatMap((value) => ['Authorization', value]) })).toBe('');
+});
+
 test('a token is what it signs: no other spelling of its signature is another caller, nor a token', () => {
   const [signed, signature] = ['e30.YQ', `${'A'.repeat(83)}-_g`];
   const of = (token: string) => ({ url: '/graphql', rawHeaders: ['Authorization', `Bearer ${token}`] });

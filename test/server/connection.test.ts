@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Ledger, overheadBytes } from '../../src/ledger.ts';
 import {
@@ -11,6 +11,7 @@ import {
   refusalsAtOnce,
 } from '../../src/server/connection.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
+import { answerTo, connectTo } from '../support/requests.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
 /** What a connection is told of its end, and when it ends. */
@@ -236,9 +237,9 @@ async function startCrowded(most: number) {
   return {
     closed,
     async open(path: string) {
-      const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+      const socket = connectTo(listening.url);
       sockets.push(socket);
-      socket.resume().on('error', () => {});
+      socket.resume();
       socket.once('close', () => closed.push(path));
       socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
       await until(() => arrived.includes(path));
@@ -301,7 +302,7 @@ async function startPipelined(paths: readonly string[]) {
     asked.push(url);
     waiting.push([url, response]);
   });
-  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  const socket = connectTo(listening.url);
   let received = '';
   socket.on('data', (chunk) => {
     received += chunk;
@@ -340,7 +341,7 @@ test.each([
     },
     { ledger },
   );
-  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  const socket = connectTo(listening.url);
   let answered = '';
   socket.on('data', (chunk) => {
     answered += chunk;
@@ -375,7 +376,7 @@ test('requests of one packet that are answered at once do not hold up other even
     if (begun.length < 20) setImmediate(count);
   };
   count();
-  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  const socket = connectTo(listening.url);
   socket.resume().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
   await until(() => begun.length === 20);
   expect(new Set(begun).size).toBe(20);
@@ -396,9 +397,8 @@ test('a connection with more waiting requests than the process has room for is c
     (request) => void request.on('error', ({ stack }) => stacks.push(stack)),
     { ledger },
   );
-  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
+  const socket = connectTo(listening.url);
   const closed = once(socket, 'close');
-  socket.on('error', () => {});
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
   await closed;
   await until(() => ledger.arriving === 0 && ledger.sockets === 0);
@@ -436,16 +436,7 @@ test.each([
   ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n'],
   ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{'],
 ])('a client whose %s do not arrive in time is cut off', async (_, begun) => {
-  const listening = await listen('127.0.0.1', 0, () => {}, {
-    slowestRequestMs: 1,
-  });
-  const socket = connect(Number(new URL(listening.url).port), '127.0.0.1');
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (text) => {
-    answer += text;
-  });
-  socket.write(begun);
-  await once(socket, 'close');
-  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  const listening = await listen('127.0.0.1', 0, () => {}, { slowestRequestMs: 1 });
+  expect(await answerTo(listening.url, begun)).toMatch(/^HTTP\/1\.1 408 /);
   await listening.close();
 });

@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { postOf } from '../support/requests.ts';
 import { until } from '../support/waits.ts';
 
 /** The examples of docs/errors.md: each operation of the page is sent, and its first error is what the page shows. */
@@ -126,13 +127,7 @@ async function firstError(code: ErrorCode, body: object): Promise<{ error: unkno
   await using bankql = await createTestBankql({ ...options, bankUrl: bank.url });
   if (reply !== undefined) bank.otherwise(reply);
   await before?.((query) => bankql.ask(query), bank);
-  const answer = await bankql.fetch(
-    new Request('http://bankql.test/graphql', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    }),
-  );
+  const answer = await bankql.fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
   const { errors = [] }: Result<unknown> = JSON.parse(await answer.text());
   const error: unknown = JSON.parse(JSON.stringify(errors[0]), (name, value) => {
     if (name === 'locations' || name === 'docs') return undefined;

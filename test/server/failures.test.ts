@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
-import { credentials } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
+import { answerTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
@@ -18,9 +16,7 @@ const internal = {
 
 const post = (fixture: ServerFixture, accept = 'application/json') =>
   fetch(fixture.url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Accept: accept, ...credentials },
-    body: '{"query":"{ tooLong: __typename }"}',
+    ...postOf('{"query":"{ tooLong: __typename }"}', { Accept: accept }),
     signal: AbortSignal.timeout(60_000),
   });
 const get = (fixture: ServerFixture, accept = 'application/json') =>
@@ -85,26 +81,20 @@ test('what fails before it is known who serves the request is 500', async () => 
   expect(fixture.log.filter((line) => line.includes('while it was counted'))).toHaveLength(1);
 });
 
-/** What is answered to a request line; the connection ends with it. */
-async function answerTo(fixture: ServerFixture, method: string, target: string): Promise<string> {
-  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').setEncoding('utf8');
-  const body = method === 'POST' ? '{"query":"{ __typename }"}' : '';
-  const type =
-    method === 'POST' ? `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n` : '';
-  socket.write(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${type}Connection: close\r\n\r\n${body}`);
-  let answered = '';
-  socket.on('data', (text) => {
-    answered += text;
-  });
-  await once(socket, 'close');
-  return answered;
-}
+/** Requests whose connections end with the answer. */
+const ending = { Connection: 'close' };
+const getText = (target: string, accept = '*/*') =>
+  `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`;
+const body = '{"query":"{ __typename }"}';
 
 const nonsense = [
   ...['//', '//:', '//[', '//@:', '///', 'http://[', 'http://x:99999', '//:/graphql', '/\\\\', '/%', '*'],
   ...['/%00', '/graphq', '/graphql/..//'],
 ];
-describe.each(['GET', 'POST'])('an address that is none is 400 or 404, and no failure: %s', (method) => {
+describe.each([
+  ['GET', (target: string) => getText(target)],
+  ['POST', (target: string) => postText(body, ending).replace('/graphql', target)],
+])('an address that is none is 400 or 404, and no failure: %s', (_method, textOf) => {
   test.each(nonsense)('%s', async (target) => {
     await using fixture = await startServerFixture();
     for (const query of [
@@ -114,7 +104,7 @@ describe.each(['GET', 'POST'])('an address that is none is 400 or 404, and no fa
       '?a=%&subscription-key=%ff%',
       '?#',
     ])
-      expect(await answerTo(fixture, method, `${target}${query}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+      expect(await answerTo(fixture.url, textOf(`${target}${query}`))).toMatch(/^HTTP\/1\.1 40[04] /);
     expect(fixture.log).toEqual([]);
     expect(fixture.bank.calls).toEqual([]);
   });
@@ -131,26 +121,17 @@ test.each([
   ],
 ])(
   'a stream of one result (%s) is whole, kept by nobody, and its connection ends where it is to',
-  async (accept, body) => {
+  async (accept, stream) => {
     await using fixture = await startServerFixture();
-    const text = '{"query":"{ __typename }"}';
-    for (const head of [
-      `GET /graphql?query={__typename} HTTP/1.1\r\n`,
-      `POST /graphql HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n`,
+    for (const text of [
+      getText('/graphql?query={__typename}', accept),
+      postText(body, { ...ending, Accept: accept }),
     ]) {
-      const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').setEncoding('utf8');
-      let answered = '';
-      socket.on('data', (piece) => {
-        answered += piece;
-      });
-      socket.write(`${head}Host: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`);
-      if (head.startsWith('POST')) socket.write(text);
-      await once(socket, 'close');
-      const [headers = '', ...rest] = answered.split('\r\n\r\n');
+      const [headers = '', ...rest] = (await answerTo(fixture.url, text)).split('\r\n\r\n');
       expect(headers).toMatch(/^HTTP\/1\.1 200 /);
       expect(headers).toMatch(/^Cache-Control: no-store$/im);
       expect(headers).toMatch(/^Connection: close$/im);
-      expect(rest.join('\r\n\r\n')).toBe(body);
+      expect(rest.join('\r\n\r\n')).toBe(stream);
     }
   },
 );

@@ -1,24 +1,13 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { expect, test } from 'vitest';
+import { credentials } from '../support/bankql.ts';
+import { connectTo, postText } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, quietFor } from '../support/waits.ts';
 
-const headOf = (body: string) =>
-  [
-    'POST /graphql HTTP/1.1',
-    'Host: localhost',
-    'Content-Type: application/json',
-    'Ocp-Apim-Subscription-Key: key-1',
-    `Content-Length: ${body.length}`,
-    '\r\n',
-  ].join('\r\n');
-
 /** What is answered to these pieces, each sent a while after the one before it. */
 async function send(url: string, pieces: readonly string[]): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    .setNoDelay()
-    .setEncoding('utf8');
+  const socket = connectTo(url).setNoDelay().setEncoding('utf8');
   for (const piece of pieces) {
     socket.write(piece);
     await lateBy(30);
@@ -35,7 +24,7 @@ test('a body is read in whatever pieces it comes', async () => {
   await using fixture = await startServerFixture();
   fixture.bank.otherwise(() => ({ body: { branches: [] } }));
   const body = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });
-  const head = headOf(body);
+  const head = postText(body, credentials, '');
   const expected = '{"data":{"bank":{"branches":{"totalCount":0}}}}';
   expect(await send(fixture.url, [head + body])).toBe(expected);
   expect(await send(fixture.url, [head, body])).toBe(expected);
@@ -53,9 +42,9 @@ test('of a client that has left before it is known who it is nothing is done', a
       return { subscriptionKey: 'key-1', authProviderName: 'provider-1', authId: 'caller-1' };
     },
   });
-  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+  const socket = connectTo(fixture.url);
   const body = JSON.stringify({ query: 'mutation { putProduct(input: { product: {} }) { trackId } }' });
-  socket.write(headOf(body) + body);
+  socket.write(postText(body));
   await asked;
   socket.destroy();
   await once(socket, 'close');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AttackedProcess } from '../support/attacked-process.ts';
 import {
@@ -12,6 +12,7 @@ import {
   sign,
   startIssuer,
 } from '../support/issuer.ts';
+import { connectTo, postText } from '../support/requests.ts';
 import { turns } from '../support/waits.ts';
 
 /** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
@@ -91,19 +92,9 @@ const byHeader = (authId: string) => ({ 'Auth-Provider-Name': 'provider', 'Auth-
 const small = JSON.stringify({ query: '{ bank(bankId: "few") { branches { totalCount } } }' });
 
 /** A client that sends a request, or a part of it, and reads nothing. */
-function send(process: AttackedProcess, headers: object, body: string, sent: number): void {
-  const socket = connect(Number(new URL(process.url).port), '127.0.0.1').pause();
-  socket.on('error', () => {});
-  const head = (length: number) =>
-    [
-      'POST /graphql HTTP/1.1',
-      'Host: localhost',
-      'Content-Type: application/json',
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      `Content-Length: ${length}`,
-      '\r\n',
-    ].join('\r\n');
-  socket.write(head(body.length) + body.slice(0, sent));
+function send(process: AttackedProcess, headers: Record<string, string>, body: string, sent: number): void {
+  const socket = connectTo(process.url).pause();
+  socket.write(postText(body, headers, body.slice(0, sent)));
   sockets.push(socket);
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
+import { postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 const branches = '{ bank { branches { totalCount } } }';
@@ -89,15 +90,7 @@ test.each<[string, () => Promise<Response>]>([
     },
   ],
   ['what is no query', () => get('{')],
-  [
-    'a POST',
-    () =>
-      fetch(fixture.url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...credentials },
-        body: JSON.stringify({ query: branches }),
-      }),
-  ],
+  ['a POST', () => fetch(fixture.url, postOf({ query: branches }))],
   ['an event stream', () => get(branches, { Accept: 'text/event-stream' })],
 ])('nothing is kept of %s', async (_what, ask) => {
   const { headers, status } = await ask();

@@ -1,8 +1,8 @@
 import { on, once } from 'node:events';
-import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { documented } from '../support/documented.ts';
+import { answerTo, connectTo } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 let fixture: ServerFixture;
@@ -30,17 +30,7 @@ const send = (init: RequestInit & { readonly headers?: Record<string, string> },
 
 const post = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
 
-/** What is answered until the connection is closed, which the server has to do. */
-async function raw(text: string): Promise<string> {
-  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
-  await once(socket, 'connect');
-  socket.write(text);
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk) => chunks.push(chunk));
-  socket.on('error', () => {});
-  await once(socket, 'close');
-  return Buffer.concat(chunks).toString();
-}
+const raw = (text: string) => answerTo(fixture.url, text);
 
 describe('every answer', () => {
   test.each<[string, () => Promise<Response>]>([
@@ -197,7 +187,7 @@ describe('a body that is too long is refused, and the answer says that the conne
 
   test('one that is as long as it may be is not, and the connection stays', async () => {
     const text = query.padEnd(100_000);
-    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    const socket = connectTo(fixture.url);
     for (const body of [
       `Content-Length: 100000\r\n\r\n${text}`,
       `Transfer-Encoding: chunked\r\n\r\n186a0\r\n${text}\r\n0\r\n\r\n`,
@@ -214,7 +204,7 @@ describe('a caller who is refused before the body was read', () => {
   const refused = `${post}Auth-ID: a\r\nAuth-ID: b\r\n`;
 
   test('keeps the connection: what comes of the body is dropped, and the next request is answered', async () => {
-    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    const socket = connectTo(fixture.url);
     socket.write(`${refused}Content-Length: 50000\r\n\r\n${'x'.repeat(20_000)}`);
     const [first] = await once(socket, 'data');
     expect(String(first)).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: keep-alive\r\n/i);
@@ -400,7 +390,7 @@ describe('a client that asks before it sends its body', () => {
   });
 
   test('gets a 100 (Continue) and an answer for each of its requests', async () => {
-    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    const socket = connectTo(fixture.url);
     const head = asks(`Content-Type: application/json\r\nContent-Length: ${query.length}`);
     const chunks = on(socket, 'data');
     let text = '';

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { incrementalStreamOf, sendIncremental, streamOf } from '../../src/server/incremental-response.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
@@ -9,6 +8,7 @@ import { mergedData, payloadsOf, startReading } from '../support/incremental-cli
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
+import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 test.each([
@@ -593,14 +593,8 @@ test('a client that does not read holds one result, and is cut off in time', asy
     query:
       '{ bank { branches { nodes @stream { a: name b: name c: name d: name ... on Branch @defer { e: name f: name g: name h: name } } } } }',
   });
-  const socket = connect(Number(new URL(unread.url).port), '127.0.0.1').pause();
-  socket.on('error', () => {});
-  const head = Object.entries({ ...credentials, Accept: multipart }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${head.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
-  );
+  const socket = connectTo(unread.url).pause();
+  socket.write(postText(body, { ...credentials, Accept: multipart }));
   await expect.poll(() => unread.server.held.unread).toBeGreaterThan(0);
   await expect.poll(() => unread.server.held.requests).toBe(0);
   expect(unread.server.held.unread).toBe(0);

@@ -2,6 +2,7 @@ import { setImmediate as iteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy } from '../support/waits.ts';
 
@@ -92,11 +93,8 @@ test('100 logins with 20 REST calls each at a time delay nobody’s single read 
     });
   const ask = async (caller: string, ids: readonly string[]) => {
     const fields = ids.map((id, n) => `c${n}: customer(customerId: "${id}") { email }`);
-    const response = await fetch(fixture.url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': caller },
-      body: JSON.stringify({ query: `{ bank { ${fields.join(' ')} } }` }),
-    });
+    const query = `{ bank { ${fields.join(' ')} } }`;
+    const response = await fetch(fixture.url, postOf({ query }, { ...credentials, 'Auth-ID': caller }));
     return response.text();
   };
   const ids = Array.from({ length: 20 }, (_, n) => `${n}`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { credentials } from '../support/bankql.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
+import { postOf } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
 /** The counterparties of an account, of whom no two accounts have the same: about 200 kB. */
@@ -10,6 +10,11 @@ const otherAccountsOf = (account: string) =>
     bank: 'B'.repeat(100),
     holder: { name: 'Holder', is_alias: false },
   }));
+
+async function ask(url: string, query: string) {
+  const response = await fetch(url, postOf({ query }));
+  return { status: response.status, answer: await response.json() };
+}
 
 test('the lists that operations read are bounded together, whatever few fields they select; they are given back at the end', async () => {
   await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
@@ -22,12 +27,7 @@ test('the lists that operations read are bounded together, whatever few fields t
     const fields = accounts.map(
       (account) => `${account}: account(accountId: "${account}") { otherAccounts(first: 0) { totalCount } }`,
     );
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { ...credentials, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ query: `{ bank { ${fields.join(' ')} } }` }),
-    });
-    return { status: response.status, answer: await response.json() };
+    return ask(url, `{ bank { ${fields.join(' ')} } }`);
   };
 
   const few = await count('a', 'b');
@@ -58,22 +58,16 @@ test('the payment records that operations read are bounded together; they are gi
   await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
   const { bank, server, url } = fixture;
   bank.otherwise({ body: { id: 'TX' } });
-  const ask = async (query: string) => {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { ...credentials, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ query }),
-    });
-    return { status: response.status, answer: await response.json() };
-  };
   for (let n = 0; n < 60; n++) {
     const { answer } = await ask(
+      url,
       `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: 1, currency: "EUR" }, idempotencyKey: "kept-payments-${n}" }) { trackId } }`,
     );
     expect(answer.errors).toBeUndefined();
   }
   const list = (lists: number) =>
     ask(
+      url,
       `{ ${Array.from({ length: lists }, (_, n) => `p${n}: payments(first: ${100 - n}) { pageInfo { hasNextPage } }`).join(' ')} }`,
     );
 

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/engine/errors.ts';
@@ -23,6 +21,7 @@ import {
   startIssuer,
 } from '../support/issuer.ts';
 import { post, startProcess } from '../support/process.ts';
+import { answerTo } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
 /** What is refused is counted, by words of ours alone. */
@@ -122,16 +121,6 @@ test('what is over a budget is counted by whose budget it was', async () => {
   ]);
 });
 
-/** Sends it as it is, and reads until the connection is closed. */
-async function raw(url: string, text: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => {});
-  socket.write(text);
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk) => chunks.push(chunk));
-  await once(socket, 'close');
-  return Buffer.concat(chunks).toString();
-}
 const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const chunks = `${head}Transfer-Encoding: chunked\r\n\r\n${`2710\r\n${'x'.repeat(10_000)}\r\n`.repeat(11)}`;
 
@@ -150,7 +139,7 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
     [400, 'GET /graphql HTTP/1.1\r\nHost: a b\r\n\r\n'],
     [404, 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'],
   ] as const)
-    expect(await raw(fixture.url, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(await answerTo(fixture.url, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(counted(await telemetry.registry.metrics(), 'bankql_http_refusals_total')).toEqual({
     'status=400': 1,
     'status=413': 2,
@@ -180,7 +169,7 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
   await ask(await sign(key, claims({ iss: 'https://evil.example/' })));
   await ask(token);
   await ask(token);
-  await raw(bankql.url, `${head}Content-Length: 100001\r\n\r\n`);
+  await answerTo(bankql.url, `${head}Content-Length: 100001\r\n\r\n`);
   const metrics = /Metrics: (\S+)\./.exec(bankql.output())?.[1] ?? '';
   const text = await (await fetch(metrics)).text();
   expect(counted(text, 'bankql_token_refusals_total')).toEqual({

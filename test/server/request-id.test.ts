@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { errorLocation } from '../../src/telemetry/log.ts';
 import { credentials } from '../support/bankql.ts';
+import { postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, quietFor } from '../support/waits.ts';
 
@@ -14,11 +15,7 @@ const linesOf = ({ log }: ServerFixture, message: string): Line[] =>
   log.map((line): Line => JSON.parse(line)).filter(({ msg }) => msg === message);
 
 const ask = (fixture: ServerFixture, query: string, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(fixture.url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...credentials, ...headers },
-    body: JSON.stringify({ query }),
-  });
+  fetch(fixture.url, postOf({ query }, { ...credentials, ...headers }));
 const customer = (id: string) => `{ bank { customer(customerId: "${id}") { email } } }`;
 
 test('each line of a request bears its id: calls of the bank do, whatever else is under way', async () => {

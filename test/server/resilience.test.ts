@@ -1,10 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Drift } from '../../src/bank/response.ts';
-import { ConnectionAwareResponse } from '../../src/server/connection.ts';
-import { createTestBankql, credentials, type TestBankql, type TestOptions } from '../support/bankql.ts';
+import { createTestBankql, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import {
   type Act,
@@ -19,6 +17,7 @@ import {
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
+import { postOf } from '../support/requests.ts';
 import { quietFor, turns } from '../support/waits.ts';
 
 let bank: FaultyBank;
@@ -174,35 +173,20 @@ describe('an operation’s calls', () => {
 });
 
 describe('a client that leaves', () => {
-  /** bankql over a real socket, asked by a client that can leave. */
-  async function served(options: Omit<TestOptions, 'bankUrl'> = {}) {
-    const bankql = await bankqlWith(options);
-    const server = createServer({ ServerResponse: ConnectionAwareResponse }, bankql.listener);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const ask = (query: string, signal?: AbortSignal): Promise<unknown> =>
-      fetch(`http://127.0.0.1:${port}/graphql`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...credentials },
-        body: JSON.stringify({ query }),
-        ...(signal === undefined ? {} : { signal }),
-      }).then(
+  /** bankql, asked by a client that can leave. */
+  async function served(bankOptions: TestOptions['bankOptions']) {
+    const bankql = await bankqlWith({ bankOptions });
+    const ask = (query: string, signal: AbortSignal | null = null): Promise<unknown> =>
+      bankql.fetch(new Request('http://bankql.test/graphql', { ...postOf({ query }), signal })).then(
         (response) => response.json(),
         () => 'left',
       );
-    return {
-      bankql,
-      ask,
-      async [Symbol.asyncDispose]() {
-        server.closeAllConnections();
-        await new Promise((resolve) => server.close(resolve));
-      },
-    };
+    return { bankql, ask };
   }
 
   test('gives up all its reads at once', async () => {
     bank.behave(hang);
-    await using server = await served({ bankOptions: { timeoutMs: 60_000 } });
+    const server = await served({ timeoutMs: 60_000 });
     const leaving = new AbortController();
     const asked = server.ask(
       '{ bank { a: customer(customerId: "a") { email } b: customer(customerId: "b") { email } branches { totalCount } } }',
@@ -225,7 +209,7 @@ describe('a client that leaves', () => {
         'customers/o2': later(150, customer),
       }),
     );
-    await using server = await served({ bankOptions: { timeoutMs: 60_000 } });
+    const server = await served({ timeoutMs: 60_000 });
     const leaving = new AbortController();
     const asked = server.ask(
       '{ bank { account(accountId: "a") { owners { email banks { branches { totalCount } } } } } }',
@@ -244,7 +228,7 @@ describe('a client that leaves', () => {
   ])('does not give up %s', async (_, field, line) => {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
-    await using server = await served({ bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
+    const server = await served({ timeoutMs: 60_000, paymentTimeoutMs: 60_000 });
     const leaving = new AbortController();
     const rest =
       field === pay ? 'from { account { label } }' : 'customer { bank { branches { totalCount } } }';
@@ -269,7 +253,7 @@ describe('a client that leaves', () => {
   test('fails no other that waits for the same, and the bank is asked once', async () => {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
-    await using server = await served({ bankOptions: { timeoutMs: 60_000 } });
+    const server = await served({ timeoutMs: 60_000 });
     const query = '{ bank { customer(customerId: "c") { email } } }';
     const leaving = new AbortController();
     const first = server.ask(query, leaving.signal);
@@ -296,13 +280,7 @@ describe('while the bank is away', () => {
       .optional(),
   });
   const ask = async (bankql: TestBankql, query: string) => {
-    const response = await bankql.fetch(
-      new Request('http://bankql.test/graphql', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...credentials },
-        body: JSON.stringify({ query }),
-      }),
-    );
+    const response = await bankql.fetch(new Request('http://bankql.test/graphql', postOf({ query })));
     return noticed.parse(await response.json());
   };
   const query = '{ bank { branches { totalCount } } }';

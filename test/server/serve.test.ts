@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { connectTo, postText } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 import { lateBy } from '../support/waits.ts';
 
@@ -47,11 +47,8 @@ test('an answer that is still being written when the server stops arrives whole'
   fixture.bank.otherwise({
     body: { branches: Array.from({ length: 8000 }, () => ({ acceptsDeposits: true, name })) },
   });
-  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
-  const body = JSON.stringify({ query: '{ bank { branches { nodes { name } } } }' });
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\nOcp-Apim-Subscription-Key: k\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
+  const socket = connectTo(fixture.url);
+  socket.write(postText(JSON.stringify({ query: '{ bank { branches { nodes { name } } } }' })));
   await once(socket, 'readable');
   const stopped = fixture.server.close();
   await lateBy(200);

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { postOf } from '../support/requests.ts';
 import { quietFor, until } from '../support/waits.ts';
 
 let bank: RecordingBank;
@@ -21,13 +22,7 @@ afterEach(async () => {
 const get = (path: string, headers: Record<string, string> = {}) =>
   bankql.fetch(new Request(`http://bankql.test${path}`, { headers }));
 const post = (body: string, headers: Record<string, string> = {}) =>
-  bankql.fetch(
-    new Request('http://bankql.test/graphql', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body,
-    }),
-  );
+  bankql.fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
 
 test('/health and /ready answer without asking the bank', async () => {
   expect((await get('/health')).status).toBe(200);
@@ -242,23 +237,15 @@ test('an error that GraphQL keeps for the next caller is answered alike each tim
 });
 
 test('a client that leaves gives up its reads', async () => {
-  let asked = () => {};
-  const arrived = new Promise<void>((resolve) => {
-    asked = resolve;
-  });
+  const { promise: arrived, resolve: asked } = Promise.withResolvers<void>();
   bank.otherwise(() => {
     asked();
     return 'hang';
   });
   const leaving = new AbortController();
-  const answer = bankql.fetch(
-    new Request('http://bankql.test/graphql', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Ocp-Apim-Subscription-Key': 'k' },
-      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
-      signal: leaving.signal,
-    }),
-  );
+  const { signal } = leaving;
+  const post = { ...postOf({ query: '{ bank { branches { totalCount } } }' }), signal };
+  const answer = bankql.fetch(new Request('http://bankql.test/graphql', post));
   answer.catch(() => {});
   await arrived;
   leaving.abort();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectTo } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 let fixture: ServerFixture;
@@ -24,12 +24,11 @@ test.concurrent.each([
 ])(
   'a client that sends %s byte by byte is cut off',
   async (_what, start) => {
-    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    const socket = connectTo(fixture.url);
     await once(socket, 'connect');
     const began = performance.now();
     socket.write(start);
     const drip = setInterval(() => socket.write('x'), 500);
-    socket.on('error', () => {});
     socket.resume();
     await once(socket, 'close');
     clearInterval(drip);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { JsonWriter } from '../../src/engine/json.ts';
 import type { LedgerLimits } from '../../src/ledger.ts';
 import { credentials } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
+import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, turns } from '../support/waits.ts';
 
@@ -33,31 +34,19 @@ const start = async (limits: { readonly ledger?: LedgerLimits; readonly writeDea
 
 const sockets: Socket[] = [];
 
-const headOf = (body: string, accept = '*/*', caller: string = credentials['Auth-ID']) =>
-  [
-    'POST /graphql HTTP/1.1',
-    'Host: localhost',
-    'Content-Type: application/json',
-    `Accept: ${accept}`,
-    `Ocp-Apim-Subscription-Key: ${credentials['Ocp-Apim-Subscription-Key']}`,
-    `Auth-Provider-Name: ${credentials['Auth-Provider-Name']}`,
-    `Auth-ID: ${caller}`,
-    `Content-Length: ${body.length}`,
-    '\r\n',
-  ].join('\r\n');
+const textOf = (body: string, accept = '*/*', caller: string = credentials['Auth-ID']) =>
+  postText(body, { ...credentials, Accept: accept, 'Auth-ID': caller });
 
 /** A client that asks and reads nothing. */
 function askAndLookAway({ url }: ServerFixture, body = long, accept?: string, caller?: string): Socket {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1').pause();
-  socket.on('error', () => {});
-  socket.write(headOf(body, accept, caller) + body);
+  const socket = connectTo(url).pause();
+  socket.write(textOf(body, accept, caller));
   sockets.push(socket);
   return socket;
 }
 
 const ask = async ({ url }: ServerFixture, body = short, caller = 'another') => {
-  const headers = { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': caller };
-  const response = await fetch(url, { method: 'POST', headers, body });
+  const response = await fetch(url, postOf(body, { ...credentials, 'Auth-ID': caller }));
   return { response, text: await response.text() };
 };
 
@@ -157,7 +146,7 @@ test('if unread answers take all room, the largest gives way to a caller that ho
   for (let client = 0; client < 3; client++) {
     const socket = askAndLookAway(fixture, long, '*/*', `greedy-${client}`);
     // Short ones behind it, which wait for it.
-    for (let n = 0; n < 20; n++) socket.write(headOf(short, '*/*', `greedy-${client}`) + short);
+    for (let n = 0; n < 20; n++) socket.write(textOf(short, '*/*', `greedy-${client}`));
   }
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(28 * megabyte);
   // What waits to be read is worked for no more.
@@ -178,10 +167,8 @@ test('requests behind one that is never answered wait for it, and others are ser
   const small = JSON.stringify({ query: '{ bank { branches(first: 15) { nodes { name } } } }' });
   for (let login = 0; login < 10; login++) {
     const caller = `login-${login}`;
-    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').pause();
-    socket.on('error', () => {});
-    sockets.push(socket);
-    socket.write(headOf(never, '*/*', caller) + never + (headOf(small, '*/*', caller) + small).repeat(190));
+    const socket = askAndLookAway(fixture, never, '*/*', caller);
+    socket.write(textOf(small, '*/*', caller).repeat(190));
   }
   const { held } = fixture.server;
   await expect.poll(() => held.requests).toBe(10);
@@ -245,7 +232,7 @@ test('of pipelined requests whose client leaves nothing stays behind', async () 
   await using fixture = await start({});
   fixture.bank.otherwise(() => 'hang');
   const socket = askAndLookAway(fixture, short);
-  for (let request = 0; request < 9; request++) socket.write(headOf(short) + short);
+  for (let request = 0; request < 9; request++) socket.write(textOf(short));
   await expect.poll(() => fixture.server.held.arriving).toBeGreaterThanOrEqual(9 * 2048);
   expect(fixture.server.held.requests).toBe(1);
   socket.destroy();
@@ -257,7 +244,7 @@ test('of pipelined requests whose client leaves nothing stays behind', async () 
 test('the deadline ends an answer that nobody reads, and the request behind it', async () => {
   await using fixture = await start({ writeDeadlineMs: 2000 });
   const socket = askAndLookAway(fixture);
-  socket.write(headOf(short) + short);
+  socket.write(textOf(short));
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
   await expect.poll(() => fixture.server.held.unread).toBe(0);
   await expect.poll(() => fixture.server.held.requests).toBe(0);

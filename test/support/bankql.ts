@@ -21,6 +21,9 @@ import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/serve
 import { limitBank } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
+import { credentials, postOf } from './requests.ts';
+
+export { credentials };
 
 /** What a GraphQL operation is answered with. */
 export interface Result<Data> {
@@ -31,13 +34,6 @@ export interface Result<Data> {
     readonly extensions: Readonly<Record<string, unknown>> & { readonly code: string };
   }[];
 }
-
-/** The credentials that `ask` sends unless told otherwise. */
-export const credentials = {
-  'Ocp-Apim-Subscription-Key': 'the-subscription-key',
-  'Auth-Provider-Name': 'the-provider',
-  'Auth-ID': 'the-caller',
-} as const;
 
 type Ask = <Data, Variables>(
   document: TypedDocumentString<Data, Variables> | string,
@@ -208,13 +204,8 @@ export async function createTestBankql(testing: TestOptions): Promise<TestBankql
   const listener: TestBankql['listener'] = (request, response) => handle(request, response, []);
   const { fetch, close } = overSocket(listener);
   const ask: Ask = async (document, variables, headers = credentials) => {
-    const response = await fetch(
-      new Request('http://bankql.test/graphql', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify({ query: String(document), variables }),
-      }),
-    );
+    const body = { query: String(document), variables };
+    const response = await fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
     return JSON.parse(await response.text());
   };
   return {

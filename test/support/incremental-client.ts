@@ -1,3 +1,5 @@
+import { postOf } from './requests.ts';
+
 /** A client that reads the results of @defer and @stream one by one. */
 export interface Reading {
   readonly response: Response;
@@ -25,12 +27,7 @@ export async function startReading(
   headers: Readonly<Record<string, string>>,
 ): Promise<Reading> {
   const leaving = new AbortController();
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-    signal: leaving.signal,
-  });
+  const response = await fetch(url, { ...postOf(body, headers), signal: leaving.signal });
   const type = (response.headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
   const framing = Object.hasOwn(framings, type) ? framings[type as keyof typeof framings] : null;
   const results = framing === null || response.body === null ? null : resultsOf(response.body, framing);

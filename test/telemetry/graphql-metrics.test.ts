@@ -8,8 +8,8 @@ import { watchPools } from '../../src/telemetry/metrics.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import { createGraphQLMetrics, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
 import { createTestClient } from '../support/bank-client.ts';
-import { credentials } from '../support/bankql.ts';
 import { startFaultyBank } from '../support/faulty-bank.ts';
+import { postOf } from '../support/requests.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
@@ -32,10 +32,7 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   });
   const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
   await using fixture = await startServerFixture({ observer, documentStats });
-  const ask = async (query: string) => {
-    const headers = { 'Content-Type': 'application/json', ...credentials };
-    await (await fetch(fixture.url, { method: 'POST', headers, body: JSON.stringify({ query }) })).text();
-  };
+  const ask = async (query: string) => (await fetch(fixture.url, postOf({ query }))).text();
   await ask('query Typename { __typename }');
   await ask('query Typename { __typename }');
   await ask(

@@ -6,6 +6,7 @@ import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
 import { credentials } from '../support/bankql.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
+import { postOf } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
 /** One line of the log for each request for GraphQL. */
@@ -31,11 +32,7 @@ afterEach(() => {
 const operations = () => lines.filter(({ msg }) => msg === 'operation');
 
 async function post(url: string, body: object, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...credentials, ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await fetch(url, postOf(body, { ...credentials, ...headers }));
   const text = await response.text();
   return { status: response.status, bytes: Buffer.byteLength(text), text };
 }

@@ -15,6 +15,7 @@ import {
   startIssuer,
 } from '../../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+import { postOf } from '../../support/requests.ts';
 
 let old: IssuerKey;
 let fresh: IssuerKey;
@@ -59,11 +60,10 @@ const start = (keyTimes: Partial<JwksTimes> = {}): Promise<TestBankql> =>
 
 const ask = (to: TestBankql, token: string) =>
   to.fetch(
-    new Request('http://bankql.test/graphql', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
-      body: '{"query":"{ bank { branches { totalCount } } }"}',
-    }),
+    new Request(
+      'http://bankql.test/graphql',
+      postOf({ query: '{ bank { branches { totalCount } } }' }, { Authorization: `Bearer ${token}` }),
+    ),
   );
 const statusOf = async (to: TestBankql, key: IssuerKey) => (await ask(to, await sign(key))).status;
 

@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportSPKI, importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { credentialHeaders } from '../../../src/bank/credentials.ts';
 import { validateViewerTemplate } from '../../../src/schema/viewer-template.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
-import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import {
@@ -22,6 +18,7 @@ import {
   startIssuer,
 } from '../../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+import { postOf } from '../../support/requests.ts';
 
 let rsa: IssuerKey;
 let others: IssuerKey[];
@@ -64,11 +61,7 @@ const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 function post(token: string | null, { headers = {}, search = '', body = query, to = bankql } = {}) {
   const authorization: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
   return to.fetch(
-    new Request(`http://bankql.test/graphql${search}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...authorization, ...headers },
-      body,
-    }),
+    new Request(`http://bankql.test/graphql${search}`, postOf(body, { ...authorization, ...headers })),
   );
 }
 
@@ -339,32 +332,4 @@ describe('credentials of the request’s own', () => {
     });
     expect(bank.calls).toEqual([]);
   });
-});
-
-test('over a socket a second Authorization header is refused', async () => {
-  const server = createServer(
-    { ServerResponse: ConnectionAwareResponse },
-    (request, response) => void bankql.listener(request, response),
-  );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const { port } = server.address() as AddressInfo;
-    const [alice, bob] = [await sign(rsa), await sign(rsa, claims({ sub: 'bob' }))];
-    const ask = async (...tokens: string[]) => {
-      const headers = ['Host', 'bankql.test', 'Content-Type', 'application/json'];
-      for (const token of tokens) headers.push('Authorization', `Bearer ${token}`);
-      const outgoing = httpRequest({ port, method: 'POST', path: '/graphql', headers });
-      outgoing.end(query);
-      const [incoming] = await once(outgoing, 'response');
-      incoming.resume();
-      return incoming.statusCode;
-    };
-    expect(await ask(alice)).toBe(200);
-    expect(await ask(alice, bob)).toBe(401);
-    expect(bank.calls).toHaveLength(1);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
 });

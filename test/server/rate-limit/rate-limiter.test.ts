@@ -10,6 +10,7 @@ import {
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+import { postOf } from '../../support/requests.ts';
 
 const none: RateLimits = { perCaller: null, perKey: null };
 const limiterOf = (limits: Partial<RateLimits>): RateLimiter =>
@@ -114,13 +115,7 @@ describe('in front of a bank', () => {
   };
 
   const post = (query: string, headers: Record<string, string> = credentials) =>
-    bankql.fetch(
-      new Request('http://bankql.test/graphql', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify({ query }),
-      }),
-    );
+    bankql.fetch(new Request('http://bankql.test/graphql', postOf({ query }, headers)));
   const branchesOf = (...banks: string[]) =>
     `{ ${banks.map((id) => `${id}: bank(bankId: "${id}") { branches { totalCount } }`).join(' ')} }`;
   const pay = (key: string, more = '') =>
