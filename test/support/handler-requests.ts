@@ -201,6 +201,10 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
   [`application/json;q=0.9, ${graphqlJson};q=0.5`, 200],
   [`application/json, ${graphqlJson}`, 200],
   ['application/json;q=0.5, */*;q=0.8', 400],
+  [`*/*, ${graphqlJson}`, 200],
+  [`application/json;q=0.1, application/*;q=0.5`, 400],
+  [`application/json;q=high, ${graphqlJson}`, 200],
+  ['application/*;q=0, */*', 406],
   ['application/json;q=0, */*', 400],
   ['text/html;title="a, application/json", image/png', 406],
   [`text/html;title="\\", ${graphqlJson}", application/json`, 200],
@@ -219,7 +223,7 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
   ['image/png, */*;q=0.1', 200],
   ['application/jsonp', 406],
   ['nonsense', 406],
-  [',', 406],
+  [',;=', 406],
 ];
 
 export const good = json({ query: '{ __typename }' });
