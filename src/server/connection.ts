@@ -82,14 +82,24 @@ type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
+/** What the connections of a server have in common. */
+interface ConnectionServer {
+  readonly ledger: Ledger;
+  readonly resting: Resting;
+  readonly listener: Listener;
+  /** Whether the last answer of a connection says that it ends. */
+  isDraining: boolean;
+  /** Whether a connection ends as soon as it is idle. */
+  endsIdle: boolean;
+}
+
 /**
  * A client's connection. Its requests are handled one at a time: HTTP sends the answers in that order, and a client that does not
  * wait for them would otherwise have many requests in progress for the cost of one packet.
  */
 export class Connection {
   readonly ledger: Ledger;
-  readonly #resting: Resting;
-  readonly #listener: Listener;
+  readonly #server: ConnectionServer;
   /**
    * The peer at its other end, as far as the network knows: callers are counted by it until they have proven their identity.
    */
@@ -106,15 +116,11 @@ export class Connection {
   account: Account = nobody;
   /** The head of its latest request that was accepted; most clients send the same again. */
   known: KnownHead | null = null;
-  /** Whether its last answer says that it ends, and whether it ends as soon as it is idle. */
-  isDraining = false;
-  endsIdle = false;
 
-  constructor(socket: Socket, ledger: Ledger, resting: Resting, listener: Listener) {
+  constructor(socket: Socket, server: ConnectionServer) {
     this.socket = socket;
-    this.ledger = ledger;
-    this.#resting = resting;
-    this.#listener = listener;
+    this.ledger = server.ledger;
+    this.#server = server;
     this.peer = peerOf(socket.remoteAddress);
   }
 
@@ -148,27 +154,27 @@ export class Connection {
 
   #begin(response: ConnectionAwareResponse): void {
     this.#response = response;
-    if (this.isDraining) this.#announceEnd();
-    this.#listener(response.req, response);
+    if (this.#server.isDraining) this.announceEnd();
+    this.#server.listener(response.req, response);
   }
 
   /** A response is sent, or its client has left. */
   end(response: ConnectionAwareResponse): void {
     if (this.#response !== response) return;
     this.#response = null;
-    if (this.endsIdle) this.socket.destroySoon();
+    if (this.#server.endsIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
     else if (
       response.isRefused &&
       response.req.complete &&
       !this.socket.destroyed &&
-      this.#resting.refused(this)
+      this.#server.resting.refused(this)
     )
       this.#pause();
     // Not at once: thousands of requests that need no waiting would be answered before any other event is handled.
     else if (this.#pipelined !== null)
       setImmediate(() => {
-        if (!this.#resting.has(this)) this.resume();
+        if (!this.#server.resting.has(this)) this.resume();
       });
   }
 
@@ -188,14 +194,8 @@ export class Connection {
     this.socket.resume();
   }
 
-  /** From now on its last answer says that it ends. */
-  drain(): void {
-    this.isDraining = true;
-    this.#announceEnd();
-  }
-
   /** Clients that are not told that a connection ends send another request on it. Those that wait already are answered first. */
-  #announceEnd(): void {
+  announceEnd(): void {
     if (!this.#pipelined?.length && this.#response?.headersSent === false)
       this.#response.shouldKeepAlive = false;
   }
@@ -209,7 +209,7 @@ export class Connection {
 
   /** The socket is closed. Node says so to the response that is being sent, and not to those behind it. */
   close(): void {
-    this.#resting.delete(this);
+    this.#server.resting.delete(this);
     for (const response of this.#pipelined?.splice(0) ?? []) {
       response.destroy();
       response.emit('close');
@@ -494,11 +494,6 @@ interface ListenOptions {
   readonly clock?: Clock;
 }
 
-interface CloseOptions {
-  /** How long a connection on which nothing is under way may be used once more, in milliseconds (default: 0). */
-  readonly idleMs?: number;
-}
-
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /**
@@ -515,23 +510,14 @@ export async function listen(
   const { slowestRequestMs = usualSlowestRequestMs } = options;
   const connections = new LinkedList<Connection>();
   const resting = createResting(clock);
-  let isDraining = false;
-  let endsIdle = false;
-  const connectionOf = (socket: ConnectedSocket) => socket[ownConnection];
-  const open = (socket: ConnectedSocket): Connection => {
-    const connection = new Connection(socket, ledger, resting, listener);
-    connection.isDraining = isDraining;
-    connection.endsIdle = endsIdle;
-    socket[ownConnection] = connection;
-    connections.appendNode(connection.position);
-    return connection;
-  };
+  const shared: ConnectionServer = { ledger, resting, listener, isDraining: false, endsIdle: false };
   /** What can be closed for a new connection. */
   const closable = (): readonly Connection[] => {
     const rested = resting.first();
     return rested === undefined ? closableOfMost(connections) : [rested];
   };
-  const receive: Listener = ({ socket }, response) => connectionOf(socket)?.receive(response);
+  const receive: Listener = ({ socket }: { socket: ConnectedSocket }, response) =>
+    socket[ownConnection]?.receive(response);
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
       headersTimeout: slowestRequestMs,
@@ -552,10 +538,12 @@ export async function listen(
   server.on('checkExpectation', receive);
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
-  server.on('connection', (socket) => {
+  server.on('connection', (socket: ConnectedSocket) => {
     const isFull = connections.size >= ledger.maxSockets;
     const others = isFull ? closable() : [];
-    const connection = open(socket);
+    const connection = new Connection(socket, shared);
+    socket[ownConnection] = connection;
+    connections.appendNode(connection.position);
     for (const each of isFull && others.length === 0 ? [connection] : others) {
       ledger.refuseSocket();
       each.socket.destroy();
@@ -589,22 +577,19 @@ export async function listen(
   });
   const address = server.address() as AddressInfo;
   const drain = () => {
-    isDraining = true;
-    for (const connection of connections) connection.drain();
+    shared.isDraining = true;
+    for (const connection of connections) connection.announceEnd();
   };
   const endIdle = () => {
-    endsIdle = true;
-    for (const connection of connections) {
-      connection.endsIdle = true;
-      if (connection.isIdle) connection.socket.destroy();
-    }
+    shared.endsIdle = true;
+    for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
   };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     /** From now on each answer says that its connection ends, and ends it. */
     drain,
-    /** Lets what is under way end. */
-    close: ({ idleMs = 0 }: CloseOptions = {}) =>
+    /** Lets what is under way end. Idle connections may be used once more for so many milliseconds. */
+    close: (idleMs = 0) =>
       new Promise<void>((resolve) => {
         drain();
         const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);

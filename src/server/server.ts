@@ -156,7 +156,7 @@ export async function serve(options: ServerOptions) {
       // A connection that is kept alive would go on being served.
       listening.drain();
       if (isLeaving) await delay(options.drainDelayMs ?? 0);
-      await listening.close({ idleMs: isReplaced ? lastUseMs : 0 });
+      await listening.close(isReplaced ? lastUseMs : 0);
     },
   };
 }

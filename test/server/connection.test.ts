@@ -76,7 +76,7 @@ test('a kept connection that is idle may be used once more where it is given the
   using late = createClient(listening.url);
   await client.ask('/');
   expect(await client.ask('/')).toEqual(kept);
-  const closed = listening.close({ idleMs: 60_000 });
+  const closed = listening.close(60_000);
   expect(await late.ask('/')).toBe('ECONNREFUSED');
   expect(await client.ask('/')).toEqual(ended);
   await closed;
@@ -182,7 +182,8 @@ test('a connection whose next request is refused in the same iteration as an acc
   const note = (what: string) => () => void calls.push(what);
   const socket = { destroyed: false, writable: true, pause: note('pause'), resume: note('resume') };
   const resting = { refused: () => true, has: () => true, delete: () => true, first: () => undefined };
-  const connection = new Connection(socket as never, {} as never, resting, () => {});
+  const server = { ledger: {} as never, resting, listener() {}, isDraining: false, endsIdle: false };
+  const connection = new Connection(socket as never, server);
   const response = (isRefused: boolean) => {
     const stub = { isRefused, req: { complete: true }, headersSent: true, belongTo() {}, wait() {} };
     const received = stub as unknown as ConnectionAwareResponse;
