@@ -15,7 +15,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
-import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import type { JwtOptions, TokenRefusal } from '../../src/server/auth/jwt-options.ts';
 import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank } from '../../src/server/rate-limit/rate-limited-bank.ts';
@@ -61,6 +61,7 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   readonly now?: () => number;
   /** Tokens say who calls; headers do where it is left out. */
   readonly identity?: JwtOptions;
+  readonly onTokenRefusal?: (why: TokenRefusal) => void;
   readonly persisted?: Persisted | null;
   readonly automatic?: AutomaticPersistedQueries | null;
   /** Whether requests may ask for their plan or their calls; false if left out. */
@@ -147,6 +148,7 @@ export async function testOptions({
   bankOptions,
   now,
   identity,
+  onTokenRefusal,
   persisted = null,
   automatic = null,
   explains = false,
@@ -188,7 +190,9 @@ export async function testOptions({
     maxRequestBytes: 100_000,
     introspection: true,
     authenticate:
-      identity === undefined ? authenticateByHeaders(null) : authenticateByToken(identity, logger),
+      identity === undefined
+        ? authenticateByHeaders(null)
+        : authenticateByToken(identity, logger, onTokenRefusal),
     ...options,
     logger,
     log,

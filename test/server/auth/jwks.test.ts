@@ -43,9 +43,10 @@ const clock = () => {
   return { now: () => time, pass };
 };
 
-const start = (keyTimes: Partial<JwksTimes> = {}): Promise<TestBankql> =>
+const start = (keyTimes: Partial<JwksTimes> = {}, onTokenRefusal = (_why: string) => {}) =>
   createTestBankql({
     bankUrl: bank.url,
+    onTokenRefusal,
     identity: {
       subscriptionKey: 'operator-key',
       jwksUrl: issuer.jwksUrl,
@@ -199,7 +200,8 @@ describe('keys that cannot be fetched', () => {
     ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
   ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, timeoutMs: 1_000 });
+    const refusals: string[] = [];
+    await using bankql = await start({ now, timeoutMs: 1_000 }, (why) => refusals.push(why));
     issuer.behave = behave;
     const token = await sign(old);
     const began = performance.now();
@@ -207,6 +209,7 @@ describe('keys that cannot be fetched', () => {
     expect(performance.now() - began).toBeLessThan(inTimeMs);
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('5');
+    expect(refusals).toEqual(['no keys']);
     expect(await answer.json()).toEqual({
       errors: [
         {

@@ -2,7 +2,7 @@ import { exportSPKI, importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { credentialHeaders } from '../../../src/bank/credentials.ts';
 import { validateViewerTemplate } from '../../../src/schema/viewer-template.ts';
-import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
+import type { JwtOptions, TokenRefusal } from '../../../src/server/auth/jwt-options.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import {
@@ -35,6 +35,8 @@ beforeAll(async () => {
 let bank: RecordingBank;
 let issuer: Issuer;
 let bankql: TestBankql;
+/** Why tokens were refused: never a word of the token. */
+const refusals: TokenRefusal[] = [];
 const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
   subscriptionKey: 'operator-key',
   jwksUrl: issuer.jwksUrl,
@@ -48,7 +50,9 @@ const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
 beforeEach(async () => {
   bank = (await startRecordingBank()).otherwise({ body: { messages: [] } });
   issuer = await startIssuer(rsa, ...others);
-  bankql = await createTestBankql({ bankUrl: bank.url, identity: identity() });
+  refusals.length = 0;
+  const onTokenRefusal = (why: TokenRefusal) => void refusals.push(why);
+  bankql = await createTestBankql({ bankUrl: bank.url, identity: identity(), onTokenRefusal });
 });
 afterEach(async () => {
   await bankql[Symbol.asyncDispose]();
@@ -145,44 +149,54 @@ describe('a good token', () => {
 });
 
 /** Tokens that are not accepted, and how they are made. */
-const bad: readonly (readonly [string, () => string | Promise<string>])[] = [
-  ['of another issuer', () => sign(rsa, claims({ iss: 'https://evil.example/' }))],
-  ['of nobody', () => sign(rsa, claims({ iss: undefined }))],
-  ['for another audience', () => sign(rsa, claims({ aud: 'another-app' }))],
-  ['for nobody', () => sign(rsa, claims({ aud: undefined }))],
-  ['that nobody signed (alg none)', () => `${encoded({ alg: 'none' })}.${encoded(claims())}.`],
-  ['with alg none and a key', () => `${encoded({ alg: 'none', kid: 'rsa' })}.${encoded(claims())}.`],
+const bad: readonly (readonly [string, () => string | Promise<string>, TokenRefusal])[] = [
+  ['of another issuer', () => sign(rsa, claims({ iss: 'https://evil.example/' })), 'claims'],
+  ['of nobody', () => sign(rsa, claims({ iss: undefined })), 'claims'],
+  ['for another audience', () => sign(rsa, claims({ aud: 'another-app' })), 'claims'],
+  ['for nobody', () => sign(rsa, claims({ aud: undefined })), 'claims'],
+  ['that nobody signed (alg none)', () => `${encoded({ alg: 'none' })}.${encoded(claims())}.`, 'algorithm'],
+  [
+    'with alg none and a key',
+    () => `${encoded({ alg: 'none', kid: 'rsa' })}.${encoded(claims())}.`,
+    'algorithm',
+  ],
   [
     'signed with the public key as a secret (HS256, PEM)',
     async () => signHs256(await exportSPKI(await publicKeyOf(rsa))),
+    'algorithm',
   ],
-  ['signed with the public key as a secret (HS256, JWK)', () => signHs256(JSON.stringify(rsa.jwk))],
-  ['signed with an algorithm that is not allowed', () => sign(others[3] ?? rsa)],
-  ['signed with a key of another algorithm', () => sign({ ...rsa, kid: 'ec' })],
-  ['with a key of nobody', async () => sign(await createKey('RS256', 'stranger'))],
-  ['with another’s key under a known name', async () => sign(await createKey('RS256', 'rsa'))],
-  ['that brings its own key', async () => signWithOwnKey()],
-  ['that has expired', () => sign(rsa, claims({}, -61))],
-  ['that never expires', () => sign(rsa, claims({ exp: undefined }))],
-  ['whose end is a text', () => sign(rsa, claims({ exp: '9999999999' }))],
-  ['that is not valid yet', () => sign(rsa, claims({ nbf: inSeconds(70) }))],
-  ['without the claim', () => sign(rsa, claims({ sub: undefined }))],
-  ['whose claim is a number', () => sign(rsa, claims({ sub: 7 }))],
-  ['whose claim is a list', () => sign(rsa, claims({ sub: ['alice'] }))],
-  ['whose claim is null', () => sign(rsa, claims({ sub: null }))],
-  ['whose claim is empty', () => sign(rsa, claims({ sub: '' }))],
-  ['whose claim breaks lines', () => sign(rsa, claims({ sub: 'alice\r\nAuth-ID: bob' }))],
-  ['whose claim is too long', () => sign(rsa, claims({ sub: 'x'.repeat(256) }))],
-  ['whose claim is not plain', () => sign(rsa, claims({ sub: 'Αλίκη' }))],
-  ['whose claim has outer white space', () => sign(rsa, claims({ sub: 'alice ' }))],
+  [
+    'signed with the public key as a secret (HS256, JWK)',
+    () => signHs256(JSON.stringify(rsa.jwk)),
+    'algorithm',
+  ],
+  ['signed with an algorithm that is not allowed', () => sign(others[3] ?? rsa), 'algorithm'],
+  ['signed with a key of another algorithm', () => sign({ ...rsa, kid: 'ec' }), 'key'],
+  ['with a key of nobody', async () => sign(await createKey('RS256', 'stranger')), 'key'],
+  ['with another’s key under a known name', async () => sign(await createKey('RS256', 'rsa')), 'signature'],
+  ['that brings its own key', async () => signWithOwnKey(), 'key'],
+  ['that has expired', () => sign(rsa, claims({}, -61)), 'expired'],
+  ['that never expires', () => sign(rsa, claims({ exp: undefined })), 'claims'],
+  ['whose end is a text', () => sign(rsa, claims({ exp: '9999999999' })), 'claims'],
+  ['that is not valid yet', () => sign(rsa, claims({ nbf: inSeconds(70) })), 'claims'],
+  ['without the claim', () => sign(rsa, claims({ sub: undefined })), 'claims'],
+  ['whose claim is a number', () => sign(rsa, claims({ sub: 7 })), 'claims'],
+  ['whose claim is a list', () => sign(rsa, claims({ sub: ['alice'] })), 'claims'],
+  ['whose claim is null', () => sign(rsa, claims({ sub: null })), 'claims'],
+  ['whose claim is empty', () => sign(rsa, claims({ sub: '' })), 'claims'],
+  ['whose claim breaks lines', () => sign(rsa, claims({ sub: 'alice\r\nAuth-ID: bob' })), 'claims'],
+  ['whose claim is too long', () => sign(rsa, claims({ sub: 'x'.repeat(256) })), 'claims'],
+  ['whose claim is not plain', () => sign(rsa, claims({ sub: 'Αλίκη' })), 'claims'],
+  ['whose claim has outer white space', () => sign(rsa, claims({ sub: 'alice ' })), 'claims'],
   [
     'with other claims than were signed',
     async () => (await sign(rsa)).replace(/\.[^.]+\./, `.${encoded(claims({ sub: 'bob' }))}.`),
+    'signature',
   ],
-  ['without its signature', async () => (await sign(rsa)).replace(/[^.]+$/, '')],
-  ['with a header that must be understood', () => signCritical()],
-  ['that is no token', () => 'canary-canary-canary'],
-  ['that is too long', () => sign(rsa, claims({ more: 'x'.repeat(9000) }))],
+  ['without its signature', async () => (await sign(rsa)).replace(/[^.]+$/, ''), 'signature'],
+  ['with a header that must be understood', () => signCritical(), 'malformed'],
+  ['that is no token', () => 'canary-canary-canary', 'malformed'],
+  ['that is too long', () => sign(rsa, claims({ more: 'x'.repeat(9000) })), 'malformed'],
 ];
 
 /** What the holder of a token that was really signed is told about its claims. */
@@ -219,7 +233,7 @@ const signCritical = () =>
     .setProtectedHeader({ alg: 'RS256', kid: 'rsa', crit: ['x'], x: true })
     .sign(rsa.privateKey, { crit: { x: true } });
 
-test.each(bad)('a token %s is refused before any call', async (what, make) => {
+test.each(bad)('a token %s is refused before any call, and counted', async (what, make, why) => {
   const token = await make();
   const answer = await post(token);
   expect(answer.status).toBe(401);
@@ -231,6 +245,7 @@ test.each(bad)('a token %s is refused before any call', async (what, make) => {
   expect(await answer.json()).toEqual({
     errors: [{ message: reason, extensions: documented({ code: 'UNAUTHENTICATED', retryable: false }) }],
   });
+  expect(refusals).toEqual([why]);
   expect(bank.calls).toEqual([]);
 });
 
@@ -276,6 +291,7 @@ describe('without a token', () => {
     expect(answer.headers.get('www-authenticate')).toMatch(
       what === 'none at all' ? /^Bearer$/ : /^Bearer error="invalid_token"/,
     );
+    expect(refusals).toEqual([what === 'none at all' ? 'no token' : 'malformed']);
     expect(await answer.json()).toEqual({
       errors: [
         expect.objectContaining({ extensions: documented({ code: 'UNAUTHENTICATED', retryable: false }) }),
