@@ -1,5 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import { hashCaller } from '../../src/payments/record.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
@@ -184,4 +186,43 @@ test('LOG_TIME=iso writes times in ISO 8601', () => {
   const written: string[] = [];
   pino(logOptions('info', [], 'iso'), { write: (line: string) => void written.push(line) }).info('a line');
   expect(JSON.parse(written[0] ?? '').time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test('the log shows no part of a secret that an error’s message was cut in', () => {
+  const secret = 'secret-'.padEnd(255, 'x');
+  const written: string[] = [];
+  const failing = pino(logOptions('info', [secret]), { write: (line: string) => void written.push(line) });
+  failing.error({ err: new Error(`${secret} `.repeat(30)) }, 'failed');
+  expect(written).toHaveLength(1);
+  expect(written[0]).toContain('[redacted] [redacted]');
+  expect(written[0]).not.toContain('secr');
+});
+
+const caller = (authId: string | null, authProviderName: string | null = 'sandbox') =>
+  ({ subscriptionKey: 'key', authProviderName, authId }) as Credentials;
+
+test('a caller has the hash of the records of payments, each time, and nobody else has it', () => {
+  const hashOf = createCallerHashes(() => 'secret');
+  const expected = hashCaller('secret', 'sandbox', 'alice');
+  expect([hashOf(caller('alice')), hashOf(caller('alice'))]).toEqual([expected, expected]);
+  expect(hashOf(caller('bob'))).toBe(hashCaller('secret', 'sandbox', 'bob'));
+  expect(hashOf(caller('alice', 'other'))).toBe(hashCaller('secret', 'other', 'alice'));
+});
+
+test('who is not named has none', () => {
+  const hashOf = createCallerHashes(() => 'secret');
+  expect([hashOf(null), hashOf(caller(null)), hashOf(caller('alice', null))]).toEqual([null, null, null]);
+});
+
+test('another secret of the store makes other hashes within a second', () => {
+  let [secret, now] = ['before', 0];
+  const hashOf = createCallerHashes(
+    () => secret,
+    () => now,
+  );
+  const before = hashOf(caller('alice'));
+  secret = 'after';
+  now += 1001;
+  expect(hashOf(caller('alice'))).toBe(hashCaller('after', 'sandbox', 'alice'));
+  expect(hashOf(caller('alice'))).not.toBe(before);
 });
