@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { Ledger, overheadBytes } from '../../src/ledger.ts';
@@ -296,19 +296,20 @@ test('a sixty-fourth of all connections is closed at once, so that clients that 
 });
 
 /** A client that sends these requests at once; `release` answers the next one. */
-async function startPipelined(paths: readonly string[]) {
+async function startPipelined(paths: readonly string[], ledger?: Ledger, headers = '') {
   const asked: string[] = [];
   const waiting: [string, ConnectionAwareResponse][] = [];
-  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+  const receive = ({ url = '' }: IncomingMessage, response: ConnectionAwareResponse) => {
     asked.push(url);
     waiting.push([url, response]);
-  });
+  };
+  const listening = await listen('127.0.0.1', 0, receive, ledger && { ledger });
   const socket = connectTo(listening.url);
   let received = '';
   socket.on('data', (chunk) => {
     received += chunk;
   });
-  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`).join(''));
   return {
     listening,
     socket,
@@ -331,34 +332,21 @@ test.each([
   [', also if they expect what nobody knows', 'Expect: x\r\n'],
 ])('requests of one connection are handled one at a time, in their order%s', async (_, headers) => {
   const ledger = new Ledger(ledgerLimits({}));
-  const asked: string[] = [];
-  const responses: ConnectionAwareResponse[] = [];
-  const listening = await listen(
-    '127.0.0.1',
-    0,
-    ({ url = '' }, response) => {
-      asked.push(url);
-      responses.push(response);
-    },
-    { ledger },
-  );
-  const socket = connectTo(listening.url);
-  let answered = '';
-  socket.on('data', (chunk) => {
-    answered += chunk;
-  });
-  socket.write(
-    ['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`).join(''),
+  const { socket, asked, release, answers, listening } = await startPipelined(
+    ['/a', '/b', '/c'],
+    ledger,
+    headers,
   );
   // Two wait behind the first one.
   await until(() => ledger.arriving === 2 * overheadBytes);
   expect(asked).toEqual(['/a']);
-  for (const [index, path] of ['/a', '/b', '/c'].entries()) {
-    await until(() => asked.length === index + 1);
-    responses[index]?.writeHead(200, ['Content-Length', '2']).end(path);
-    await until(() => answered.endsWith(path));
+  for (const count of [1, 2, 3]) {
+    await until(() => asked.length === count);
+    await release();
+    await until(() => answers().length === count);
   }
   expect(asked).toEqual(['/a', '/b', '/c']);
+  expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
   expect(ledger.arriving).toBe(0);
   ledger.close();
   socket.destroy();
