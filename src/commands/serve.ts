@@ -20,7 +20,7 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
-import { limitBank } from '../server/rate-limit/rate-limited-bank.ts';
+import { limitBank } from '../server/rate-limit/rate-limits.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';

@@ -60,7 +60,7 @@ const methodNotAllowed = () =>
 export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>, Omit<SendOptions, 'engine'> {
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
-  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
+  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limits.ts. */
   readonly rateLimiter?: RateLimiter | null;
   readonly authenticate: Authenticate;
   readonly logger: Logger;

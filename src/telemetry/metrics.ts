@@ -14,7 +14,7 @@ import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import { type TokenRefusal, tokenRefusals } from '../server/auth/jwt-options.ts';
-import { budgetNames, type RateRefusal, refusedByRate } from '../server/rate-limit/rate-limiter.ts';
+import { budgetNames, type RateRefusal, refusedByRate } from '../server/rate-limit/rate-limits.ts';
 import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';

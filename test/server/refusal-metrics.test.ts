@@ -1,10 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  BoundedCounters,
-  createRateLimiter,
-  type RateRefusal,
-} from '../../src/server/rate-limit/rate-limiter.ts';
+import { BoundedCounters, createRateLimiter } from '../../src/server/rate-limit/rate-limiter.ts';
+import type { RateRefusal } from '../../src/server/rate-limit/rate-limits.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import {
   claims,

@@ -18,7 +18,7 @@ import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions, TokenRefusal } from '../../src/server/auth/jwt-options.ts';
 import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
-import { limitBank } from '../../src/server/rate-limit/rate-limited-bank.ts';
+import { limitBank } from '../../src/server/rate-limit/rate-limits.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { credentials, postOf } from './requests.ts';

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { BudgetName, CountMethod } from '../../server/rate-limit/rate-limiter.ts';
+import type { BudgetName, CountMethod } from '../../server/rate-limit/rate-limits.ts';
 import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 
 /** What the primary tells a worker to do. `retire`: another one serves in its place. */

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { BoundedCounters, type RateLimits } from '../../server/rate-limit/rate-limiter.ts';
+import { BoundedCounters } from '../../server/rate-limit/rate-limiter.ts';
+import type { RateLimits } from '../../server/rate-limit/rate-limits.ts';
 import type { CountersOf } from '../../server/rate-limit/shared-counters.ts';
 import { type CountedMessage, type CountMessage, isFromPrimary } from './messages.ts';
 

@@ -1,6 +1,7 @@
 import type { Caller } from '../../bank/credentials.ts';
 import type { ConnectionAwareResponse } from '../connection.ts';
-import { noCallLeft, type RateLimiter } from '../rate-limit/rate-limiter.ts';
+import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
+import { noCallLeft } from '../rate-limit/rate-limits.ts';
 import type { IncomingHead, KnownHead } from '../request.ts';
 import { currentActivity, forgetSecrets, secretSources } from '../request-scope.ts';
 

@@ -1,42 +1,16 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { type Credentials, countedId, subscriptionKeyId } from '../../bank/credentials.ts';
-import { retryLaterError } from '../../engine/errors.ts';
 import { BankqlError } from '../../errors.ts';
-
-/** A number of REST calls per number of seconds, counted from the first call. */
-export interface RateLimit {
-  readonly calls: number;
-  readonly seconds: number;
-}
-
-export interface RateLimits {
-  /** For each caller, as the ledger counts callers; null for no limit. */
-  readonly perCaller: RateLimit | null;
-  /** For all callers with one subscription key together; null for no limit. */
-  readonly perKey: RateLimit | null;
-}
-
-/** Whose budget: each caller's, or that of all callers with one key. */
-export const budgetNames = ['caller', 'key'] as const;
-export type BudgetName = (typeof budgetNames)[number];
-
-/**
- * Counts the calls of one budget, in memory (BoundedCounters) or together with other processes (shared-counters.ts):
- * takes one (`consume`), gives one back (`reward`), or only looks (`get`).
- * Shape:  the rest of the budget; null if the owner's window has not begun.
- * Errors: a RateLimiterRes if no call is left.
- */
-export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
-export type CountMethod = 'consume' | 'reward' | 'get';
-
-/** What is refused: a request that arrives with an empty budget, or a single REST call. */
-export const refusedByRate = ['request', 'call'] as const;
-
-export interface RateRefusal {
-  readonly refused: (typeof refusedByRate)[number];
-  readonly budget: BudgetName;
-}
+import {
+  type BudgetName,
+  type Count,
+  type CountMethod,
+  type RateLimit,
+  type RateLimits,
+  type RateRefusal,
+  usedUp,
+} from './rate-limits.ts';
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
@@ -94,11 +68,6 @@ export function createRateLimiter(
     },
   };
 }
-
-const usedUp = 'Your REST calls are used up for now';
-
-export const noCallLeft = (retryAfter: number) =>
-  retryLaterError('RATE_LIMITED', `${usedUp}.`, 429, retryAfter);
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));
 

@@ -2,16 +2,8 @@ import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limi
 import { reasonOf } from '../../errors.ts';
 import { clientOptions, type PostgresAddress } from '../../payments/stores/postgres/address.ts';
 import { parseCounterUrl, type RedisAddress } from './counter-address.ts';
-import {
-  BoundedCounters,
-  type BudgetName,
-  type Count,
-  createRateLimiter,
-  type RateLimit,
-  type RateLimiter,
-  type RateLimits,
-  type RateRefusal,
-} from './rate-limiter.ts';
+import { BoundedCounters, createRateLimiter, type RateLimiter } from './rate-limiter.ts';
+import type { BudgetName, Count, RateLimit, RateLimits, RateRefusal } from './rate-limits.ts';
 
 /** How long a call waits for its count, in milliseconds; it then counts in memory. */
 const usualTimeoutMs = 250;

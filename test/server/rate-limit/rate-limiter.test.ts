@@ -5,8 +5,8 @@ import {
   BoundedCounters,
   createRateLimiter,
   type RateLimiter,
-  type RateLimits,
 } from '../../../src/server/rate-limit/rate-limiter.ts';
+import type { RateLimits } from '../../../src/server/rate-limit/rate-limits.ts';
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
