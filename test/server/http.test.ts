@@ -2,7 +2,7 @@ import { on, once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { documented } from '../support/documented.ts';
-import { answerTo, connectTo } from '../support/requests.ts';
+import { answerTo, connectTo, postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 let fixture: ServerFixture;
@@ -34,16 +34,10 @@ const raw = (text: string) => answerTo(fixture.url, text);
 
 describe('every answer', () => {
   test.each<[string, () => Promise<Response>]>([
-    ['a result', () => send({ headers: { 'Content-Type': 'application/json' }, body: query })],
-    [
-      'an error of the query',
-      () => send({ headers: { 'Content-Type': 'application/json' }, body: '{"query":"{"}' }),
-    ],
+    ['a result', () => fetch(fixture.url, postOf(query))],
+    ['an error of the query', () => fetch(fixture.url, postOf('{"query":"{"}'))],
     ['another content type', () => send({ headers: { 'Content-Type': 'text/plain' }, body: query })],
-    [
-      'a body that is too long',
-      () => send({ headers: { 'Content-Type': 'application/json' }, body: 'x'.repeat(200_000) }),
-    ],
+    ['a body that is too long', () => fetch(fixture.url, postOf('x'.repeat(200_000)))],
     ['a GET', () => fetch(`${fixture.url}?query={__typename}`)],
     [
       'a mutation by GET',
@@ -78,9 +72,7 @@ describe('every answer', () => {
 
   test('bears the id that the caller gave, if it is one word', async () => {
     const idOf = async (id: string) =>
-      (
-        await send({ headers: { 'Content-Type': 'application/json', 'X-Request-Id': id }, body: query })
-      ).headers.get('x-request-id');
+      (await fetch(fixture.url, postOf(query, { 'X-Request-Id': id }))).headers.get('x-request-id');
     expect(await idOf('phone-4711')).toBe('phone-4711');
     for (const bad of ['two words', '<script>', 'x'.repeat(129)]) expect(await idOf(bad)).not.toBe(bad);
   });
@@ -336,10 +328,7 @@ describe('CORS', () => {
     );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');
-    const answer = await send({
-      headers: { Origin: 'https://app.example', 'Content-Type': 'application/json' },
-      body: query,
-    });
+    const answer = await fetch(fixture.url, postOf(query, { Origin: 'https://app.example' }));
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
   });
 
@@ -371,10 +360,7 @@ describe('CORS', () => {
       await preflight(origin);
       const logged = fixture.log.filter((line) => line.includes(`"origin":"${origin}"`));
       expect(logged).toEqual([expect.stringContaining('pages of this origin may not call')]);
-      const answer = await send({
-        headers: { Origin: origin, 'Content-Type': 'application/json' },
-        body: query,
-      });
+      const answer = await fetch(fixture.url, postOf(query, { Origin: origin }));
       expect(corsHeaders(answer)).toEqual([]);
     },
   );

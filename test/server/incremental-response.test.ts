@@ -147,8 +147,10 @@ afterEach(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-const read = (query: string, accept = multipart, headers: Record<string, string> = {}) =>
-  startReading(fixture.url, { query }, { ...credentials, Accept: accept, ...headers });
+/** Asks for several results, and reads them one by one. */
+const readFrom = (url: string, query: string, variables: object = {}, headers: Record<string, string> = {}) =>
+  startReading(url, { query, variables }, { ...credentials, Accept: multipart, ...headers });
+const read = (query: string, accept = multipart) => readFrom(fixture.url, query, {}, { Accept: accept });
 
 const query = `{ bank { account(accountId: "a", viewId: "owner") {
   accountId ... @defer(label: "slow") { label } otherAccounts { nodes { otherAccountId } } } } }`;
@@ -228,11 +230,7 @@ describe('a client that gives @stream a negative initialCount', () => {
       {},
     ],
   ])('gets an error for %s, before any REST call', async (_what, query, variables) => {
-    const reading = await startReading(
-      fixture.url,
-      { query, variables },
-      { ...credentials, Accept: multipart },
-    );
+    const reading = await readFrom(fixture.url, query, variables);
     expect(JSON.parse(await reading.text())).toEqual({
       errors: [
         {
@@ -354,14 +352,11 @@ test('a payment is told in the first result, whatever its payload defers', async
     path.endsWith('/make-transaction') ? { body: { id: 'T1' } } : 'hang',
   );
   const input = transfer('key-of-defer');
-  const paying = await startReading(
+  const paying = await readFrom(
     fixture.url,
-    {
-      query: `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) {
-        transactionId ... @defer { transaction { transactionId uuid } } } }`,
-      variables: { input },
-    },
-    { ...credentials, Accept: multipart },
+    `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) {
+      transactionId ... @defer { transaction { transactionId uuid } } } }`,
+    { input },
   );
   expect(await paying.next()).toMatchObject({
     data: { makeTransaction: { transactionId: 'T1' } },
@@ -388,14 +383,8 @@ test.each(['... @defer { makeTransaction(input: $input) { transactionId } }', '.
     const fragment = fields.startsWith('...F')
       ? 'fragment F on Mutation { makeTransaction(input: $input) { transactionId } }'
       : '';
-    const { text } = await startReading(
-      fixture.url,
-      {
-        query: `mutation ($input: MakeTransactionInput!) { ${fields} } ${fragment}`,
-        variables: { input: transfer('k') },
-      },
-      { ...credentials, Accept: multipart },
-    );
+    const paying = `mutation ($input: MakeTransactionInput!) { ${fields} } ${fragment}`;
+    const { text } = await readFrom(fixture.url, paying, { input: transfer('k') });
     expect(JSON.parse(await text()).errors[0]).toMatchObject({
       message: 'Defer directive cannot be used on root mutation type "Mutation".',
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
@@ -418,9 +407,7 @@ test('the operation is observed as a whole: its bytes, its codes, and its end', 
   const { ended, observer } = noting();
   await using observed = await startServerFixture({ observer });
   observed.bank.on(accountCall, { status: 403, body: { message: 'no' } }).on(othersCall, { body: others });
-  const payloads = await payloadsOf(
-    await startReading(observed.url, { query }, { ...credentials, Accept: multipart }),
-  );
+  const payloads = await payloadsOf(await readFrom(observed.url, query));
   await expect.poll(() => ended).toHaveLength(1);
   expect(ended[0]).toMatchObject({
     outcome: 'partial',
@@ -434,11 +421,7 @@ test('explain tells the calls of all results in the last one, each at the field 
   await using explained = await startServerFixture({ explains: true });
   explained.bank.on(accountCall, { body: { accounts: [account] } }).on(othersCall, { body: others });
   const payloads = await payloadsOf(
-    await startReading(
-      explained.url,
-      { query },
-      { ...credentials, Accept: multipart, 'x-bankql-explain': 'calls' },
-    ),
+    await readFrom(explained.url, query, {}, { 'x-bankql-explain': 'calls' }),
   );
   expect(payloads[0]).not.toHaveProperty('extensions');
   const { explain } = Object(payloads.at(-1)).extensions;
@@ -454,9 +437,7 @@ test('all results together have the length of one answer, and one that is too lo
   bounded.bank
     .on(accountCall, { body: { accounts: [{ ...account, label: 'x'.repeat(4000) }] } })
     .on(othersCall, { body: others });
-  const payloads = await payloadsOf(
-    await startReading(bounded.url, { query }, { ...credentials, Accept: multipart }),
-  );
+  const payloads = await payloadsOf(await readFrom(bounded.url, query));
   expect(payloads[0]).toMatchObject({ data: expect.anything(), hasNext: true });
   expect(payloads[1]).toEqual({
     completed: [
@@ -503,11 +484,10 @@ test('they hold a tenth of the values of a whole answer, however they are put of
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
   bounded.bank.otherwise({ body: { branches } });
   const all = '{ bank { branches { nodes { a: name } } } }';
-  const ask = async (asked: string) =>
-    startReading(bounded.url, { query: asked }, { ...credentials, Accept: multipart });
-  expect(JSON.parse(await (await ask(all)).text()).errors).toBeUndefined();
+  const ask = async (asked: string) => (await readFrom(bounded.url, asked)).text();
+  expect(JSON.parse(await ask(all)).errors).toBeUndefined();
   // The list is counted before the first result: there is nothing but the error.
-  expect(JSON.parse(await (await ask(all.replace('nodes', 'nodes @stream'))).text())).toEqual({
+  expect(JSON.parse(await ask(all.replace('nodes', 'nodes @stream')))).toEqual({
     data: null,
     errors: [
       {
@@ -525,8 +505,7 @@ test('each part that comes later is a value too', async () => {
   // The same 50 names, in one part each or in three.
   const ask = async (parts: number) => {
     const deferred = Array.from({ length: parts }, (_, n) => `... @defer(label: "${n}") { name }`).join(' ');
-    const asked = { query: `{ bank { branches { nodes { ${deferred} } } } }` };
-    return (await startReading(bounded.url, asked, { ...credentials, Accept: multipart })).text();
+    return (await readFrom(bounded.url, `{ bank { branches { nodes { ${deferred} } } } }`)).text();
   };
   expect(await ask(1)).toContain('"data":{"name":"B"}');
   expect(await ask(3)).toMatch(/^\{"errors":\[\{"message":"The answer holds more than 200 values/);
@@ -537,10 +516,10 @@ test('a part for which there is no room fails, whichever it is', async () => {
   await using crowded = await startServerFixture({ ledger: ledgerLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
   crowded.bank.on(accountCall, { body: { accounts: [long] } });
-  const ask = async (fields: string) => {
-    const asked = { query: `{ bank { account(accountId: "a", viewId: "owner") { ${fields} } } }` };
-    return payloadsOf(await startReading(crowded.url, asked, { ...credentials, Accept: multipart }));
-  };
+  const ask = async (fields: string) =>
+    payloadsOf(
+      await readFrom(crowded.url, `{ bank { account(accountId: "a", viewId: "owner") { ${fields} } } }`),
+    );
   const errors = [
     expect.objectContaining({
       extensions: documented({ code: 'OVERLOADED', retryAfter: 1, retryable: true }),
@@ -575,8 +554,7 @@ test('where there is no room even to say what fails, the answer breaks off', asy
     acceptsDeposits: true,
   }));
   crowded.bank.otherwise({ body: { branches } });
-  const asked = { query: '{ bank { branches { nodes { ... @defer { name } } } } }' };
-  const reading = await startReading(crowded.url, asked, { ...credentials, Accept: multipart });
+  const reading = await readFrom(crowded.url, '{ bank { branches { nodes { ... @defer { name } } } } }');
   expect(await reading.next()).toMatchObject({ hasNext: true });
   await expect(payloadsOf(reading)).rejects.toThrow('terminated');
   await expect.poll(() => crowded.server.held.requests).toBe(0);
