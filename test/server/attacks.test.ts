@@ -9,7 +9,7 @@ import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import { inTimeMs } from '../support/in-time.ts';
-import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
+import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
 import { lateBy, until } from '../support/waits.ts';
@@ -269,13 +269,7 @@ test('one token that is written down in 20 ways is one caller', async () => {
       '/graphql',
       { Authorization: `${n % 2 === 0 ? 'Bearer' : 'bEARER'}${' '.repeat(1 + n)}${token}` },
     ],
-    {
-      BANK_SUBSCRIPTION_KEY: key,
-      IDENTITY: 'jwt',
-      IDENTITY_JWKS_URL: issuer.jwksUrl,
-      IDENTITY_ISSUER: issuerName,
-      IDENTITY_AUDIENCE: audience,
-    },
+    { BANK_SUBSCRIPTION_KEY: key, ...issuer.variables },
   );
   expect(statuses).toEqual(Array(18).fill(503));
 });

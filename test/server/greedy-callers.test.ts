@@ -3,15 +3,7 @@ import { Agent, createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AttackedProcess } from '../support/attacked-process.ts';
-import {
-  audience,
-  claims,
-  createKey,
-  type Issuer,
-  issuerName,
-  sign,
-  startIssuer,
-} from '../support/issuer.ts';
+import { claims, createKey, type Issuer, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 import { turns } from '../support/waits.ts';
 
@@ -75,13 +67,7 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     OPERATION_TIMEOUT_MS: '540000',
     ...environment,
   });
-const withTokens = () => ({
-  IDENTITY: 'jwt',
-  IDENTITY_JWKS_URL: issuer.jwksUrl,
-  IDENTITY_ISSUER: issuerName,
-  IDENTITY_AUDIENCE: audience,
-  IDENTITY_ALGORITHMS: 'ES256',
-});
+const withTokens = () => ({ ...issuer.variables, IDENTITY_ALGORITHMS: 'ES256' });
 const withHeaders = () => ({ IDENTITY: 'headers' });
 /** Tokens of one login, each of which is different. */
 const tokensOf = (sub: string, count: number) =>

@@ -6,7 +6,7 @@ import type { Caller } from '../../src/bank/credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import { type KnownHead, recallPolicy } from '../../src/server/request.ts';
 import { redactFromLog, type Secrets, secretSources } from '../../src/server/request-scope.ts';
-import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
+import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** What a connection remembers of a head is used only for requests that have the same. */
@@ -202,16 +202,7 @@ describe('with a token', () => {
     const issuer = await startIssuer(first);
     const time = { now: 0 };
     const authenticate = authenticateByToken(
-      {
-        subscriptionKey: 'operator-key',
-        jwksUrl: issuer.jwksUrl,
-        issuer: issuerName,
-        audience,
-        algorithms: ['ES256'],
-        providerClaim: 'iss',
-        authIdClaim: 'sub',
-        keyTimes: { now: () => time.now },
-      },
+      { ...issuer.options, keyTimes: { now: () => time.now } },
       pino({ enabled: false }),
     );
     const fixture = await startServerFixture({ authenticate });

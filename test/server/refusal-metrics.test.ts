@@ -3,15 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BoundedCounters, createRateLimiter } from '../../src/server/rate-limit/rate-limiter.ts';
 import type { RateRefusal } from '../../src/server/rate-limit/rate-limits.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
-import {
-  claims,
-  createKey,
-  type Issuer,
-  type IssuerKey,
-  issuerName,
-  sign,
-  startIssuer,
-} from '../support/issuer.ts';
+import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../support/issuer.ts';
 import { post, startProcess } from '../support/process.ts';
 import { answerTo } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
@@ -89,10 +81,7 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
   await using bankql = await startProcess({
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
     METRICS_PORT: '0',
-    IDENTITY: 'jwt',
-    IDENTITY_JWKS_URL: issuer.jwksUrl,
-    IDENTITY_ISSUER: issuerName,
-    IDENTITY_AUDIENCE: 'bankql',
+    ...issuer.variables,
     IDENTITY_PROVIDER_CLAIM: 'provider',
     RATE_LIMIT: '1/60',
   });

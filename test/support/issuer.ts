@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A key pair of an issuer. */
@@ -13,6 +14,9 @@ export interface IssuerKey {
 /** An issuer of tokens, with a server for its public keys. */
 export interface Issuer extends AsyncDisposable {
   readonly jwksUrl: string;
+  /** How bankql verifies this issuer's tokens, and the variables that say so. */
+  readonly options: JwtOptions;
+  readonly variables: Readonly<Record<string, string>>;
   /** The public keys that are answered; change them at will. */
   keys: JWK[];
   /** What the server does instead of answering the keys. */
@@ -59,8 +63,24 @@ export async function startIssuer(...keys: IssuerKey[]): Promise<Issuer> {
     response.end(JSON.stringify({ keys: issuer.keys }));
   });
   const port = await listenOnLoopback(server);
+  const jwksUrl = `http://127.0.0.1:${port}/keys`;
   const issuer: Issuer = {
-    jwksUrl: `http://127.0.0.1:${port}/keys`,
+    jwksUrl,
+    options: {
+      subscriptionKey: 'operator-key',
+      jwksUrl,
+      issuer: issuerName,
+      audience,
+      algorithms: ['ES256'],
+      providerClaim: 'iss',
+      authIdClaim: 'sub',
+    },
+    variables: {
+      IDENTITY: 'jwt',
+      IDENTITY_JWKS_URL: jwksUrl,
+      IDENTITY_ISSUER: issuerName,
+      IDENTITY_AUDIENCE: audience,
+    },
     keys: keys.map(({ jwk }) => jwk),
     behave: null,
     asked: () => asked,

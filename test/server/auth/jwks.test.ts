@@ -4,16 +4,7 @@ import { createJwks, type JwksTimes } from '../../../src/server/auth/jwks.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import { inTimeMs } from '../../support/in-time.ts';
-import {
-  audience,
-  claims,
-  createKey,
-  type Issuer,
-  type IssuerKey,
-  issuerName,
-  sign,
-  startIssuer,
-} from '../../support/issuer.ts';
+import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 import { postOf } from '../../support/requests.ts';
 
@@ -47,16 +38,7 @@ const start = (keyTimes: Partial<JwksTimes> = {}, onTokenRefusal = (_why: string
   createTestBankql({
     bankUrl: bank.url,
     onTokenRefusal,
-    identity: {
-      subscriptionKey: 'operator-key',
-      jwksUrl: issuer.jwksUrl,
-      issuer: issuerName,
-      audience,
-      algorithms: ['ES256'],
-      providerClaim: 'iss',
-      authIdClaim: 'sub',
-      keyTimes: { timeoutMs: 60_000, ...keyTimes },
-    },
+    identity: { ...issuer.options, keyTimes: { timeoutMs: 60_000, ...keyTimes } },
   });
 
 const ask = (to: TestBankql, token: string) =>

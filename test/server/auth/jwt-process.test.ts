@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claims, createKey, issuerName, sign, startIssuer } from '../../support/issuer.ts';
+import { claims, createKey, sign, startIssuer } from '../../support/issuer.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { post, startProcess } from '../../support/process.ts';
 
@@ -9,10 +9,7 @@ test('a process over the sandbox bank, with tokens and a budget, as the docs set
   await using bankql = await startProcess({
     LOG_LEVEL: 'trace',
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
-    IDENTITY: 'jwt',
-    IDENTITY_JWKS_URL: issuer.jwksUrl,
-    IDENTITY_ISSUER: issuerName,
-    IDENTITY_AUDIENCE: 'bankql',
+    ...issuer.variables,
     IDENTITY_PROVIDER_CLAIM: 'provider',
     RATE_LIMIT: '2/60',
   });

@@ -38,13 +38,8 @@ let bankql: TestBankql;
 /** Why tokens were refused: never a word of the token. */
 const refusals: TokenRefusal[] = [];
 const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
-  subscriptionKey: 'operator-key',
-  jwksUrl: issuer.jwksUrl,
-  issuer: issuerName,
-  audience,
+  ...issuer.options,
   algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
-  providerClaim: 'iss',
-  authIdClaim: 'sub',
   ...more,
 });
 beforeEach(async () => {
