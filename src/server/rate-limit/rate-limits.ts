@@ -3,7 +3,7 @@ import type { BankClient } from '../../bank/client.ts';
 import { retryLaterError } from '../../engine/errors.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
-/** What the server knows of rate limits where there are none: the library that counts is loaded only with RATE_LIMIT. */
+/** The parts of rate limits that do not need the library that counts: it is loaded only with RATE_LIMIT. */
 
 /** A number of REST calls per number of seconds, counted from the first call. */
 export interface RateLimit {
