@@ -171,7 +171,9 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
 
   const session = createSessionOpener({
     ...options,
-    ...{ allowVolatile, waitReplicas, create },
+    allowVolatile,
+    waitReplicas,
+    create,
     onConnect: (connection) =>
       hooks.onConnect(storeOf(async (statement) => (await connection.query(statement)).rows)),
   });
