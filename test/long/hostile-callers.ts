@@ -257,7 +257,6 @@ async function searchWith(
       [{ behaviour, logins: 100, connections: 10 }],
     ]);
   await using bank = await startBank(bankMs);
-  const { MALLOC_MMAP_THRESHOLD_: mallocThreshold } = process.env;
   const start = async () => {
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
@@ -266,8 +265,6 @@ async function searchWith(
       ...(identity === undefined ? {} : { IDENTITY: identity }),
       LOG_LEVEL: 'fatal',
       MAX_EVENT_LOOP_LAG_MS: '500',
-      // See docs/sizing.md.
-      ...(mallocThreshold === undefined ? {} : { MALLOC_MMAP_THRESHOLD_: mallocThreshold }),
       NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
     });
     pinApart(started.child.pid ?? 0, process.pid);
