@@ -63,7 +63,7 @@ test('an answer that is still being written when the server stops arrives whole'
 });
 
 test('/ready says so before the server stops to listen', async () => {
-  await using fixture = await startServerFixture({ drainDelayMs: 300 });
+  await using fixture = await startServerFixture({ drainDelayMs: 2000 });
   const stopped = fixture.server.close();
   const refused = await fetch(`${fixture.server.url}/ready`);
   expect([refused.status, await refused.text()]).toEqual([503, 'leaving\n']);
