@@ -217,7 +217,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   #body: Buffer | null = null;
   #chunks: Buffer[] | null = null;
   #size = 0;
-  /** Its whole length, if the bank says it. */
+  /** The whole length, if the bank states it. */
   #length = Number.POSITIVE_INFINITY;
   /** How much of it the operation's budget has counted. */
   #counted = 0;

@@ -42,7 +42,8 @@ export const partialContent = 206;
  * - `refused`: bankql did not read a successful answer to its end: it is too large, or encoded although no encoding was
  *   requested.
  * - `overloaded`: no connection became free in time.
- * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or bankql no time.
+ * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
+ *   bankql had no time to read it.
  * - `paused`: the operation's breaker is open, see breaker.ts.
  *
  * `sent` is false only if it is certain that nothing of the request was written to a socket.

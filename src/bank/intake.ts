@@ -2,7 +2,7 @@
 export const shortBody = 8 * 1024;
 /** How much of longer bodies is taken in an iteration of the event loop, in bytes: some milliseconds of copying. */
 const takenAtOnce = 512 * 1024;
-/** The same of bodies that wait to be parsed: while there are more, one part of a body is taken in an iteration. */
+/** How many bytes of bodies may wait to be parsed; while more do, one part of one body is taken in each iteration. */
 const maxUnparsed = 256 * 1024;
 
 /** A long body that arrives. */
@@ -22,7 +22,7 @@ export class Intake {
   /** Bytes that were taken in this iteration. */
   #taken = 0;
   #isScheduled = false;
-  /** Those that are paused, in the order in which they go on: the one that was taken last comes first, and is taken to its end. */
+  /** The paused bodies, in the order in which they go on. The one that was resumed last comes first, so that it is taken to its end. */
   readonly #paused: ArrivingBody[] = [];
   #resumed: ArrivingBody | null = null;
 
@@ -59,5 +59,5 @@ export class Intake {
   };
 }
 
-/** That of all reads of the process. */
+/** The intake of all reads of the process. */
 export const intake = new Intake();

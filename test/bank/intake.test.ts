@@ -7,13 +7,13 @@ import { createTestClient } from '../support/bank-client.ts';
 import { type Act, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { letPass } from '../support/let-pass.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
-import { turns, until } from '../support/waits.ts';
+import { countIterations, turns, until } from '../support/waits.ts';
 
 const kilobyte = 1024;
 const part = 64 * kilobyte;
 
 describe('bodies that arrive at the same time', () => {
-  /** Bodies of so many parts each, all of which are in their connections already. The parts are noted in the order in which they are taken. */
+  /** Bodies of so many parts each, all of which have reached their connections. Notes the parts in the order in which they are taken. */
   function arriving(names: string, parts: number) {
     const pace = new Intake();
     let taken = '';
@@ -85,7 +85,7 @@ describe('bodies that arrive at the same time', () => {
 
 const long = sampleCalls.getCustomer;
 const short = sampleCalls.getMessagesOwner;
-/** As long as it says, in bytes; the field is none of the contract's. */
+/** A customer with so many bytes in a field that the contract does not have. */
 const padded = (bytes: number) => reply(200, `{"email":"a@bank.example","padding":"${'x'.repeat(bytes)}"}`);
 
 test('forty long answers that arrive at the same time are taken in many iterations, and come whole', async () => {
@@ -100,23 +100,16 @@ test('forty long answers that arrive at the same time are taken in many iteratio
   });
   await until(() => sockets.length === count);
 
-  let iteration = 0;
-  let isOver = false;
-  const next = () => {
-    iteration++;
-    if (!isOver) setImmediate(next);
-  };
-  next();
+  using iteration = countIterations();
   const iterations = new Set<number>();
   const take = intake.take.bind(intake);
   const takes = vi.spyOn(intake, 'take').mockImplementation((body, taken) => {
-    iterations.add(iteration);
+    iterations.add(iteration.count);
     take(body, taken);
   });
   for (const socket of sockets) padded(bytes)(socket);
-  // None of them has lost a byte: what is cut off is no JSON.
+  // A body that lost a byte would not be JSON.
   for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ email: 'a@bank.example' });
-  isOver = true;
   takes.mockRestore();
   // Without a pause, two iterations take all of them.
   expect(iterations.size).toBeGreaterThan((count * bytes) / (2048 * kilobyte));

@@ -143,7 +143,7 @@ test('documents that this version would refuse are named with their reasons, and
   });
 });
 
-test('uses of what is deprecated are told, and do not make it fail', async () => {
+test('deprecated members that a document uses are reported, and the check passes', async () => {
   const file = await manifest('deprecated.json', {
     put: 'mutation Put { putBranch(input: { branchId: "B", branch: { acceptsDeposits: true, bank: "A" } }) { trackId } }',
   });

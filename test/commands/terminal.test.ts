@@ -25,7 +25,7 @@ test.each([
   expect(said).toContain(remedy);
 });
 
-test('what is known is told without its stack, what is not with it', () => {
+test('an expected error is shown by its message alone, any other with its stack', () => {
   expect(describeStartFailure(new StartError('give a PORT'))).toBe('give a PORT');
   const surprise = failure('open ENOENT', 'ENOENT', 'open');
   expect(describeStartFailure(surprise)).toBe(surprise.stack);

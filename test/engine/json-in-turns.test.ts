@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { jsonInTurns } from '../../src/engine/json.ts';
 import { clock } from '../support/monotonic-clock.ts';
+import { countIterations } from '../support/waits.ts';
 
 const sliceLength = 1000;
 const jsonOf = async (value: unknown) =>
@@ -39,17 +40,10 @@ test('others have turns between its slices, of a list of many entries and of an 
   });
   const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));
   for (const data of [entries, { a: { b: [entries] } }, { ...entries }]) {
-    let turns = 0;
-    let isMade = false;
-    const count = () => {
-      turns++;
-      if (!isMade) setImmediate(count);
-    };
-    count();
+    using iterations = countIterations();
     const json = await jsonOf(data);
-    isMade = true;
     expect(json === JSON.stringify(data)).toBe(true);
-    expect(turns).toBeGreaterThan(1);
+    expect(iterations.count).toBeGreaterThan(1);
   }
 });
 

@@ -240,7 +240,7 @@ test('5,000 payments of another subscription key cost a caller’s list nothing'
 });
 
 describe('a beginning that fails', () => {
-  /** A store of which the answer to the first beginning was lost, which is stored before that, or when `settle` is called. */
+  /** A store that lost the answer to its first beginning. The record is stored before that (`isStored`), or once `settle` is called. */
   async function uncertain(isStored: boolean) {
     const driver = createMemoryDriver();
     const settled = Promise.withResolvers<void>();

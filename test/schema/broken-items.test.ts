@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
-/** Each list of a record type: how the bank calls it, how it is asked for, and where it is in the answer. */
+/** The lists of all record types: a title, the name in the bank's answer, the query, and the path in the answer to it. */
 const lists: readonly (readonly [string, string, (page: string) => string, string])[] = [
   [
     'accounts',

@@ -19,11 +19,11 @@ interface RecordType {
   readonly reply: (record: object) => object;
   readonly query: string;
   readonly at: string;
-  /** The whole record as GraphQL answers it, but for what the ids answer. */
+  /** GraphQL's answer to the whole record, without the fields that the ids answer. */
   readonly whole: object;
-  /** A record of which everything is left out that may be. */
+  /** A record without all that the bank may leave out. */
   readonly least: object;
-  /** What of its answer is not null. */
+  /** The fields of the answer to it that are not null. */
   readonly ofIds: object;
   /** A place in the record, the value that is put there, and the places in the answer that are null for it. */
   readonly values: readonly (readonly [string, unknown, ...string[]])[];

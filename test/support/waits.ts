@@ -23,6 +23,25 @@ export async function turns(count = 3): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Counts the iterations of the event loop, from 1, until it is disposed of. */
+export function countIterations(): { readonly count: number } & Disposable {
+  let count = 0;
+  let isOver = false;
+  const next = () => {
+    count++;
+    if (!isOver) setImmediate(next);
+  };
+  next();
+  return {
+    get count() {
+      return count;
+    },
+    [Symbol.dispose]() {
+      isOver = true;
+    },
+  };
+}
+
 /**
  * Gives what must not happen the time to happen, before a check that it did not. Such a check cannot fail because a machine
  * is slow. Prefer an event that comes after it: the next request, for example.
