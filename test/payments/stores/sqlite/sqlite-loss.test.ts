@@ -153,11 +153,14 @@ describe('a store that came back with fewer records', () => {
     const running = await open(path, { witness });
     expect(await running.begin(pending({ id: 'lost' }), start)).toBeNull();
     await expect.poll(() => readMark(witness)?.began).toBe(2);
+    // Now the writing and the searching thread of each have the file open, and each notices by itself that it was replaced.
+    for (const each of [running, other]) expect(await each.search({}, start)).toHaveLength(2);
     for (const end of ['-wal', '-shm']) rmSync(path + end);
     renameSync(copy, path);
     // One knows what is missing, the other one learns it from the witness.
     for (const each of [running, other]) {
       await expect(each.find('lost', start)).rejects.toThrow('another file has taken its place');
+      await expect(each.search({}, start)).rejects.toThrow('another file has taken its place');
       expect(await each.find('lost', start)).toBeNull();
       await expectLoss(each, 'it has lost records');
       await expect(each.begin(pending({ id: 'lost', trackId: 'again' }), start)).rejects.toThrow(
