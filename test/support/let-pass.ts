@@ -2,16 +2,27 @@ import { onTestFinished, vi } from 'vitest';
 
 const realNow = performance.now.bind(performance);
 let aheadMs = 0;
+let stoppedAt: number | null = null;
+
+function replaceClock(): void {
+  if (vi.isMockFunction(performance.now)) return;
+  // Files share this module: a hook at its top would be one of the first file alone.
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (stoppedAt ?? realNow()) + aheadMs);
+  onTestFinished(() => {
+    aheadMs = 0;
+    stoppedAt = null;
+    clock.mockRestore();
+  });
+}
 
 /** Sets the monotonic clock ahead until the test ends, in place of waiting. Timers that have been set are not moved. */
 export function letPass(ms: number): void {
-  if (aheadMs === 0) {
-    // Files share this module: a hook at its top would be one of the first file alone.
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + aheadMs);
-    onTestFinished(() => {
-      aheadMs = 0;
-      clock.mockRestore();
-    });
-  }
+  replaceClock();
   aheadMs += ms;
+}
+
+/** From now on until the test ends, time passes only with `letPass`: a machine that stalls makes nothing late. */
+export function stopClock(): void {
+  replaceClock();
+  stoppedAt ??= realNow();
 }
