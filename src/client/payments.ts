@@ -194,7 +194,10 @@ export interface Payments {
   ): Promise<PaymentOutcome<Data>>;
   /** Returns the state of an intent's payment, and pays nothing; null if no key is kept for it. */
   check(intent: string, options?: RequestOptions): Promise<PaymentOutcome<never> | null>;
-  /** Drops the key, once the person knows how the payment ended: the next `pay` is a new payment. */
+  /**
+   * Drops the key: the next `pay` is a new payment. For when the person knows how the payment ended and nothing can pay for the
+   * intent any more; right after `pay`, the second tap of two would pay again.
+   */
   forget(intent: string): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import {
@@ -152,6 +153,18 @@ describe('a payment', () => {
       expect(outcome).toMatchObject({ state: 'DONE', data: { makeTransaction: { transactionId: 'TX' } } });
       expect(sent()).toBe(1);
     },
+  test('is made once by the example of docs/clients.md, although the second tap of two is late', async () => {
+    const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
+    const [example] =
+      /^const \{.*payments\.pay\(draft\.id[\s\S]*?(?=^```)/m.exec(page) ?? expect.unreachable();
+    const names = ['payments', 'draft', 'TransferDocument', 'input', 'showResult'];
+    const tap = new Function(...names, `return (async () => {${example}})()`);
+    const { payments } = openPage();
+    for (const _ of ['first', 'second'])
+      await tap(payments, { id: 'draft' }, String(Transfer), input, () => {});
+    expect(sent()).toBe(1);
+  });
+
   );
 
   test('keeps its key before it is sent, and over a reload in mid-payment', async () => {

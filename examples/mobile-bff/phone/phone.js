@@ -111,8 +111,9 @@ const texts = {
 async function tell(outcome) {
   say(texts[outcome.state](outcome));
   if (outcome.state !== 'DONE') return;
-  await payments.forget(intent());
+  // First the form, then the key: a second tap in between would pay again.
   transfer.reset();
+  await payments.forget(intent());
   await load();
 }
 
