@@ -132,6 +132,50 @@ test('where the bank cannot be reached the error names the key, which is free', 
   expect((await bankql.ask(find)).data).toEqual({ payment: null });
 });
 
+/** What docs/payments.md says of a code: the line of its table that names it, or the beginning of its name. */
+function adviceFor(code: string): string | undefined {
+  const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
+  const isNamed = (line: string) =>
+    [...line.matchAll(/`([A-Z_]+)(…?)`/g)].some(([, name = '', more]) =>
+      more ? code.startsWith(name) : code === name,
+    );
+  const [, table = ''] = page.split('| code | meaning | what to do |');
+  const lines = table.split('\n\n', 1)[0]?.split('\n') ?? [];
+  return lines.find((line) => isNamed(line.split(' | ', 1)[0] ?? '')) ?? lines.at(-1);
+}
+
+describe('a payment that was made, and whose answer was lost', () => {
+  const mutation = 'mutation Pay($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: {}, ';
+  const rest = 'value: { amount: $amount }, idempotencyKey: "key" }) { replayed } }';
+  test.each([
+    ['MISSING_CREDENTIALS', `${mutation}${rest}`, { amount: '1' }, { ...credentials, 'Auth-ID': '' }],
+    ['BAD_USER_INPUT', `${mutation}${rest}`, { amount: 1 }, credentials],
+    ['BAD_USER_INPUT', `${mutation}${rest}`, { amount: '1' }, { ...credentials, 'Idempotency-Key': 'other' }],
+    ['GRAPHQL_VALIDATION_FAILED', `${mutation}older: 1 ${rest}`, { amount: '1' }, credentials],
+    ['GRAPHQL_PARSE_FAILED', mutation, { amount: '1' }, credentials],
+  ])(
+    'is repeated with its key after %s, as the documentation says',
+    async (code, document, variables, headers) => {
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise({ body: {} });
+      const ask = (text: string, values: object, given: Record<string, string>) =>
+        fixture.ask(text, values, given);
+      expect((await ask(`${mutation}${rest}`, { amount: '1' }, credentials)).errors).toBeUndefined();
+      expect((await ask(document, variables, headers)).errors).toMatchObject([{ extensions: { code } }]);
+      expect(adviceFor(code)).toMatch(/earlier one|earlier request/);
+      expect(adviceFor(code)).toContain('**with the same key**');
+      expect((await ask(`${mutation}${rest}`, { amount: '1' }, credentials)).data).toEqual({
+        makeTransaction: { replayed: true },
+      });
+      expect(fixture.bank.calls).toHaveLength(1);
+    },
+  );
+
+  test('is repeated with its key after a code that the documentation does not name', () => {
+    expect(adviceFor('A_LATER_CODE')).toContain('**with the same key**');
+  });
+});
+
 /**
  * Each place that says that nothing was (is) sent: file, clause, and why it may say so. Before another one is added it is to
  * be asked what became of an earlier request with the same key: who is told that nothing was sent, and believes it of that
