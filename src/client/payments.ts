@@ -22,7 +22,7 @@ export interface PaymentRecord {
   readonly createdAt?: string;
 }
 
-/** Asks what became of a payment. With PERSISTED_ONLY the manifest needs it, or one of the app's own. */
+/** Asks what became of a payment. With PERSISTED_ONLY an app passes one of its own, which has an id. */
 export type PaymentQuery = TypedDocument<
   { readonly payment?: PaymentRecord | null | undefined },
   { idempotencyKey: string }
@@ -62,7 +62,7 @@ export interface PaymentOutcome<Data> {
   readonly data: Data | null;
   /** bankql's record of the payment, if the client asked for it. */
   readonly payment: PaymentRecord | null;
-  /** Why it is not done; or, with DONE, what could not be read of its payload. */
+  /** Why it is not done, and last why its record could not be read; or, with DONE, what could not be read of its payload. */
   readonly errors: readonly ClientError[];
 }
 
@@ -166,7 +166,7 @@ export interface PaymentsOptions {
   readonly randomUUID?: () => string;
   /** For how long `pay` asks again for a payment whose end it does not know (default: 30,000 ms). */
   readonly patienceMs?: number;
-  /** A document of the app's own in place of `paymentQuery`, such as one of its manifest. */
+  /** A document of the app's own in place of `paymentQuery`, which is sent as a text: with PERSISTED_ONLY one of its manifest. */
   readonly paymentQuery?: PaymentQuery;
 }
 
@@ -208,7 +208,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   const randomUUID = options.randomUUID ?? crypto?.randomUUID?.bind(crypto);
   if (randomUUID === undefined) {
     throw new TypeError(
-      'There is no crypto.randomUUID, which needs a page that came by HTTPS: give createPayments the option randomUUID, such as that of expo-crypto in React Native.',
+      'There is no crypto.randomUUID, which needs HTTPS: give createPayments the option randomUUID, such as that of expo-crypto in React Native.',
     );
   }
   const keys = createKeyStore(options.storage, randomUUID);
@@ -240,18 +240,23 @@ export function createPayments(options: PaymentsOptions): Payments {
       const answer = withUserErrors(
         await client.mutate<Data, object>(document as Document<Data, object>, all as object),
       );
-      const end = (state: PaymentOutcomeState, payment: PaymentRecord | null) => {
+      const end = (
+        state: PaymentOutcomeState,
+        payment: PaymentRecord | null,
+        unread: readonly ClientError[] = [],
+      ) => {
         const { data, errors } = answer;
-        return { state, idempotencyKey: key, resumed, data, payment, errors };
+        const more = unread.filter(({ code }) => errors.every((error) => error.code !== code));
+        return { state, idempotencyKey: key, resumed, data, payment, errors: [...errors, ...more] };
       };
       if (isDone(answer)) return end('DONE', null);
-      const { payment } = await ask(key, { retryUntil });
+      const { payment, errors: unread } = await ask(key, { retryUntil });
       const { state, again, newKey } = judge({ idempotencyKey: key, isNewKey: isNew, answer, payment });
       const delay = newKey ? 0 : (delayBefore(answer.errors, tries) ?? 1000);
       const isOver = Date.now() + delay > retryUntil;
       if (newKey || (state === 'REJECTED' && (!again || isOver))) await drop(intent, key);
       if (newKey && !isOver) ({ key, isNew } = await keys.open(intent));
-      else if (!again || isOver) return end(state, payment ?? null);
+      else if (!again || isOver) return end(state, payment ?? null, unread);
       await wait(delay);
     }
   }

@@ -135,6 +135,15 @@ describe('a payment', () => {
     expect(sent()).toBe(1);
   });
 
+  test('whose record may not be read is unconfirmed, and the errors end with the reason', async () => {
+    fixture.bank.on(line, { status: 400, body: { message: 'Insufficient funds' } });
+    const { payments } = openPage(undefined, undefined, { paymentQuery: '{ unknown }' });
+    expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+      state: 'UNCONFIRMED',
+      errors: [{ code: 'BANK_REJECTED' }, { code: 'GRAPHQL_VALIDATION_FAILED' }],
+    });
+  });
+
   test('is a new one after `forget`', async () => {
     const { payments, storage } = openPage();
     await payments.pay('draft', Transfer, { input });
@@ -144,15 +153,6 @@ describe('a payment', () => {
     expect(sent()).toBe(2);
   });
 
-  test.each(['request', 'answer'] as const)(
-    'whose %s is lost is made once, and its end is found',
-    async (loss) => {
-      let lost = 0;
-      const { payments } = openPage((body) => (isPayment(body) && lost++ < 2 ? loss : null));
-      const outcome = await payments.pay('draft', Transfer, { input });
-      expect(outcome).toMatchObject({ state: 'DONE', data: { makeTransaction: { transactionId: 'TX' } } });
-      expect(sent()).toBe(1);
-    },
   test('is made once by the example of docs/clients.md, although the second tap of two is late', async () => {
     const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
     const [example] =
@@ -165,6 +165,15 @@ describe('a payment', () => {
     expect(sent()).toBe(1);
   });
 
+  test.each(['request', 'answer'] as const)(
+    'whose %s is lost is made once, and its end is found',
+    async (loss) => {
+      let lost = 0;
+      const { payments } = openPage((body) => (isPayment(body) && lost++ < 2 ? loss : null));
+      const outcome = await payments.pay('draft', Transfer, { input });
+      expect(outcome).toMatchObject({ state: 'DONE', data: { makeTransaction: { transactionId: 'TX' } } });
+      expect(sent()).toBe(1);
+    },
   );
 
   test('keeps its key before it is sent, and over a reload in mid-payment', async () => {
