@@ -29,6 +29,8 @@ interface KnownTransaction {
   readonly id: string;
   /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
   readonly at: number | null;
+  /** The same, or the time of an own payment that the request names after it if that is earlier: they are sorted by it. */
+  readonly latest: number | null;
 }
 
 /** A page of them, with the account; their ids are checked when they are used. */
@@ -48,7 +50,8 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
     const { record } = payment;
     if (record.accountId !== accountId || record.bankId !== bankId) return;
     const { transactionId } = receipt(payment);
-    if (transactionId) paid.push({ id: transactionId, at: record.createdAt });
+    const at = record.createdAt;
+    if (transactionId) paid.push({ id: transactionId, at, latest: at });
   });
   await context.lists.run(payments.length * entriesPerAnswer, read);
   return paid;
@@ -56,27 +59,37 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
 
 /**
  * All of them, each once, newest first as far as it is known: those of unknown time come last. A request names the
- * transactions of a standing order or of a month, so that they are as new as its end. Banks append to their lists: of the
- * same time, what is named last is the newest. A request that cannot be read names none.
+ * transactions of a standing order or of a month, so that they are at most as new as its end. Banks append to their lists:
+ * of the same time, what is named last is the newest, and what is named before an own payment is older than that. A
+ * request that cannot be read names none.
  */
 function* collect(
   requests: readonly TransactionRequest[],
   paid: readonly KnownTransaction[],
   since: Date | undefined,
 ): Steps<KnownTransaction[]> {
-  const known = new Map(paid.map((entry) => [entry.id, entry]));
+  const own = new Map(paid.map((entry) => [entry.id, entry]));
+  const named = new Map<string, KnownTransaction>();
   yield* forEachInSteps(requests, (request) => {
-    const named: unknown = request instanceof Error ? null : request.transaction_ids;
-    if (typeof named !== 'string') return;
+    const ids: unknown = request instanceof Error ? null : request.transaction_ids;
+    if (typeof ids !== 'string') return;
     const at = endOf(request);
-    for (const id of transactionIdsOf(request) ?? []) if (!known.has(id)) known.set(id, { id, at });
+    let latest = at;
+    const entries = (transactionIdsOf(request) ?? []).toReversed().map((id) => {
+      const paidAt = own.get(id)?.at ?? null;
+      if (latest !== null && paidAt !== null) latest = Math.min(latest, paidAt);
+      return { id, at, latest };
+    });
+    for (const entry of entries.reverse())
+      if (!own.has(entry.id) && !named.has(entry.id)) named.set(entry.id, entry);
   });
-  const wanted = [...known.values()]
-    .reverse()
-    .filter(({ at }) => since === undefined || (at !== null && at >= since.getTime()));
+  // An own payment is newer than what is named before it.
+  const wanted = [...own.values(), ...[...named.values()].reverse()].filter(
+    ({ at }) => since === undefined || (at !== null && at >= since.getTime()),
+  );
   return yield* sortInSteps(
     wanted,
-    ({ at }) => at,
+    ({ latest }) => latest,
     (one, other) => other - one,
   );
 }
@@ -112,12 +125,12 @@ export const knownTransactions = {
   type: TransactionConnection,
   nullable: true,
   description:
-    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none; the newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none, but after each own payment that the request names behind them; the newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
   args: builder.args((t) => ({
     since: t.field({
       type: 'DateTime',
       description:
-        'Only entries of this time or later: the time that they are sorted by. A request such as a monthly statement names transactions of all the time until its end, so that some may be older. Entries without a readable date are left out.',
+        'Only own payments and requests of this time or later. A request such as a monthly statement names transactions of all the time until its end, so that some may be older. Entries without a readable date are left out.',
     }),
     ...pageArguments,
   })),
