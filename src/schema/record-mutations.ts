@@ -322,7 +322,7 @@ export function writtenRecord<
         if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
           const error = new BankqlError(
             'CONFLICT',
-            'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
+            'The record was changed since the version that `ifVersion` names: nothing was written. Select `conflict` to see the record as it is now, and update again with its `version`.',
             { operation: operation.id, version },
           );
           conflict = { node: { ...node, record }, error };
