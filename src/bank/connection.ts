@@ -25,7 +25,7 @@ export class BankConnection {
   #client: Client | null = null;
   /** Whose requests the client bore; null if it bore none, or if that does not matter. */
   #identity: string | null = null;
-  #interim: SocketReader | null = null;
+  #reader: SocketReader | null = null;
   /** Until when it is used, in milliseconds of performance.now(), and with which certificates it was opened. */
   #expiresAt = Number.POSITIVE_INFINITY;
   #generation = 0;
@@ -58,7 +58,17 @@ export class BankConnection {
   }
 
   expectResponse(): void {
-    this.#interim?.expect();
+    this.#reader?.expect();
+  }
+
+  /** Leaves what is still to come in the socket, until `resume`. */
+  pause(): void {
+    this.#reader?.pause();
+  }
+
+  /** Not to be called by a handler, while undici parses. */
+  resume(): void {
+    this.#reader?.resume();
   }
 
   async destroy(): Promise<void> {
@@ -74,7 +84,7 @@ export class BankConnection {
       connector.connect(options, (...result) => {
         const [error, socket] = result;
         if (error === null) {
-          this.#interim = new SocketReader(socket);
+          this.#reader = new SocketReader(socket);
           this.socketError = null;
           socket.prependOnceListener('error', (failure) => {
             this.socketError = failure;
@@ -95,16 +105,23 @@ export class BankConnection {
   }
 }
 
-/** Rewrites what undici reads from a socket, up to the final response's status line. */
+/**
+ * Rewrites what undici reads from a socket, up to the final response's status line, and can pause it. undici's own pause ends
+ * the read at a chunk of the transfer coding: it would put back the rest of what it has read and read more behind it, until
+ * most of a body in small chunks is in memory, copied once for each chunk.
+ */
 class SocketReader {
   readonly #interim = new InterimResponses();
   readonly #socket: Duplex;
+  readonly #read: Duplex['read'];
   readonly #rewritingRead: Duplex['read'];
+  #isPaused = false;
 
   constructor(socket: Duplex) {
     const interim = this.#interim;
     const { read } = socket;
     this.#socket = socket;
+    this.#read = read;
     this.#rewritingRead = function (this: Duplex, size?: number) {
       const chunk: unknown = read.call(this, size);
       if (chunk instanceof Uint8Array) {
@@ -118,6 +135,22 @@ class SocketReader {
   expect(): void {
     this.#interim.expect();
     this.#socket.read = this.#rewritingRead;
+  }
+
+  pause(): void {
+    const read = this.#read;
+    this.#isPaused = true;
+    // A read of 0 bytes takes nothing: the socket asks for it to notice its end.
+    this.#socket.read = function (this: Duplex, size?: number) {
+      return size === 0 ? read.call(this, 0) : null;
+    };
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.read = this.#read;
+    this.#socket.emit('readable');
   }
 }
 

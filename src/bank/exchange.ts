@@ -309,7 +309,9 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   onResponseData(_: unknown, chunk: Buffer): void {
     const { maxBodyBytes, intake } = this.#connections;
     this.#size += chunk.length;
-    if (chunk.length > shortBody && this.#size < this.#length) intake?.take(this, chunk.length);
+    // A paused body still gets the rest of what its connection has read.
+    const isLong = this.#size > shortBody && this.#size < this.#length;
+    if (isLong && this.#pausedAt === null) intake?.take(this, chunk.length);
     if (this.#size > maxBodyBytes) this.#stopReading(`the answer is longer than ${maxBodyBytes} bytes`);
     else if (this.#isSettled) return;
     else if (this.#size - this.#counted > uncountedBytes && !this.#count()) this.#fail('no room', noRoom);
@@ -320,14 +322,14 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
 
   pause(): void {
     this.#pausedAt = performance.now();
-    this.#controller?.pause();
+    this.#connection?.pause();
   }
 
   resume(): void {
     if (this.#isSettled || this.#pausedAt === null) return;
     this.#pausedMs += performance.now() - this.#pausedAt;
     this.#pausedAt = null;
-    this.#controller?.resume();
+    this.#connection?.resume();
   }
 
   onResponseEnd(): void {
@@ -409,7 +411,11 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     const connection = this.#connection;
     if (connection === null) return;
     this.#connection = null;
-    setImmediate(() => this.#connections.pool.release(connection));
+    setImmediate(() => {
+      // Its body may have ended in the read that paused it.
+      connection.resume();
+      this.#connections.pool.release(connection);
+    });
   }
 
   #settle(result: HttpResult): void {

@@ -86,54 +86,102 @@ describe('bodies that arrive at the same time', () => {
 const long = sampleCalls.getCustomer;
 const short = sampleCalls.getMessagesOwner;
 /** A customer with so many bytes in a field that the contract does not have. */
-const padded = (bytes: number) => reply(200, `{"email":"a@bank.example","padding":"${'x'.repeat(bytes)}"}`);
+const paddedBody = (bytes: number) => `{"email":"a@bank.example","padding":"${'x'.repeat(bytes)}"}`;
+const padded = (bytes: number) => reply(200, paddedBody(bytes));
+const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+/** The same in chunks of the transfer coding of so many bytes each. */
+const chunked = (bytes: number, size: number) => {
+  const chunks = paddedBody(bytes).match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
+  const coded = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+  return `${head}Transfer-Encoding: chunked\r\n\r\n${coded.join('')}0\r\n\r\n`;
+};
 
-test('forty long answers that arrive at the same time are taken in many iterations, and come whole', async () => {
-  const [count, bytes] = [40, 300 * kilobyte];
-  await using bank = await startFaultyBank();
-  await using client = createTestClient(bank.url, { connections: count + 8, timeoutMs: 120_000 });
-  const sockets: Socket[] = [];
-  bank.behave((socket) => void sockets.push(socket));
-  const answers = Array.from({ length: count }, async (_, nth) => {
-    const { answer } = await long.run(client, canaries, { customerId: `c${nth}` });
-    return answer;
-  });
-  await until(() => sockets.length === count);
+test.each([
+  ['in one piece', padded],
+  [
+    'in chunks of 4 kB',
+    (bytes: number): Act =>
+      (socket) =>
+        void socket.write(chunked(bytes, 4 * kilobyte)),
+  ],
+])(
+  'forty long answers that arrive at the same time %s are taken in many iterations, and come whole',
+  async (_, answering) => {
+    const [count, bytes] = [40, 300 * kilobyte];
+    await using bank = await startFaultyBank();
+    await using client = createTestClient(bank.url, { connections: count + 8, timeoutMs: 120_000 });
+    const sockets: Socket[] = [];
+    bank.behave((socket) => void sockets.push(socket));
+    const answers = Array.from({ length: count }, async (_, nth) => {
+      const { answer } = await long.run(client, canaries, { customerId: `c${nth}` });
+      return answer;
+    });
+    await until(() => sockets.length === count);
 
-  using iteration = countIterations();
-  const iterations = new Set<number>();
-  const take = intake.take.bind(intake);
-  const takes = vi.spyOn(intake, 'take').mockImplementation((body, taken) => {
-    iterations.add(iteration.count);
-    take(body, taken);
-  });
-  for (const socket of sockets) padded(bytes)(socket);
-  // A body that lost a byte would not be JSON.
-  for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ email: 'a@bank.example' });
-  takes.mockRestore();
-  // Without a pause, two iterations take all of them.
-  expect(iterations.size).toBeGreaterThan((count * bytes) / (2048 * kilobyte));
-  expect(intake.unparsed).toBe(0);
+    using iteration = countIterations();
+    const iterations = new Set<number>();
+    const take = intake.take.bind(intake);
+    const takes = vi.spyOn(intake, 'take').mockImplementation((body, taken) => {
+      iterations.add(iteration.count);
+      take(body, taken);
+    });
+    for (const socket of sockets) answering(bytes)(socket);
+    // A body that lost a byte would not be JSON.
+    for (const answer of await Promise.all(answers))
+      expect(answer).toMatchObject({ email: 'a@bank.example' });
+    takes.mockRestore();
+    // Without a pause, two iterations take all of them.
+    expect(iterations.size).toBeGreaterThan((count * bytes) / (2048 * kilobyte));
+    expect(intake.unparsed).toBe(0);
+  },
+);
+
+/** Calls while what others have read waits to be parsed, so that each part but the last is paused. */
+async function whilePaused<Result>(call: () => Promise<Result>): Promise<Result> {
+  const others = 1024 * kilobyte;
+  intake.unparsed += others;
+  try {
+    return await call();
+  } finally {
+    intake.unparsed -= others;
+  }
+}
+
+test('a paused answer in small chunks goes on by what its connection has read, not by a chunk', async () => {
+  const [bytes, size] = [900 * kilobyte, 9 * kilobyte];
+  await using bank = await startFaultyBank((socket) => socket.write(chunked(bytes, size)));
+  await using client = createTestClient(bank.url, { timeoutMs: 120_000 });
+  using takes = vi.spyOn(intake, 'take');
+  const { answer } = await whilePaused(() => long.run(client));
+  const count = takes.mock.calls.length;
+  expect(answer).toMatchObject({ email: 'a@bank.example' });
+  // A read takes seven chunks; by one at a time, the rest would be put back 100 times.
+  expect(count).toBeLessThan(bytes / size / 2);
+});
+
+test('a connection whose last answer ended in the read that paused it is used again', async () => {
+  await using bank = await startFaultyBank((socket) => socket.write(chunked(20 * kilobyte, 4 * kilobyte)));
+  await using client = createTestClient(bank.url, { connections: 1 });
+  using paused = vi.spyOn(intake, 'take').mockImplementation((body) => body.pause());
+  await long.run(client);
+  expect(paused).toHaveBeenCalledOnce();
+  bank.behave(reply(200, short.reply));
+  await short.run(client);
+  expect(bank.connections()).toBe(1);
 });
 
 describe('an answer that is paused while the bank ends the connection', () => {
-  const body = `{"email":"a@bank.example","padding":"${'x'.repeat(600 * kilobyte)}"}`;
-  const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const body = paddedBody(600 * kilobyte);
 
-  /** Reads while what others have read waits to be parsed, so that each part but the last is paused. */
   async function readPaused(act: Act) {
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, { timeoutMs: 120_000, retryShare: 0 });
-    const others = 1024 * kilobyte;
-    intake.unparsed += others;
-    try {
-      return await long.run(client, canaries, { customerId: 'c' }).then(
+    return await whilePaused(() =>
+      long.run(client, canaries, { customerId: 'c' }).then(
         ({ answer }) => answer,
         (error: unknown) => error,
-      );
-    } finally {
-      intake.unparsed -= others;
-    }
+      ),
+    );
   }
 
   test.each([
