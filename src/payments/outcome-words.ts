@@ -112,7 +112,8 @@ function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabu
     return Object.keys(value).some((part) => statusPartName.test(part)) ? null : 'unclear';
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
   const isCode = codeName.test(name);
-  if (!isStatus && !isCode && !remarkName.test(name)) return isOwn && isId(name) ? 'id' : null;
+  if (!isStatus && !isCode && !remarkName.test(name))
+    return isOwn && isId(name) && !saysNothing(value) ? 'id' : null;
   if (typeof value === 'string' && value.length > maxWords) return 'doubtful';
   const text = String(value).trim();
   const meaning = meaningOf(text, vocabulary);

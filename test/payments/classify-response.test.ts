@@ -438,6 +438,17 @@ test('an empty body is evidence if the answer says that it is empty', () => {
   expect(classify(204, '', transfer, undefined, undefined, {}).state).toBe('DONE');
 });
 
+test.each(['0', '"0"', '" "', '"none"', '"NULL"', '"false"'])(
+  'the id %s is that of no payment, in a success and in a refusal',
+  (id) => {
+    for (const name of ['id', 'transactionId', 'payment_id']) {
+      expect(classify(200, `{"${name}":${id}}`)).toMatchObject({ state: 'UNKNOWN', isAccepted: false });
+      expect(classify(200, `{"${name}":${id},"status":"OK"}`)).toMatchObject({ state: 'DONE' });
+      expect(classify(400, `{"${name}":${id},"message":"No funds"}`)).toMatchObject({ state: 'REJECTED' });
+    }
+  },
+);
+
 test('a member that is there twice with the same value, or in two objects, contradicts nothing', () => {
   for (const body of [
     '{"status":"COMPLETED","id":"TX","status": "COMPLETED"}',
