@@ -64,6 +64,7 @@ export function parseResponse(
     if (hasMark) drifts('byte-order-mark');
     return json;
   } catch (cause) {
+    if (cause instanceof RangeError) throw badResponse('is nested too deeply', details, cause);
     const what = isTyped ? 'is not JSON' : 'is not JSON, nor is its content type';
     throw badResponse(encodingFault(response) ?? what, details, cause);
   }
@@ -158,17 +159,18 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
 }
 
 /**
- * The first error that replaces a value of a record, however deep, or that the bank wrote there; null if all of it keeps the
+ * An error that replaces a value of a record, however deep, or that the bank wrote there; null if all of it keeps the
  * contract.
  */
 export function brokenValueIn(value: unknown): Error | null {
-  if (value instanceof Error) return value;
-  if (typeof value !== 'object' || value === null) return null;
-  if (hasError(value))
-    return new BankqlError('BANK_REJECTED', 'The bank answers with an error within the record.');
-  for (const member of Object.values(value)) {
-    const broken = brokenValueIn(member);
-    if (broken !== null) return broken;
+  // A work list instead of recursion: the bank decides how deeply the value is nested.
+  const values = [value];
+  for (const value of values) {
+    if (value instanceof Error) return value;
+    if (typeof value !== 'object' || value === null) continue;
+    if (hasError(value))
+      return new BankqlError('BANK_REJECTED', 'The bank answers with an error within the record.');
+    for (const member of Object.values(value)) values.push(member);
   }
   return null;
 }

@@ -108,8 +108,12 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
 
+/** How deep amounts are searched for: fields that the contract does not contain may be nested thousands of levels deep. */
+const maxLevels = 64;
+
 /** The paths of amounts that are strings. */
 function amountsAsText(value: unknown, path: Path): Path[] {
+  if (path.length > maxLevels) return [];
   if (!isContainer(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
   return Object.entries(value).flatMap(([key, member]) =>
     amountsAsText(member, [...path, Array.isArray(value) ? Number(key) : key]),

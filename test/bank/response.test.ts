@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Drift, parseResponse, unwrap, validateResponse } from '../../src/bank/response.ts';
+import {
+  brokenValueIn,
+  type Drift,
+  parseResponse,
+  unwrap,
+  validateResponse,
+} from '../../src/bank/response.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -315,6 +321,26 @@ describe('parseAnswer', () => {
     expect(parseResponse(reply('{"amount":1.10}', 'application/json;charset=UTF-8'), {})).toEqual({
       amount: '1.10',
     });
+  });
+
+  const nested = (levels: number) => `{"email":"e","more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+
+  test('says that JSON is nested too deeply for its digits to be kept', () => {
+    expect(() =>
+      parseResponse(reply(nested(100_000)), { operation: 'getCustomer' }, undefined, true),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'BANK_BAD_RESPONSE',
+        message: "The bank's answer to getCustomer is nested too deeply.",
+      }),
+    );
+  });
+
+  test('leaves a record that can be searched for broken values, however deeply it is nested', () => {
+    const record = parseResponse(reply(nested(100_000)), { operation: 'getCustomer' });
+    expect(brokenValueIn(record)).toBe(null);
+    const broken = new Error('no text');
+    expect(brokenValueIn([[record], { legal_name: [broken] }])).toBe(broken);
   });
 
   const gzip = Buffer.from([0x1f, 0x8b, 0x08]);

@@ -302,6 +302,16 @@ describe('any bank', () => {
     expect(code).toBe(1);
   });
 
+  test('a field that is nested thousands of levels deep is unknown, like others', async () => {
+    bank.otherwise({ body: `{"email":"e","more":${'['.repeat(100_000)}${']'.repeat(100_000)}}` });
+    const { code, of } = await examine(bank.url);
+    expect(of('getCustomer').slice(1)).toEqual(['unknown more']);
+    expect(of('getProduct').slice(1)).toEqual([
+      "contract The bank's answer to getProduct holds nothing that the contract knows.",
+    ]);
+    expect(code).toBe(1);
+  });
+
   test('an error with a success status is a refusal, and a record of which nothing is known no record', async () => {
     bank.otherwise({ body: { error: { message: 'not you' } } });
     const refused = await examine(bank.url);
