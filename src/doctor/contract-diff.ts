@@ -15,12 +15,12 @@ import { BankqlError } from '../errors.ts';
 export type ContractDiff = ReturnType<typeof diffWithContract>;
 
 /**
- * Compares a success (status 2xx) with its operation's row of the contract; `only` is the id that a single entry of a
- * list should have.
+ * Compares a success (status 2xx) with its operation's row of the contract; `id` is that which the record, or the only entry
+ * of a list, should have.
  * Shape:  the fields that differ, with what was expected and found, but never a value.
  * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
-export function diffWithContract(call: PreparedCall, response: HttpResponse, only?: string) {
+export function diffWithContract(call: PreparedCall, response: HttpResponse, id?: string) {
   const { operation } = call;
   const root: Path = operation.envelope === null ? [] : [operation.envelope];
   /** Values that bankql cannot use. */
@@ -59,8 +59,9 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, onl
     );
     const amounts = amountsAsText(sent, []).filter((path) => !found.has(path.join('.')));
     drift.unshift(...amounts.map((path) => differs(path, 'number')));
-    if (only !== undefined && bearsAnother(sent, only))
-      drift.push(`${nameOf([...root, 0, 'id'])}: expected the id of the path, found another`);
+    const record: Path = Array.isArray(sent) ? [0] : [];
+    if (id !== undefined && bearsAnother(sent, record, id))
+      drift.push(`${nameOf([...root, ...record, 'id'])}: expected the id of the path, found another`);
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
     contract.push(error.message);
@@ -68,9 +69,10 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, onl
   return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
 }
 
-/** Whether a list has a single entry with another id. */
-function bearsAnother(list: unknown, id: string): boolean {
-  const found = Array.isArray(list) && list.length === 1 ? valueAt(list, [0, 'id']) : undefined;
+/** Whether the record, or the only entry of a list, has another id. */
+function bearsAnother(sent: unknown, record: Path, id: string): boolean {
+  if (Array.isArray(sent) && sent.length > 1) return false;
+  const found = valueAt(sent, [...record, 'id']);
   return typeof found === 'string' && found !== '' && found !== id;
 }
 

@@ -18,8 +18,8 @@ interface Check {
   readonly operation: ReadOperation;
   /** The request line, with placeholders for ids. */
   readonly request: string;
-  /** The id that the record should have if it is the only entry of a list. */
-  readonly only?: IdOption;
+  /** The id that the record, or the only entry of a list, should have. */
+  readonly ownId?: IdOption;
   /**
    * The call, ready to be sent; or the missing options.
    * Errors: BankqlError BAD_USER_INPUT (an invalid id).
@@ -66,19 +66,25 @@ const accountList = (scope: string): Check =>
 export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
   check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
-  check(operations.getProduct, (id) => ({ ids: { ...inBank(id), productId: id('product') } })),
+  {
+    ...check(operations.getProduct, (id) => ({ ids: { ...inBank(id), productId: id('product') } })),
+    ownId: 'product',
+  },
   check(operations.postProducts, (id) => ({ ids: inBank(id), body: { id: id('product') } })),
   check(operations.postMetadata, (id) => ({ ids: {}, body: { id: id('metadata') } })),
   check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), customerId: id('customer') } })),
   check(operations.getMessagesOwner, (id) => ({ ids: inBank(id) })),
   ...[...new Set([accountScope, 'views', 'permissions'])].map((scope) =>
-    scope === accountScope ? { ...accountList(scope), only: 'account' as const } : accountList(scope),
+    scope === accountScope ? { ...accountList(scope), ownId: 'account' as const } : accountList(scope),
   ),
   check(operations.getOtherAccounts, (id) => ({ ids: inView(id) })),
   check(operations.postOtherAccounts, (id) => ({ ids: inView(id), body: { IBAN: id('iban') } })),
-  check(operations.getTransaction, (id) => ({
-    ids: { ...inView(id), transactionId: id('transaction') },
-  })),
+  {
+    ...check(operations.getTransaction, (id) => ({
+      ids: { ...inView(id), transactionId: id('transaction') },
+    })),
+    ownId: 'transaction',
+  },
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
 
@@ -95,8 +101,8 @@ interface Finding {
 /** The most differences of each kind that are shown: there may be any number of unknown fields. */
 const maxListLength = 20;
 
-/** Evaluates the result of a call. Its texts contain no credentials. `only` is the id that a single entry of a list should have. */
-function evaluate(call: PreparedCall, response: HttpResult, only: string | undefined): Finding {
+/** Evaluates the result of a call. Its texts contain no credentials. `id` is as in diffWithContract. */
+function evaluate(call: PreparedCall, response: HttpResult, id: string | undefined): Finding {
   if (response instanceof TransportFailure) {
     const { message, cause } = response;
     // If several addresses were tried, undici's error has a code but no message.
@@ -108,7 +114,7 @@ function evaluate(call: PreparedCall, response: HttpResult, only: string | undef
   if (response.status < 200 || response.status > 299) return refused(whyRefused(call, response));
   let diff: ContractDiff;
   try {
-    diff = diffWithContract(call, response, only);
+    diff = diffWithContract(call, response, id);
   } catch (error) {
     if (error instanceof ErrorInSuccess) return refused(whyRefused(call, response));
     throw error;
@@ -214,7 +220,7 @@ export async function runDoctor({
   let skipped = 0;
   write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);
   try {
-    for (const { operation, request, only, prepare } of checks) {
+    for (const { operation, request, ownId, prepare } of checks) {
       const call = prepare(prefix, ids, credentials);
       if (!('request' in call)) {
         skipped += 1;
@@ -228,7 +234,7 @@ export async function runDoctor({
       });
       const milliseconds = String(Math.round(performance.now() - started));
       const status = response instanceof TransportFailure ? '-' : String(response.status);
-      const { outcome, verdict, differences = [] } = evaluate(call, response, only && ids[only]);
+      const { outcome, verdict, differences = [] } = evaluate(call, response, ownId && ids[ownId]);
       found.push(outcome);
       write(`${row(operation.id, request, status, milliseconds, verdict)}\n`);
       for (const difference of differences) write(`    ${difference}\n`);

@@ -17,6 +17,7 @@ import {
   type NodeRef,
   nodeFromIds,
   nodesFromRecord,
+  noteOtherId,
   pathFields,
   recordOf,
 } from './node.ts';
@@ -92,10 +93,7 @@ function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Pro
   });
 }
 
-/**
- * The entry with the account's id (the bank's own, if another bank's has it too), or the only entry. Some banks accept other ids
- * in paths (aliases, numbers in another format): a single entry with another id is the requested account, and counts as drift.
- */
+/** The entry with the account's id (the bank's own, if another bank's has it too), or the only entry, whatever its id. */
 function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadContext['session']): Account {
   const { accountId } = ids;
   const [only] = accounts;
@@ -105,8 +103,7 @@ function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadCont
     return accounts.find((other) => other.id === accountId && namesBank(other, ids)) ?? found;
   }
   const account = unwrap(only) as Account;
-  const id = unwrap(account.id);
-  if (id && id !== accountId) session.noteDrift({ operation: getAccountsScope.id, field: 'id' }, accounts);
+  noteOtherId(session, getAccountsScope, accountId, unwrap(account.id), accounts);
   return account;
 }
 

@@ -3,6 +3,7 @@ import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
+import type { Operation } from '../contract/operation.ts';
 import type { Field } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import {
@@ -455,6 +456,21 @@ export interface ViewArgument {
 
 /** The account of a record that is seen through it. */
 export const accountOf = ({ bankId, accountId, viewId }: ViewIds): ViewIds => ({ bankId, accountId, viewId });
+
+/**
+ * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
+ * counts as drift. `answer` is what the bank answered with.
+ */
+export function noteOtherId(
+  session: ReadContext['session'],
+  operation: Operation,
+  asked: string,
+  id: unknown,
+  answer: object,
+): void {
+  if (typeof id === 'string' && id !== '' && id !== asked)
+    session.noteDrift({ operation: operation.id, field: 'id' }, answer);
+}
 
 /** Errors: BAD_USER_INPUT if one of them is not a valid id. */
 export const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({

@@ -16,7 +16,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId, pathFields } from './node.ts';
 import { versionIn, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
@@ -31,9 +31,14 @@ const productNode = defineNodeType({
   read: readProduct,
 });
 
-async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
+async function readProduct(ids: ProductIds, { session }: ReadContext): Promise<Product> {
   const { bankId, productId, query } = ids;
-  if (productId !== null) return loaders.load(getProduct, { bankId, productId });
+  const { loaders } = session;
+  if (productId !== null) {
+    const product = await loaders.load(getProduct, { bankId, productId });
+    noteOtherId(session, getProduct, productId, product.id, product);
+    return product;
+  }
   if (query === null) throw itemNotFound(postProducts, ids);
   return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
 }

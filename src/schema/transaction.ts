@@ -25,6 +25,7 @@ import {
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
+  noteOtherId,
   pathFields,
   recordOf,
 } from './node.ts';
@@ -37,7 +38,11 @@ export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 export const transactionNode = defineNodeType({
   name: 'Transaction',
   ...identifiedBy('bankId', 'accountId', 'viewId', 'transactionId'),
-  read: (ids: TransactionIds, { session }) => session.loaders.load(getTransaction, ids),
+  async read(ids: TransactionIds, { session }) {
+    const record = await session.loaders.load(getTransaction, ids);
+    noteOtherId(session, getTransaction, ids.transactionId, record.id, record);
+    return record;
+  },
 });
 
 implementNode(transactionNode, transaction, (t) => ({

@@ -342,6 +342,13 @@ describe('any bank', () => {
     expect(bank.lines().filter((line) => line.endsWith('/account'))).toHaveLength(1);
   });
 
+  test('a product and a transaction with another id than that of the path are drift', async () => {
+    bank.otherwise({ body: { id: 'another' } });
+    const { of } = await examine(bank.url);
+    for (const operation of ['getProduct', 'getTransaction'])
+      expect(of(operation).slice(1)).toEqual(['drift id: expected the id of the path, found another']);
+  });
+
   test.each<[string, string | object, string]>([
     ['no object', '7', "contract The bank's answer to getBranches is not a JSON object."],
     ['no list', { branches: {} }, 'contract The bank\'s answer to getBranches has no list under "branches".'],

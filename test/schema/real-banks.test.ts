@@ -23,7 +23,7 @@ const account = `{ bank { account(accountId: "ACC") {
   bankIds label iban types balance { currency amount } viewsAvailable ownerIds owners { customerId }
 } } }`;
 const customer = '{ bank { customer(customerId: "C") { legalName bankIds banks { bankId } metadata } } }';
-const product = '{ bank { product(productId: "P") { name bankIds meta } } }';
+const product = '{ bank { product(productId: "product-id") { name bankIds meta } } }';
 const products = '{ bank { products(filter: { id: "Q" }) { nodes { productId name bankIds meta } } } }';
 const branches = '{ bank { branches { nodes { branchId name acceptsDeposits } } } }';
 const others =
@@ -441,6 +441,27 @@ describe('a single account', () => {
     expect(fixture.bank.lines().toSorted()).toEqual([views.replace(/views$/, 'account'), views]);
   });
 });
+
+test.each([
+  [
+    'getProduct',
+    '{ bank { product(productId: "P") { name bankIds } again: product(productId: "P") { family } } }',
+  ],
+  [
+    'getTransaction',
+    '{ bank { account(accountId: "A") { transaction(transactionId: "T") { uuid details { status } } } } }',
+  ],
+])(
+  'another id than that of the path is drift of %s, counted once; an invalid one fails no other field',
+  async (operation, query) => {
+    await using fixture = await fixtureWith({ body: { id: 'ANOTHER', name: 'n' } });
+    expect(failuresOf(await fixture.ask(query))).toEqual([]);
+    expect(fixture.drifts).toEqual([`${operation} id`]);
+    fixture.bank.otherwise({ body: { id: 1.5, name: 'n' } });
+    expect(failuresOf(await fixture.ask(query))).toEqual([]);
+    expect(fixture.drifts).toEqual([`${operation} id`]);
+  },
+);
 
 describe('the answer to a request for a transaction', () => {
   const ask = `mutation { putTransactionRequest(input: {
