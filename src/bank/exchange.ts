@@ -413,7 +413,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     this.#connection = null;
     setImmediate(() => {
       // Its body may have ended in the read that paused it.
-      connection.resume();
+      if (this.#pausedAt !== null) connection.resume();
       this.#connections.pool.release(connection);
     });
   }
