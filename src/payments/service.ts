@@ -224,14 +224,15 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * been suspended, and others take it for dead. A client that asks learns that the payment may have been sent, and may pay in
    * another way. Shape: null, or why it is not sent.
    */
-  function mayNotSend(record: PaymentRecord, idempotencyKey: string): BankqlError | null {
+  function mayNotSend(record: PaymentRecord, idempotencyKey: string, takenMs: number): BankqlError | null {
     const { trackId, operation } = record;
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
       return notLogged(idempotencyKey)(cause);
     }
-    if (maySend(record, now() + sendTimeoutMs)) return null;
+    const latest = Math.max(now(), record.createdAt + takenMs);
+    if (maySend(record, latest + sendTimeoutMs)) return null;
     return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation,
       trackId,
@@ -277,13 +278,14 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey), now()))) === null)
       await admit(input.credentials, operation.id);
     const createdAt = now();
+    const beganAt = performance.now();
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
     const earlier = await inStore(store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
-    const refused = mayNotSend(record, idempotencyKey);
+    const refused = mayNotSend(record, idempotencyKey, performance.now() - beganAt);
     if (refused !== null) {
       // In case the first line of the log is written after all, another one follows it.
       await release(record, 'NOT_SENT');

@@ -3,6 +3,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql, testLeaseMs } from '../support/bankql.ts';
+import { clock } from '../support/monotonic-clock.ts';
 import { accept, hold, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { sharedStates } from '../support/payment-states.ts';
@@ -150,6 +151,19 @@ describe.each(kinds)('over a store in $name', ({ start }) => {
       message: expect.stringContaining('was not executed, and is never sent under this idempotency key'),
     });
     expect(await ask(0)).toMatchObject({ code: 'BANK_REJECTED' });
+    expect(bank.payments).toEqual([]);
+  });
+
+  test('nor does it if its clock was set back meanwhile', async () => {
+    const { bank, hooks, ask, move } = await setUp();
+    onTestFinished(() => {
+      clock.now = clock.real;
+    });
+    hooks.whenStored = async () => {
+      clock.now = () => clock.real() + leaseOver;
+      move(-hour, 0);
+    };
+    expect((await ask(0)).code).toBe('BANK_TIMEOUT');
     expect(bank.payments).toEqual([]);
   });
 
