@@ -122,6 +122,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   let hasOlder: boolean | null = null;
   let purgedAt = Number.NEGATIVE_INFINITY;
   let closing: Promise<void> | null = null;
+  let measuring: Promise<void> | null = null;
   let driver: StoreDriver;
 
   const unavailable = (reason: string) =>
@@ -209,6 +210,14 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     if (closing !== null) throw unavailable('it is closed');
   }
 
+  /** If this process's clock was set, the store says what that changes, before a time is compared. Errors: those of the store. */
+  async function measureClock(): Promise<void> {
+    measuring ??= guard.check(driver).finally(() => {
+      measuring = null;
+    });
+    await measuring;
+  }
+
   const eventOf = ({ trackId, outcome, at }: AttemptOutcome): ProtocolEvent =>
     outcome === null
       ? { kind: 'taken back', trackId, at: clock.ofEnd(at) }
@@ -240,10 +249,10 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
 
   /**
    * Stores a beginning, unless there is a record. If that fails and it may be stored, it is taken back: the answer to its caller is
-   * that nothing was sent.
+   * that nothing was sent. `aheadMs`: how far the server's clock is ahead, for the times of the row.
    * Shape: what is there; null if it was stored.
    */
-  async function insert(row: Row): Promise<StoredRow | null> {
+  async function insert(row: Row, aheadMs: number): Promise<StoredRow | null> {
     const { record } = row.held;
     let mayBeStored = false;
     const { began } = guard;
@@ -252,6 +261,8 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       const { existing, ...counts } = await driver.insertIfAbsent(row);
       if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
       mayBeStored = existing === null;
+      if (mayBeStored && clock.toStore(0) > aheadMs)
+        throw unavailable('its clock was set, and the payment would be taken for over too early');
       if (guard.needsCheck(counts, mayBeStored ? began + 1 : began)) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       if (mayBeStored) guard.noteBegin(counts, record);
@@ -268,6 +279,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
 
   async function begin(given: PaymentRecord, now: number): Promise<PaymentRecord | null> {
     assertOpen();
+    if (clock.wasSet) await measureClock();
     lastNow = now;
     if (unwritten.size > 0) {
       const known = await unwritten.find(given.id);
@@ -279,16 +291,16 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
     }
-    const record = inStoreTime(given, clock.toStore(now) - now);
-    const { id, trackId } = record;
+    const { id, trackId } = given;
     for (let round = 1; round <= maxRounds; round++) {
       // The database need not be asked about an attempt that this process has begun.
       const own = begun.get(id)?.held.record;
       if (own !== undefined && isUnderWay(own, now)) return own;
-      const next = advance(null, { kind: 'begin', record });
+      const aheadMs = clock.toStore(0);
+      const next = advance(null, { kind: 'begin', record: inStoreTime(given, aheadMs) });
       if (next == null) throw new Error('a beginning stores a record');
       const row = rowOf(next);
-      const existing = await insert(row);
+      const existing = await insert(row, aheadMs);
       if (existing === null) {
         begun.set(id, row);
         // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
@@ -369,6 +381,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     inTurns: InTurns = withoutWaiting,
   ) {
     assertOpen();
+    if (clock.wasSet) await measureClock();
     const found = await readAll(query, now, limit, onUnreadable, inTurns);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
@@ -403,6 +416,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     },
     async status(now) {
       assertOpen();
+      if (clock.wasSet) await measureClock();
       const expiry = clock.forRetention(now);
       const { expired: _, ...status } = await driver.count(
         expiry === null ? Number.MIN_SAFE_INTEGER : expiry - retentionMs,
@@ -416,11 +430,13 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
     async find(id, now) {
       assertOpen();
+      if (clock.wasSet) await measureClock();
       return (await unwritten.find(id)) ?? (await current(id, now))?.held.record ?? null;
     },
     search,
     async settle(id, state, by, now) {
       assertOpen();
+      if (clock.wasSet) await measureClock();
       const found = await current(id, now);
       const event = { kind: 'settled', state, by, at: clock.ofEnd(now) } as const;
       return (await apply(id, event, found)).changed;

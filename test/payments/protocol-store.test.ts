@@ -4,18 +4,19 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RowQuery, StoreDriver } from '../../src/payments/driver.ts';
 import { WriteUncertain } from '../../src/payments/driver.ts';
 import { createProtocolStore } from '../../src/payments/protocol-store.ts';
-import type { StoreEvent } from '../../src/payments/store.ts';
+import type { PaymentStore, StoreEvent } from '../../src/payments/store.ts';
 import { UnreadableRecord } from '../../src/payments/store.ts';
+import type { ClockSources } from '../../src/payments/store-clock.ts';
 import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { openSqlite } from './stores/opened-stores.ts';
-import { done, lease, pending, retentionMs } from './stores/store-conformance.ts';
+import { done, lease, pending, retentionMs, start } from './stores/store-conformance.ts';
 
 const folder = testFolder();
 
-async function open(driver: StoreDriver, events: StoreEvent[] = []) {
+async function open(driver: StoreDriver, events: StoreEvent[] = [], clocks?: ClockSources) {
   const store = await createProtocolStore({
     name: 'of the test',
     retentionMs,
@@ -23,6 +24,7 @@ async function open(driver: StoreDriver, events: StoreEvent[] = []) {
     allowVolatile: false,
     countsAreConfirmed: true,
     onEvent: (event) => events.push(event),
+    clocks,
     open: async () => driver,
   });
   onTestFinished(() => store.close());
@@ -117,7 +119,9 @@ describe('a server whose clock jumps 31 days ahead', () => {
     await store.end({ id, trackId, outcome: done, at: now });
     await store.begin(current(now, { id: 'pending' }), now);
     ahead = after;
-    await store.begin(current(now, { id: 'another' }), now);
+    const another = store.begin(current(now, { id: 'another' }), now);
+    // Its lease would begin long before the server's time.
+    await (after > before ? expect(another).rejects.toThrow('its clock was set') : another);
     const again = (at = now) => store.begin(current(at, { trackId: 'again' }), at);
     return { store, told, now, again };
   }
@@ -162,6 +166,90 @@ test('a process whose clock is 31 days ahead of its machine frees no key in SQLi
   // What it begins has the machine's time.
   await wrong.begin(current(later, { id: 'another' }), later);
   expect((await right.find('another', now))?.createdAt).toBeLessThan(now + day);
+});
+
+describe('a clock that is set while a payment is under way', () => {
+  /** Two processes over one store. Their clocks, and that of the store's server if it has one, are ahead of the time by so much. */
+  async function setUp({ hasServer }: { readonly hasServer: boolean }) {
+    let passed = 0;
+    const ahead = { payer: 0, asker: 0, server: 0 };
+    const clockOf = (whose: keyof typeof ahead) => Math.floor(start + passed + ahead[whose]);
+    const driver = createMemoryDriver();
+    const timed = async <T extends object>(answer: Promise<T>) => ({
+      ...(await answer),
+      serverTime: hasServer ? clockOf('server') : null,
+    });
+    const served: StoreDriver = {
+      ...driver,
+      insertIfAbsent: (row) => timed(driver.insertIfAbsent(row)),
+      // SQLite has the time of its machine, which is that of all its processes.
+      readMetadata: async () => ({ ...(await driver.readMetadata()), serverTime: clockOf('server') }),
+    };
+    const process = async (whose: 'payer' | 'asker') => {
+      const clocks = { wallClock: () => clockOf(whose), monotonic: () => passed };
+      const store: PaymentStore = await open(served, [], clocks);
+      return {
+        begin: (key: string) =>
+          store.begin(current(clockOf(whose), { id: key, trackId: whose }), clockOf(whose)),
+        stateOf: async (key: string) => (await store.find(key, clockOf(whose)))?.state ?? null,
+      };
+    };
+    return {
+      ahead,
+      payer: await process('payer'),
+      asker: await process('asker'),
+      pass(ms: number) {
+        passed += ms;
+      },
+    };
+  }
+  const minute = 60_000;
+
+  test.each([minute, -minute])('by %i ms, that of a process that asks, ends no lease early', async (by) => {
+    const { ahead, payer, asker, pass } = await setUp({ hasServer: true });
+    await payer.begin(id);
+    ahead.asker += by;
+    expect(await asker.stateOf(id)).toBe('PENDING');
+    pass(lease - 1);
+    expect(await asker.stateOf(id)).toBe('PENDING');
+    pass(1);
+    expect(await asker.stateOf(id)).toBe('UNKNOWN');
+  });
+
+  test('that of a process that pays, makes no lease shorter, or longer', async () => {
+    const { ahead, payer, asker, pass } = await setUp({ hasServer: true });
+    ahead.payer -= minute;
+    await payer.begin(id);
+    pass(lease - 1);
+    expect(await asker.stateOf(id)).toBe('PENDING');
+    pass(1);
+    expect(await payer.stateOf(id)).toBe('UNKNOWN');
+  });
+
+  test('that of the machine, ends no lease early', async () => {
+    const { ahead, payer, asker, pass } = await setUp({ hasServer: false });
+    await payer.begin(id);
+    for (const whose of ['payer', 'asker', 'server'] as const) ahead[whose] += minute;
+    pass(0.5);
+    expect(await asker.stateOf(id)).toBe('PENDING');
+    expect(await asker.begin(id)).toMatchObject({ state: 'PENDING' });
+    expect(await payer.begin(id)).toMatchObject({ state: 'PENDING' });
+    pass(lease + 1);
+    expect(await asker.stateOf(id)).toBe('UNKNOWN');
+  });
+
+  test('that of the server, refuses the payment whose lease it would make shorter, and no other one', async () => {
+    const { ahead, payer, asker, pass } = await setUp({ hasServer: true });
+    await payer.begin(id);
+    ahead.server += minute;
+    await asker.begin('another').catch(() => {});
+    expect(await asker.stateOf(id)).toBe('PENDING');
+    pass(12 * minute);
+    await expect(payer.begin('late')).rejects.toThrow('its clock was set');
+    expect(await asker.stateOf('late')).toBeNull();
+    expect(await payer.begin('late')).toBeNull();
+    expect(await asker.stateOf('late')).toBe('PENDING');
+  });
 });
 
 describe('a damaged record', () => {

@@ -71,6 +71,11 @@ export class Cluster {
         process.die();
       }
       this.#world.mayStop(process, at, 0.02);
+      const jump = choices.departs('jumps', 0.02, `the clock of replica ${n} jumps ${at}`);
+      if (jump !== null) {
+        process.clockAheadMs += Math.round((jump - 0.5) * 120_000);
+        this.#world.note(`the clock of ${process.name} jumps`);
+      }
     }
     const away = choices.departs('store', 0.04, `the store goes away ${at}`);
     if (away !== null) {
@@ -78,6 +83,11 @@ export class Cluster {
       const forMs = between(50, 20_000, away);
       this.#world.note(`the store is away for ${Math.round(forMs)} ms`);
       this.database.goAway(forMs);
+    }
+    const jump = choices.departs('jumps', 0.01, `the clock of the store jumps ${at}`);
+    if (jump !== null) {
+      this.#world.note('the clock of the store jumps');
+      this.database.clockAheadMs += Math.round((jump - 0.5) * 120_000);
     }
     const refuses = choices.departs('bank', 0.03, `the bank refuses connections ${at}`);
     if (refuses !== null) {

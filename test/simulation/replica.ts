@@ -7,7 +7,6 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import type { Told } from '../support/payment-client.ts';
 import type { AuditLine } from '../support/payment-history.ts';
 import type { Variant } from './variants.ts';
-import { epoch } from './virtual-globals.ts';
 import type { SimulatedProcess, World } from './world.ts';
 
 export const bankAddress = 'bank:80';
@@ -70,15 +69,22 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     publicCacheBytes: 0,
     parsedCacheBytes: 1024 * 1024,
   });
+  /** When the wall clock has shown a time: it jumps. */
+  const shownAt = new Map<number, number>();
   const payments = createPaymentService({
     ...partsOf({ bank: client, store, leaseMs, sendTimeoutMs: deadlineMs }),
     replica: process.name,
+    now() {
+      const shown = Date.now();
+      shownAt.set(shown, world.now);
+      return shown;
+    },
     audit({ state, trackId, createdAt }) {
       if (!world.takesEffect(process, `the audit line ${state}`)) return;
       if (state === 'PENDING' && world.choices.departs('log', 0.03, `${process.name} cannot log`) !== null)
         throw new Error('the disk is full');
       world.note(`${process.name} logs ${state} of ${trackId}`);
-      audit.push({ state, trackId, begunAt: createdAt - epoch - process.clockAheadMs });
+      audit.push({ state, trackId, begunAt: shownAt.get(createdAt) ?? Number.NaN });
     },
   });
 

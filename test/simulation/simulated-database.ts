@@ -13,6 +13,8 @@ const timeoutMs = 500;
 export interface Database {
   /** What is stored. */
   readonly driver: StoreDriver;
+  /** What its own clock is ahead, in milliseconds. */
+  clockAheadMs: number;
   goAway(forMs: number): void;
   /** A replica's store. Errors: StoreUnavailable if the database is away. */
   openStore(process: SimulatedProcess): Promise<PaymentStore>;
@@ -32,6 +34,7 @@ interface Message {
  */
 export class SimulatedDatabase implements Database {
   readonly driver: StoreDriver = createMemoryDriver();
+  clockAheadMs = 0;
   readonly #world: World;
   readonly #served: StoreDriver;
   readonly #messages = new Set<Message>();
@@ -72,7 +75,7 @@ export class SimulatedDatabase implements Database {
       result: Promise<T>,
     ): Promise<T> => ({
       ...(await result),
-      serverTime: Math.floor(epoch + this.#world.now),
+      serverTime: Math.floor(epoch + this.#world.now + this.clockAheadMs),
     });
     return {
       insertIfAbsent: (row) => write('insert', () => timed(served.insertIfAbsent(row))),

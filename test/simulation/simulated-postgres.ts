@@ -36,6 +36,7 @@ interface Backend {
  */
 export class SimulatedPostgres implements Database {
   readonly driver: StoreDriver = createMemoryDriver();
+  clockAheadMs = 0;
   readonly #world: World;
   readonly #network: SimulatedNetwork;
   readonly #served: StoreDriver;
@@ -147,7 +148,7 @@ export class SimulatedPostgres implements Database {
     const served = this.#served;
     const [first = '', second = null, third = null] = values;
     const settings = { synchronousCommit: 'on', standbyNames: '' };
-    const serverTime = String(Math.floor(epoch + this.#world.now));
+    const serverTime = String(Math.floor(epoch + this.#world.now + this.clockAheadMs));
     const counted = ({
       began,
       newestAt,
