@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { messageOf } from '../errors.ts';
+import { createSerialQueue } from '../serial-queue.ts';
 import { isLogLevel, logLevels } from '../telemetry/log.ts';
 
 /**
@@ -31,11 +32,8 @@ export function createReload(
     if (reloaded.length > 0) logger.info({ reloaded }, 'SIGHUP: reloaded');
   }
 
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(reload);
-    return last;
-  };
+  const reloads = createSerialQueue();
+  return () => reloads.run(reload);
 }
 
 /**

@@ -4,7 +4,7 @@ import { access, constants, readdir, rename, rm, stat, writeFile } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { counted, messageOf } from '../errors.ts';
-import { createSerialQueue } from './serial-queue.ts';
+import { createSerialQueue } from '../serial-queue.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
+import { createSerialQueue } from '../serial-queue.ts';
 import type { Attempt, MetadataSnapshot, StoreCounts, StoreDriver } from './driver.ts';
 import {
   createMarkWriter,
@@ -11,7 +12,6 @@ import {
   highWaterMark,
   readMark,
 } from './high-water-mark.ts';
-import { createSerialQueue } from './serial-queue.ts';
 import type { OnStoreEvent, PaymentRecord } from './store.ts';
 
 /**

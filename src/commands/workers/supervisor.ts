@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf, StartError } from '../../errors.ts';
+import { createSerialQueue } from '../../serial-queue.ts';
 import type { Order, ServiceStart } from './messages.ts';
 
 export interface WorkerProcess {
@@ -58,7 +59,7 @@ export class Supervisor {
   /** Those that have not ended, and how they will. */
   readonly #running = new Map<WorkerProcess, Promise<number | string>>();
   readonly #gaveUp = Promise.withResolvers<void>();
-  #replacing = Promise.resolve();
+  readonly #replacements = createSerialQueue();
   #isStopping = false;
 
   constructor(options: SupervisorOptions) {
@@ -108,8 +109,7 @@ export class Supervisor {
    * cannot start, the old ones go on. Never rejects; calls that overlap are done one after the other.
    */
   replace(): Promise<void> {
-    this.#replacing = this.#replacing.then(() => this.#replaceAll());
-    return this.#replacing;
+    return this.#replacements.run(() => this.#replaceAll());
   }
 
   /** Ends all of them. Errors: an Error if one ended with a failure. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { reasonOf } from '../../../errors.ts';
+import { createSerialQueue } from '../../../serial-queue.ts';
 import { WriteUncertain } from '../../driver.ts';
 import { usualStartTimeoutMs } from '../../protocol-store.ts';
-import { createSerialQueue } from '../../serial-queue.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
