@@ -18,8 +18,8 @@ import { BankqlError, badUserInput } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context } from '../schema/context.ts';
 import { type EstimateContext, fieldExtensions, nullOnError } from '../schema/field-extensions.ts';
-import { decodeGlobalId, encodeGlobalId } from '../schema/global-id.ts';
-import { estimateNode, loadNode, maxNodeIds, nodeTypes } from '../schema/node.ts';
+import { decodeGlobalId, encodeGlobalId, globalIdTypes } from '../schema/global-id.ts';
+import { estimateNode, loadNode, maxNodeIds } from '../schema/node.ts';
 import { printedSchema } from '../schema/schema.ts';
 
 /** What the SDL begins with: https://specs.apollo.dev/federation/v2.3, which gateways of every kind know. */
@@ -146,10 +146,10 @@ const directive = (name: string, args: Readonly<Record<string, string>>): ConstD
  * The keys of the entities of a federated graph, which another subgraph can name: each node has the key `id`, and those
  * that the bank's ids name have them as a key too.
  */
-export const entityKeys = (): Readonly<Record<string, readonly string[] | null>> => ({
-  ...Object.fromEntries([...nodeTypes].map(([name, { entityKey }]) => [name, entityKey])),
-  Payment: null,
-});
+export const entityKeys = (): Readonly<Record<string, readonly string[] | null>> =>
+  Object.fromEntries(
+    [...globalIdTypes].flatMap(([name, type]) => (type === null ? [] : [[name, type.entityKey]])),
+  );
 
 const representation = z.looseObject({ __typename: z.string() });
 

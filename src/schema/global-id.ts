@@ -1,5 +1,8 @@
 import { validateId } from '../bank/ids.ts';
 import { badUserInput } from '../errors.ts';
+import type { Selection } from '../executor/selection.ts';
+import type { Context, ReadContext } from './context.ts';
+import type { EstimateContext, KnownObject } from './field-extensions.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 
@@ -31,8 +34,24 @@ function parseGlobalId(id: string) {
 export const forged = () =>
   badUserInput('This is not a global id of this schema: give back an `id` as it was answered.');
 
-/** All types that have global ids, and the field of each that has the bank's id; null if none has it. */
-export const globalIdTypes = new Map<string, string | null>();
+/** A type whose objects `node` reads by their global ids. */
+interface GlobalIdType<Ids extends object> {
+  /** The field that has the bank's id; null if none has it. */
+  readonly bankIdField: string | null;
+  /** The names of the bank's ids that identify it in a federated graph, in the order of its key; null if they do not. */
+  readonly entityKey: readonly string[] | null;
+  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
+  idsOf(key: unknown): Ids;
+  /** The object, with its record if a selected field needs it; null if it does not exist. */
+  load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
+  /** The object with its record, if the bank has one. */
+  withRecord?(linked: Ids, context: ReadContext): object | Promise<object>;
+  /** The object as plans use it. */
+  estimate(ids: Ids, context: EstimateContext): KnownObject;
+}
+
+/** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */
+export const globalIdTypes = new Map<string, GlobalIdType<object> | null>();
 
 /** The first characters of base64url texts that begin with a capital letter, as type names do. */
 const capital = /^[Q-W][A-Za-z0-9_-]+$/;
@@ -44,11 +63,12 @@ const capital = /^[Q-W][A-Za-z0-9_-]+$/;
 export function notGlobalId(name: string, id: string): string {
   if (!capital.test(id)) return id;
   const typename = parseGlobalId(id)?.typename ?? '';
-  const field = globalIdTypes.get(typename);
-  if (field === undefined) return id;
-  const remedy = field === null ? '' : ` The bank's id is in its field \`${field}\`.`;
+  const type = globalIdTypes.get(typename);
+  if (type === undefined) return id;
+  const use = type === null ? 'is only for the caches of clients' : 'only `node` and `nodes` take';
+  const remedy = type?.bankIdField ? ` The bank's id is in its field \`${type.bankIdField}\`.` : '';
   throw badUserInput(
-    `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take.${remedy}`,
+    `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which ${use}.${remedy}`,
     name,
   );
 }

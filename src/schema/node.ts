@@ -172,32 +172,14 @@ export function listedBy<Parent extends string, Own extends string, Query>(
   };
 }
 
-/** The target of the global ids of a type. */
-interface GlobalIdTarget<Ids> {
-  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
-  idsOf(key: unknown): Ids;
-  /** The object, with its record if a selected field needs it; null if it does not exist. */
-  load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
-  /** The object as plans use it. */
-  estimate(ids: Ids, context: EstimateContext): KnownObject;
-}
-
-/** The targets of global ids, by the names of their types. */
-export const globalIdTargets = new Map<string, GlobalIdTarget<object>>();
-
 export type NodeType<Ids extends object, Item> = ReturnType<typeof defineNodeType<Ids, Item, never>>;
-
-type AnyNodeType = NodeType<object, unknown>;
-
-/** The node types by their names. */
-export const nodeTypes = new Map<string, AnyNodeType>();
 
 /** A node type by its name: files of types that link to each other do not import each other. */
 export function nodeTypeOf<Name extends NodeName>(
   name: Name,
 ): Omit<NodeType<IdsOf<Name>, RecordOf<Name>>, 'object'> & { readonly object: Ref<Name> } {
-  const nodeType = nodeTypes.get(name);
-  if (nodeType === undefined) throw new Error(`${name} is no node type of the schema`);
+  const nodeType = globalIdTypes.get(name);
+  if (!nodeType) throw new Error(`${name} is no node type of the schema`);
   // Its file defines it with the ids and the record that Nodes has.
   return nodeType as never;
 }
@@ -209,13 +191,13 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
-  globalIdTypes.set(name, entityKey?.includes(bankIdField) ? bankIdField : null);
   const withReadRecord = (ids: Ids, record: Item): Linked => ({
     ...(idsOfRecord?.(ids, record) ?? ids),
     record,
   });
   const nodeType = {
     name,
+    bankIdField: entityKey?.includes(bankIdField) ? bankIdField : null,
     entityKey,
     isListed,
     read,
@@ -273,8 +255,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       read: () => read(ids, context),
     }),
   };
-  nodeTypes.set(name, nodeType as unknown as AnyNodeType);
-  globalIdTargets.set(name, nodeType);
+  globalIdTypes.set(name, nodeType);
   return nodeType;
 }
 
@@ -482,22 +463,26 @@ export const validateViewIds = (bankId: string, accountId: string, viewId: strin
 /** Errors: BAD_USER_INPUT if it is not a global id. */
 function nodeOf(id: string) {
   const { typename, key } = decodeGlobalId(id);
-  const target = globalIdTargets.get(typename);
-  if (target === undefined) throw forged();
-  return { typename, target, ids: target.idsOf(key) };
+  const type = globalIdTypes.get(typename);
+  if (type === undefined) throw forged();
+  if (type === null)
+    throw badUserInput(
+      `The \`id\` of the type ${typename} is only for the caches of clients: \`node\` cannot read it.`,
+    );
+  return { typename, type, ids: type.idsOf(key) };
 }
 
 /** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
 export async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
-  const { typename, target, ids } = nodeOf(id);
-  const node = await target.load(ids, context, info);
+  const { typename, type, ids } = nodeOf(id);
+  const node = await type.load(ids, context, info);
   return node && { ...node, __typename: typename };
 }
 
 /** The same as plans use it. Errors: BAD_USER_INPUT. */
 export function estimateNode(id: string, context: EstimateContext): KnownObject {
-  const { target, ids } = nodeOf(id);
-  return target.estimate(ids, context);
+  const { type, ids } = nodeOf(id);
+  return type.estimate(ids, context);
 }
 
 builder.queryField('node', (t) =>

@@ -15,21 +15,16 @@ import { type EstimateContext, type FieldExtensions, fieldExtensions } from './f
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import {
-  globalIdTargets,
-  NodeInterface,
-  nodeFromRecord,
-  type ViewArgument,
-  validateViewIds,
-} from './node.ts';
+import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
 
 export const PaymentObject = builder.objectRef<OwnPayment>('Payment');
 
 const globalIdKey = z.tuple([z.string(), z.string()]);
 
-globalIdTypes.set('Payment', null);
 // Payments have references that only their callers can use. They are bankql's own records; the bank is not called.
-globalIdTargets.set('Payment', {
+globalIdTypes.set('Payment', {
+  bankIdField: null,
+  entityKey: null,
   idsOf(key): PaymentReference {
     const { data } = globalIdKey.safeParse(key);
     if (data === undefined) throw forged();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
 /** The ids by which clients' caches tell objects apart that no operation can read again. */
 
@@ -18,8 +18,11 @@ test('Viewer.id is that of the login and the bank, and is not a node', async () 
   expect(
     new Set([own, await idOf('OTHER'), await idOf(null, { ...credentials, 'Auth-ID': 'bob' })]).size,
   ).toBe(3);
-  expect(failuresOf(await fixture.ask('query ($id: ID!) { node(id: $id) { id } }', { id: own }))).toEqual([
-    'node BAD_USER_INPUT',
+  expect((await fixture.ask('query ($id: ID!) { node(id: $id) { id } }', { id: own })).errors).toMatchObject([
+    {
+      message: 'The `id` of the type Viewer is only for the caches of clients: `node` cannot read it.',
+      extensions: { code: 'BAD_USER_INPUT' },
+    },
   ]);
   expect(fixture.bank.calls).toEqual([]);
 });

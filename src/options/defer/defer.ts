@@ -17,7 +17,7 @@ import type { Selection } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Context } from '../../schema/context.ts';
 import { fieldExtensionsOf, nullOnError } from '../../schema/field-extensions.ts';
-import { nodeTypes } from '../../schema/node.ts';
+import { globalIdTypes } from '../../schema/global-id.ts';
 import { withFields } from '../map-fields.ts';
 import { executeIncrementally } from './incremental-execution.ts';
 import { incrementalResult } from './incremental-result.ts';
@@ -33,10 +33,10 @@ const deferrableSchema = (schema: GraphQLSchema): GraphQLSchema =>
 
 function deferrableField(field: Field, typeName: string): Field {
   const { resolve = defaultFieldResolver } = field;
-  const nodeType = fieldExtensionsOf(field).answeredByIds === true ? undefined : nodeTypes.get(typeName);
+  const nodeType = fieldExtensionsOf(field).answeredByIds === true ? undefined : globalIdTypes.get(typeName);
   const resolveDeferrable: typeof resolve = (source, given, context, info) => {
     const selection = { ...info, omitsDeferred: true } satisfies Selection;
-    const complete = nodeType?.withRecord(source as object, context as Context) ?? source;
+    const complete = nodeType?.withRecord?.(source as object, context as Context) ?? source;
     return isPromise(complete)
       ? complete.then((read) => resolve(read, given, context, selection))
       : resolve(complete, given, context, selection);
