@@ -3,7 +3,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
 import { gatewayErrors, type HttpResponse, type TransportFailure, textOf } from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
-import { errorName, errorWords } from './response.ts';
+import { codeName, errorName, errorWords } from './response.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;
@@ -214,9 +214,8 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
   return secrets.some((secret) => code.includes(secret)) ? null : code;
 }
 
-/** Common names of the member with the code; an `error` may be the code itself, if it is one word that looks like one. */
-const codeName = /^(error_?)?code$/i;
 const plainCode = /^[\w.:-]{1,64}$/;
+/** An `error` may be the code itself, if it is one word that looks like one. */
 const looksLikeCode = /[A-Z_.:]/;
 /** As in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;

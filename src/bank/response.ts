@@ -198,6 +198,8 @@ export class ErrorInSuccess extends Error {
 /** The members that hold an error, and those that hold words about one. */
 export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
+/** Members that hold the code of an error. */
+export const codeName = /^(error[_-]?)?code$/i;
 /** Members that describe an error if the answer is known to be one: a record may have them too. */
 const reasonName = /^(reason|description)$/i;
 
@@ -327,7 +329,6 @@ function isNothing(value: unknown, depth = 0): boolean {
 }
 
 const noError = /^\s*(0+|false|none|null)\s*$/i;
-const codeName = /^(error[_-]?)?code$/i;
 
 /** The words of an answer that tells of an error: its texts that say so, those inside of an error included. */
 export function errorWords(answer: object, depth = 0): string {

@@ -7,6 +7,7 @@ test.each<[unknown, string | null]>([
   [{ code: 'OBP-30018' }, 'OBP-30018'],
   [{ message: 'no', errorCode: 'LIMIT' }, 'LIMIT'],
   [{ error_code: 42 }, '42'],
+  [{ 'error-code': 'E1' }, 'E1'],
   [{ error: { code: 'E1' } }, 'E1'],
   [{ errors: [{ code: 'E1' }, { code: 'E2' }] }, 'E1'],
   [{ error: 'invalid_request' }, 'invalid_request'],
