@@ -45,3 +45,6 @@ export function validateBankId(name: string, id: string): string {
   if (wrong === null) return id;
   throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
+
+/** The code of a bank without XXX, which is the head office in identifier codes (BIC) of eleven characters. */
+export const withoutHeadOffice = (code: string): string => code.replace(/(?<=.)XXX$/i, '');

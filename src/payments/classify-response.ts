@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { maxErrorLength } from '../bank/errors.ts';
 import { type HttpResponse, partialContent, textOf } from '../bank/http-message.ts';
+import { withoutHeadOffice } from '../bank/ids.ts';
 import { whatTakesTooLong } from '../bank/json-limits.ts';
 import type { responseDrifts } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
@@ -158,8 +159,7 @@ function comparedWith(sent: Sent, entry: unknown): 'the same' | 'another' | 'not
   const body = isObject(entry) && isObject(entry.body) ? entry.body : {};
   const to = isObject(body.to) ? body.to : {};
   const value = isObject(body.value) ? body.value : {};
-  // A bank identifier code may end with XXX, for the head office.
-  const bankCode = (text: string) => normalized(text).replace(/xxx$/, '');
+  const bankCode = (text: string) => withoutHeadOffice(normalized(text));
   const compare = (said: unknown, own: string | null, read: (text: string) => string | number) => {
     if (said == null || said === '' || own === null) return 'not known';
     const value = read(String(said));

@@ -1,5 +1,5 @@
 import type { InputShapeFromFields } from '@pothos/core';
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId, validateId, withoutHeadOffice } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import {
   getOtherAccounts,
@@ -246,9 +246,9 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
 }));
 
-/** A bank identifier code has eight characters, or eleven with XXX for the head office. */
+/** Whether a code in a record is that of a bank. */
 export const isCodeOf = (bankId: string, code: unknown): boolean =>
-  code === bankId || code === `${bankId}XXX`;
+  typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, { viewId }: ViewArgument): ViewIds | null {

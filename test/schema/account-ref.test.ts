@@ -93,6 +93,7 @@ describe('the counterparty of an AccountRef', () => {
   const people = [
     { bank: 'B', id: 'ann', IBAN: 'GB11 0000', holder: { is_alias: false, name: 'Ann' } },
     { bank: 'B', id: 'bea', number: '77', swift_bic: 'THEREXXX', holder: { is_alias: false, name: 'Bea' } },
+    { bank: 'B', id: 'cem', swift_bic: 'THERE', holder: { is_alias: false, name: 'Cem' } },
   ];
 
   test.each([
@@ -100,6 +101,7 @@ describe('the counterparty of an AccountRef', () => {
     [{ account_id: 'gb110000', bank_id: 'ANY' }, 'ann'],
     [{ account_id: '77', bank_id: 'THERE' }, 'bea'],
     [{ account_id: '77', bank_id: 'THEREXXX' }, 'bea'],
+    [{ account_id: 'cem', bank_id: 'THEREXXX' }, 'cem'],
     [{ account_id: '77', bank_id: 'ELSEWHERE' }, undefined],
     [{ account_id: 'nobody' }, undefined],
     [{}, undefined],
