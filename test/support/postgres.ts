@@ -102,18 +102,17 @@ const own = async (path: string) => {
 };
 
 async function createServer(first: Settings) {
-  const port = await freePort();
+  let port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'bankql-postgres-'));
   await own(folder);
   const data = join(folder, 'data');
-  const url = `postgres://bankql@127.0.0.1:${port}/bankql`;
-  const address = parsePostgresUrl(url);
-  if (address === null) throw new Error(url);
+  let hasStarted = false;
   let child: ChildProcess | null = null;
   let settings: Settings = first;
 
   async function ask(database: string, text: string, values: readonly unknown[] = []) {
-    const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database, ssl: false });
+    // Through its folder, in which no other server answers.
+    const client = new Client({ host: folder, port, user: 'postgres', database });
     client.on('error', () => {});
     await client.connect();
     try {
@@ -146,9 +145,12 @@ async function createServer(first: Settings) {
     child = launch();
     while (!(await ask('postgres', 'SELECT 1').then(Boolean, () => false))) {
       await delay(20);
-      // What was killed may hold its memory for a moment longer, and whoever connects somewhere may have been given its port.
-      if (child.exitCode !== null) child = launch();
+      if (child.exitCode === null) continue;
+      // What was killed may hold its memory for a moment longer, and others may have been given its port meanwhile.
+      if (!hasStarted) port = await freePort();
+      child = launch();
     }
+    hasStarted = true;
   }
 
   /** The server's processes: the children are no group of their own. */
@@ -190,9 +192,17 @@ async function createServer(first: Settings) {
     data,
     ask,
     socketFolder: folder,
-    port,
-    url,
-    address,
+    get port() {
+      return port;
+    },
+    get url() {
+      return `postgres://bankql@127.0.0.1:${port}/bankql`;
+    },
+    get address() {
+      const address = parsePostgresUrl(this.url);
+      if (address === null) throw new Error(this.url);
+      return address;
+    },
     query: (text: string, values?: readonly unknown[]) => ask('bankql', text, values),
     async waitForStandby() {
       await ask('postgres', "ALTER SYSTEM SET synchronous_standby_names = '*'");

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { freePort } from './loopback.ts';
-import { untilFound } from './waits.ts';
 
 const program = (process.env.PATH ?? '')
   .split(delimiter)
@@ -18,16 +18,16 @@ export const hasRedis = program !== undefined;
 
 /** Starts a Redis server of the tests' own, on loopback; it keeps its port and its folder when it is started again. */
 export async function startRedis() {
-  const port = await freePort();
+  let port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'bankql-redis-'));
+  const path = join(folder, 'redis.sock');
+  let hasStarted = false;
   let child: ChildProcess | null = null;
 
   /** Sends one command over a connection of its own. */
   async function command(...words: string[]) {
-    const client = createClient({
-      socket: { port, host: '127.0.0.1', reconnectStrategy: false },
-      RESP: 2,
-    });
+    // Through its folder, in which no other server answers.
+    const client = createClient({ socket: { path, reconnectStrategy: false }, RESP: 2 });
     client.on('error', () => {});
     await client.connect();
     try {
@@ -39,13 +39,21 @@ export async function startRedis() {
 
   /** Starts it again, and waits until it answers. */
   async function restart(): Promise<void> {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--logfile', 'redis.log'];
-    const started = spawn(program ?? 'redis-server', args, { stdio: 'ignore' });
-    child = started;
-    await untilFound(() => {
-      if (started.exitCode !== null) throw new Error('redis-server ended');
-      return command('PING').catch(() => undefined);
-    });
+    const launch = () => {
+      const listen = ['--port', String(port), '--bind', '127.0.0.1', '--unixsocket', path];
+      const args = [...listen, '--dir', folder, '--logfile', 'redis.log'];
+      return spawn(program ?? 'redis-server', args, { stdio: 'ignore' });
+    };
+    child = launch();
+    while (!(await command('PING').then(Boolean, () => false))) {
+      await delay(20);
+      if (child.exitCode === null) continue;
+      // Others may have been given its port meanwhile.
+      if (hasStarted) throw new Error('redis-server ended');
+      port = await freePort();
+      child = launch();
+    }
+    hasStarted = true;
   }
 
   async function kill(): Promise<void> {

@@ -12,7 +12,7 @@ import { retentionMs } from '../store-conformance.ts';
 
 /** Who may come, and how: the tests themselves; `bankql` encrypted and with a password; `app` by a certificate. */
 const access = `
-  host all postgres 127.0.0.1/32 trust
+  local all postgres trust
   hostssl bankql app 127.0.0.1/24 cert
   hostssl bankql bankql 127.0.0.1/24 scram-sha-256
   local bankql bankql scram-sha-256
