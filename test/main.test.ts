@@ -1,10 +1,9 @@
 import { exec, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -15,15 +14,12 @@ import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
 import { post, runProcess, startProcess } from './support/process.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
+import { testFolder } from './support/test-folder.ts';
 import { lateBy } from './support/waits.ts';
 
 const run = promisify(exec);
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bankql-main-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = testFolder();
 
 describe('started with nothing', () => {
   // As its users start it: from the sources.

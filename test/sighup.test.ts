@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { credentials } from './support/bankql.ts';
 import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
 import { logLines } from './support/log-lines.ts';
 import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
+import { testFolder } from './support/test-folder.ts';
 import { until, untilFound } from './support/waits.ts';
 
 /** SIGHUP rereads what can be reread, and ends nothing; nor does SIGUSR2 where there are no workers. */
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-sighup-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 

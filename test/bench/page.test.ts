@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { spreadOf, standing } from '../../bench/report/statistics.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** docs/performance.md describes the code as it is. */
 
@@ -54,10 +54,9 @@ test(`the page was measured on one of the last ${mostCommits} commits of src/`, 
 
 const hasGit = succeeds(root, '--version');
 describe.skipIf(!hasGit)('the age of a page', () => {
-  let folder = '';
+  const folder = testFolder();
   let commits: string[] = [];
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'bankql-page-'));
     const git = (...args: readonly string[]) => gitIn(join(folder, 'full'), ...args);
     gitIn(folder, 'init', '-q', 'full');
     git('config', 'user.name', 'test');
@@ -72,7 +71,6 @@ describe.skipIf(!hasGit)('the age of a page', () => {
     commits = git('rev-list', '--reverse', 'HEAD').split('\n');
     gitIn(folder, 'clone', '-q', '--depth', '2', `file://${join(folder, 'full')}`, 'shallow');
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const since = (kind: string, index: number) => commitsSince(join(folder, kind), commits[index] ?? '');
 
   test('counts commits of src/ alone', () => {

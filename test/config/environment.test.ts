@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { misspelledVariables, readVariables, resolveEnvironment } from '../../src/config/environment.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** What readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {
@@ -77,8 +77,7 @@ describe('a name that is almost one of ours', () => {
   });
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'bankql-environment-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const fileWith = (name: string, text: string): string => {
   const file = join(folder, name);

@@ -1,20 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'graphql';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadPersistedDocuments, type PersistedDocuments } from '../../src/options/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { runProcess } from '../support/process.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { postOf } from '../support/requests.ts';
+import { testFolder } from '../support/test-folder.ts';
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bankql-persisted-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = testFolder();
 
 const documentLimits = {
   tokens: 200,

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInputObjectType, isObjectType } from 'graphql';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { printedSchema, schema } from '../../src/schema/schema.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 import { runCommand } from '../support/run-command.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 const staff = [
   'putAccount',
@@ -56,9 +56,8 @@ describe('the mutations of the staff', () => {
     }
   });
 
+  const file = join(testFolder(), 'manifest.json');
   test('are refused in the documents of apps', async () => {
-    const folder = mkdtempSync(join(temporaryFolder(), 'app-schema-'));
-    const file = join(folder, 'manifest.json');
     writeFileSync(
       file,
       JSON.stringify({

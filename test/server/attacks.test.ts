@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
@@ -12,6 +10,7 @@ import { inTimeMs } from '../support/in-time.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
+import { testFolder } from '../support/test-folder.ts';
 import { lateBy, until } from '../support/waits.ts';
 
 /**
@@ -84,8 +83,7 @@ const bank = createServer((request: IncomingMessage, response) => {
   response.setHeader('Content-Type', 'application/json');
   request.resume().on('end', () => banks[name]?.(response));
 });
-const folder = mkdtempSync(join(tmpdir(), 'bankql-attacks-'));
-const stateUrl = `sqlite:${join(folder, 'state.db')}`;
+const stateUrl = `sqlite:${join(testFolder(), 'state.db')}`;
 let environment: Record<string, string>;
 let bankql: AttackedProcess;
 
@@ -109,7 +107,6 @@ afterAll(async () => {
   await bankql[Symbol.asyncDispose]();
   bank.closeAllConnections();
   bank.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Lists in lists, each name as long as one may be. */

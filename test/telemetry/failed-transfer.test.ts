@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
@@ -8,23 +6,20 @@ import { logLines } from '../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, runProcess, startProcess } from '../support/process.ts';
+import { testFolder } from '../support/test-folder.ts';
 
 /** "My transfer failed at 10:32": answered from the info log and `payments find` alone. */
 
-let folder = '';
+const state = { STATE_URL: `sqlite:${join(testFolder(), 'state.db')}` };
 let bank: PaymentBank;
 let bankql: BankqlProcess;
-let state: { readonly STATE_URL: string };
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bankql-failed-'));
   bank = await startPaymentBank();
-  state = { STATE_URL: `sqlite:${join(folder, 'state.db')}` };
   bankql = await startProcess({ ...state, BANK_BASE_URL: bank.url, RATE_LIMIT: '4/60' });
 });
 afterAll(async () => {
   await bankql[Symbol.asyncDispose]();
   await bank.close();
-  await rm(folder, { recursive: true });
 });
 
 interface Line {
