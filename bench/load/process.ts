@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessOptions {
@@ -76,14 +75,4 @@ export async function untilReady(running: RunningProcess, isReady: () => Promise
     if (performance.now() > latest) throw new Error(`not ready after ${seconds} s: ${running.output()}`);
     await delay(5);
   }
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

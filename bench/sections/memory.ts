@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { progress } from '../../test/long/progress.ts';
+import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
 import { memoryOf } from '../load/kernel.ts';
-import { freePort } from '../load/process.ts';
 import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer, type Running } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
-import { freePort } from '../load/process.ts';
 import { requestsOf } from '../load/requests.ts';
 import type { Running } from '../measure.ts';
 import { number, table } from '../report/markdown.ts';

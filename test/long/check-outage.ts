@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { freePort } from '../support/loopback.ts';
 import { startProcess } from '../support/process.ts';
 import { liveHeap } from './live-heap.ts';
 import { type Outage, outages, startOutageBank } from './outage-bank.ts';
@@ -139,14 +138,6 @@ async function readMetrics(port: number) {
   for (const [, outcome = '', count] of counts)
     if (outcome !== 'paused' && outcome !== 'overloaded') calls += Number(count);
   return { calls };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function faultsOf({ ratio, openedAfterMs, recoverySeconds, megabytes: [before, after] }: Measured): string[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { bankId } from '../../../bench/bank/records.ts';
 import { openBank } from '../../../bench/bank/stub.ts';
 import { bankql } from '../../../bench/contenders.ts';
-import { freePort } from '../../../bench/load/process.ts';
+import { freePort } from '../../support/loopback.ts';
 import { startProcess } from '../../support/process.ts';
 import { liveHeap } from '../live-heap.ts';
 
