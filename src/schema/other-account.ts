@@ -11,6 +11,7 @@ import {
 } from '../contract/other-account.ts';
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
 import { filterInSteps } from '../steps.ts';
@@ -108,8 +109,9 @@ export function loadOtherAccounts(
 /** Whether the holder's name or the IBAN contains a folded text. */
 function isFoundBy(entry: OtherAccount, searched: string): boolean {
   const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
-  const name: unknown = typeof holder === 'object' && holder !== null ? Reflect.get(holder, 'name') : null;
-  return [name, IBAN].some((text) => typeof text === 'string' && foldText(text).includes(searched));
+  return [isObject(holder) ? holder.name : null, IBAN].some(
+    (text) => typeof text === 'string' && foldText(text).includes(searched),
+  );
 }
 
 /** The entries of that list. */

@@ -3,6 +3,7 @@ import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
+import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/payment-errors.ts';
 import { type PaymentReference, referenceTo } from '../payments/record.ts';
@@ -42,7 +43,7 @@ globalIdTypes.set('Payment', {
  */
 export function receiptOf(answer: unknown): { transactionId: string | null; status: string | null } {
   const member = (name: string) => {
-    const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, name) : null;
+    const value = isObject(answer) ? answer[name] : null;
     return typeof value === 'string' ? value : null;
   };
   return { transactionId: member('id'), status: member('status') };
