@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
+import { defaultRejectedStatuses } from '../payments/outcome-words.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
@@ -163,18 +164,24 @@ export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
 
 const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
 
+const shownStatuses = [...defaultRejectedStatuses].join(',');
+
 /** Statuses of a refusal, separated by commas or white space. */
-export const refusalStatuses: TextFormat<ReadonlySet<number>> = {
-  read: parsed(
-    // Without 409, which may mean that the payment was executed before.
-    'give statuses from 400 to 499, such as 400,401,402,403,404,405,413,415,422,429.',
-    (list) => {
-      const given = wordsOf(list);
-      const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));
-      return areStatuses ? new Set(given.map(Number)) : undefined;
-    },
-  ),
-};
+export const refusalStatuses: Format<ReadonlySet<number>> = withDefault(
+  {
+    read: parsed(
+      // Without 409, which may mean that the payment was executed before.
+      `give statuses from 400 to 499, such as ${shownStatuses}.`,
+      (list) => {
+        const given = wordsOf(list);
+        const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));
+        return areStatuses ? new Set(given.map(Number)) : undefined;
+      },
+    ),
+  },
+  defaultRejectedStatuses,
+  `\`${shownStatuses}\``,
+);
 
 /** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
 export const outcomeWords = withDefault<readonly string[]>(

@@ -227,7 +227,7 @@ export const sections = {
       { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
     ),
     BANK_PAYMENT_REJECTED_STATUSES: variable(
-      optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
+      refusalStatuses,
       'HTTP statuses by which the bank refuses a payment. After any other failure, the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
       { rarely: 'the bank uses other statuses for refusals, or uses one of these for executed payments' },
     ),

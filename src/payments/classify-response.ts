@@ -44,11 +44,6 @@ interface ClassifyOptions extends Vocabulary {
   readonly secrets: readonly string[];
 }
 
-/** The default statuses of a refusal. All but 401 count only with the bank's JSON as the body. */
-export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
-  400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
-]);
-
 const noContent = 204;
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;

@@ -12,6 +12,11 @@ import { isObject } from '../is-object.ts';
 export type Outcome = Meaning | 'doubtful' | 'unclear' | 'silent';
 type Meaning = 'done' | 'accepted' | 'rejected';
 
+/** The default statuses of a refusal. All but 401 count only with the bank's JSON as the body. */
+export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
+]);
+
 /** Case, white space, `_` and `-` make no difference: `In progress` is IN_PROGRESS. */
 export function normalized(text: string): string {
   return text.replaceAll(/[\s_-]+/g, '').toLowerCase();

@@ -6,8 +6,8 @@ import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
-import { type BankWords, noBankWords } from './outcome-words.ts';
+import { classifyPaymentResponse } from './classify-response.ts';
+import { type BankWords, defaultRejectedStatuses, noBankWords } from './outcome-words.ts';
 import {
   keyReused,
   neverSent,

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
+import { defaultRejectedStatuses } from '../../src/payments/outcome-words.ts';
 
 describe('with an empty environment', () => {
   const config = readConfig({});
@@ -167,7 +168,7 @@ test('the metrics are served where clients are, or on an address of their own', 
 });
 
 test('the statuses with which a bank refuses payments are those that are named, or bankql knows', () => {
-  expect(readConfig({}).paymentRejectedStatuses).toBeUndefined();
+  expect(readConfig({}).paymentRejectedStatuses).toBe(defaultRejectedStatuses);
   expect(readConfig({ BANK_PAYMENT_REJECTED_STATUSES: '400, 409 422' }).paymentRejectedStatuses).toEqual(
     new Set([400, 409, 422]),
   );

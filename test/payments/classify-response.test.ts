@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
-import { classifyPaymentResponse, defaultRejectedStatuses } from '../../src/payments/classify-response.ts';
-import { bankWordsOf, noBankWords } from '../../src/payments/outcome-words.ts';
+import { classifyPaymentResponse } from '../../src/payments/classify-response.ts';
+import { bankWordsOf, defaultRejectedStatuses, noBankWords } from '../../src/payments/outcome-words.ts';
 import { readStoredResponse } from '../../src/payments/stored-response.ts';
 
 const transfer = operations.postMakeTransaction;
