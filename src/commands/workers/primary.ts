@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
+import { messageOf } from '../../errors.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
@@ -52,6 +53,13 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         metrics.update(worker.id, message.metrics);
         endQuestion(worker);
       }
+    });
+    worker.on('error', (error) => {
+      // A message failed, perhaps one of Node's own, because the worker has just ended: its exit says so. Without a process there is
+      // no exit.
+      if (worker.process.pid !== undefined) return;
+      onFailed(messageOf(error));
+      onExit(1);
     });
     const disconnected = once(worker, 'disconnect');
     void once(worker, 'exit').then(async ([code, signal]) => {

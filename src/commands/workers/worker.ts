@@ -45,6 +45,8 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     else if (message.bankql === 'reload') void service?.reload();
     else if (message.bankql === 'retire' || message.bankql === 'stop') end(message.bankql === 'retire');
   });
+  // Messages to a primary that was killed fail, among them Node's own, such as that it has taken a connection.
+  cluster.worker?.on('error', () => {});
   const { askPrimaryToCount } = await import('./primary-counters.ts');
   service = await serveBankql(context, askPrimaryToCount());
   // The primary may have been killed: Node would end this process at once, and with it payments that are under way.

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
@@ -286,6 +286,25 @@ describe('if the primary is killed, its workers complete what is under way, and 
     bankql.child.kill('SIGKILL');
     await toTheEnd();
   });
+
+  test('while it gives them connections', async () => {
+    await using bankql = await startProcess(environment());
+    const toTheEnd = await payTwice(bankql, ['given-1', 'given-2']);
+    const workers = workersOf(bankql);
+    for (const pid of workers) process.kill(pid, 'SIGSTOP');
+    const { hostname, port } = new URL(bankql.url);
+    const connections = workers.map(() => connect(Number(port), hostname));
+    for (const connection of connections) connection.on('error', () => {});
+    await Promise.all(connections.map((connection) => once(connection, 'connect')));
+    // By the time it answers, they are on their way: the workers will say that they have taken them.
+    await metricsOf(bankql);
+    const killed = once(bankql.child, 'exit');
+    bankql.child.kill('SIGKILL');
+    await killed;
+    for (const pid of workers) process.kill(pid, 'SIGCONT');
+    await toTheEnd();
+    for (const connection of connections) connection.destroy();
+  });
 });
 
 test('a rate limit holds for all workers together, whichever one a connection leads to', async () => {
@@ -305,6 +324,14 @@ test('a rate limit holds for all workers together, whichever one a connection le
 });
 
 describe('a start that fails', () => {
+  test('because no process can be created says so', async () => {
+    const { code, output } = await runProcess(
+      environment({ NODE_OPTIONS: "--import=data:text/javascript,process.execPath='/missing'" }),
+    );
+    expect(code).toBe(1);
+    expect(output).toBe('spawn /missing ENOENT\n');
+  });
+
   test('says why once, as one process would', async () => {
     const taken = createServer();
     const port = String(await listenOnLoopback(taken));
