@@ -26,6 +26,8 @@ export class Cluster {
   readonly database: Database;
   /** The replicas that died by a crash. */
   readonly crashed = new Set<string>();
+  /** How far the store's clock was ahead at most. */
+  #mostAheadMs = 0;
   #isRestarting = false;
   readonly places: readonly Place[];
   readonly #world: World;
@@ -53,6 +55,11 @@ export class Cluster {
 
   get received(): readonly BankEntry[] {
     return this.#bank.received;
+  }
+
+  /** How far the store's clock was set back at most: a lease that began before ends so much later. */
+  get setBackMs(): number {
+    return this.#mostAheadMs - this.database.clockAheadMs;
   }
 
   /** What is stored. */
@@ -88,6 +95,7 @@ export class Cluster {
     if (jump !== null) {
       this.#world.note('the clock of the store jumps');
       this.database.clockAheadMs += Math.round((jump - 0.5) * 120_000);
+      this.#mostAheadMs = Math.max(this.#mostAheadMs, this.database.clockAheadMs);
     }
     const refuses = choices.departs('bank', 0.03, `the bank refuses connections ${at}`);
     if (refuses !== null) {

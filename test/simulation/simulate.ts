@@ -78,7 +78,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   await world.run(2 * patienceMs);
   for (const order of orders) clients.ask({ order, amount: order.amount, place: 0, phase: 'last word' });
   await world.run(bankKnowsAfterMs + patienceMs);
-  await world.run(leaseMs);
+  await world.run(leaseMs + cluster.setBackMs);
   for (const order of orders)
     clients.ask({ order, amount: order.amount, place: 1, phase: 'after the lease' });
   await world.run(patienceMs);
