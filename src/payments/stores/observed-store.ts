@@ -70,7 +70,7 @@ export function observeStore(
     downSince = null;
     recent = null;
     clearInterval(probe);
-    observer.onStoreBack((clock() - awaySince) / 1000);
+    observer.onStoreBack(Math.round(clock() - awaySince) / 1000);
   }
 
   const observed =

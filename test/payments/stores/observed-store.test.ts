@@ -75,7 +75,7 @@ describe('an outage', () => {
     await expect(store.find('a', start)).rejects.toThrow(StoreUnavailable);
     expect(store.isUp).toBe(false);
     expect(news()).toEqual(['away: It is away.']);
-    clock += 2000;
+    clock += 2000.28;
     broken = new Set();
     await begin(store, 'b');
     expect(store.isUp).toBe(true);
