@@ -151,7 +151,7 @@ export const badUserInput = (message: string, argument?: string) =>
 
 /**
  * The advice in a refusal that has nothing to do with the payment itself: it is only about this request, since an earlier
- * one may have been cut off before its answer.
+ * one may have been cut off before its answer, or may still be on its way, unknown to payment(idempotencyKey).
  */
 export const requestSentNothing =
-  'This request sent nothing. An earlier one with this key may have: ask payment(idempotencyKey) before you pay under another key.';
+  'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';

@@ -54,7 +54,7 @@ interface Use {
 const updatesPerRecord = 3;
 
 const nothingDone =
-  'bankql did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
+  'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
 
 /**
  * All that a caller can hold. `npm run configuration` writes this table into docs/hardening.md, and the configuration and the

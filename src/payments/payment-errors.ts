@@ -86,7 +86,7 @@ export const notLogged = (idempotencyKey: string) =>
 /** A lookup that the store did not answer. */
 export const recordNotRead = (idempotencyKey: string) =>
   stateUnavailable(
-    'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again before you pay under another key.',
+    'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again, and do not pay under another key.',
     { idempotencyKey },
   );
 

@@ -356,7 +356,7 @@ const PayPayload = builder.objectRef<Awaited<ReturnType<typeof pay>>>('PayPayloa
       type: PaymentObject,
       nullable: true,
       description:
-        "bankql's record of this payment, also if it was refused or its outcome is unknown; null if it was not begun. Costs no REST call.",
+        "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if this request began no payment; an earlier one with this key may have. Costs no REST call.",
       extensions: knownObject(({ payment }: { payment: object }) => payment),
       async resolve({ idempotencyKey, trackId }, _args, context) {
         if (idempotencyKey === null || trackId === null) return null;

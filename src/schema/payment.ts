@@ -273,7 +273,7 @@ builder.queryField('payment', (t) =>
     type: PaymentObject,
     nullable: true,
     description:
-      "The calling customer's payment with this key, and its outcome. Null if there is no such payment; an error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
+      "The calling customer's payment with this key, and its outcome. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
     extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { errorCodes } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -9,9 +10,9 @@ import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { until } from '../support/waits.ts';
 
-/** The sentence of the issue, letter for letter. */
+/** The sentence of all these refusals, letter for letter. */
 const sentence =
-  'This request sent nothing. An earlier one with this key may have: ask payment(idempotencyKey) before you pay under another key.';
+  'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';
 const pay = (key = 'key') =>
   `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 const find = '{ payment(idempotencyKey: "key") { state } }';
@@ -173,6 +174,38 @@ describe('a payment that was made, and whose answer was lost', () => {
 
   test('is repeated with its key after a code that the documentation does not name', () => {
     expect(adviceFor('A_LATER_CODE')).toContain('**with the same key**');
+  });
+});
+
+/** A payment whose request is on its way, and that is asked for again: the first request arrives last. */
+describe('a payment whose request is late', () => {
+  test('is made once by a client that does what the refusal of its repetition says', async () => {
+    const { store, state } = await storeThatGoesAway();
+    await using fixture = await startBankqlFixture({ store });
+    fixture.bank.otherwise({ body: {} });
+    state.isAway = true;
+    const message = (await fixture.ask(pay('first'))).errors?.[0]?.message ?? '';
+    state.isAway = false;
+    // It has not arrived, so that there is no record of it.
+    expect((await fixture.ask('{ payment(idempotencyKey: "first") { state } }')).data).toEqual({
+      payment: null,
+    });
+    const isToldToKeepTheKey = message.includes('with the same key');
+    await fixture.ask(pay(isToldToKeepTheKey ? 'first' : 'second'));
+    await fixture.ask(pay('first'));
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test.each(
+    Object.keys(errorCodes).filter(
+      (code) =>
+        !['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_REUSED', 'BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'].includes(
+          code,
+        ),
+    ),
+  )('gets no other key for %s, which is no word of the payment', (code) => {
+    expect(adviceFor(code)).not.toMatch(/(another|new) key/);
+    expect(adviceFor(code)).toMatch(/the same key/i);
   });
 });
 
