@@ -68,11 +68,11 @@ export interface PaymentOutcome<Data> {
 
 /** The facts that are known after one attempt. */
 interface Attempt {
-  readonly idempotencyKey: string;
+  readonly key: string;
   /** Whether the key was made for this very payment, so that its record can be of no other one. */
-  readonly isNewKey: boolean;
-  readonly answer: Answer<unknown>;
-  /** Null if there is no record; undefined if it could not be read. */
+  readonly isNew: boolean;
+  readonly error: ClientError | undefined;
+  /** Null if there is no record; undefined if it could not be read, or a request may still be on its way. */
   readonly payment: PaymentRecord | null | undefined;
 }
 
@@ -99,7 +99,7 @@ function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
         path: [name],
         retryable,
         ...(retryAfter == null ? {} : { retryAfter }),
-        extensions: {},
+        extensions: { code },
       }),
     );
   });
@@ -117,21 +117,18 @@ const isDone = (answer: Answer<unknown>): boolean =>
  * out, which bankql answers with the end of the first one; until then `state` holds. `newKey`: the payment that this key
  * belonged to was refused, and never was this payment.
  */
-function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
+function judge({ key, isNew, error, payment }: Attempt): {
   readonly state: PaymentOutcomeState;
   readonly again?: boolean;
   readonly newKey?: boolean;
 } {
-  const error = ownError(answer);
   if (error?.code === 'IDEMPOTENCY_KEY_REUSED')
     return { state: 'CONFLICT', newKey: payment?.state === 'REJECTED' };
   const again = error === undefined || error.retryable || error.code === 'BAD_RESPONSE';
-  const isAnswered = error !== undefined && error.code !== 'NETWORK_ERROR' && error.code !== 'BAD_RESPONSE';
   switch (payment?.state) {
     case undefined:
       if (error?.code === 'OUTCOME_UNKNOWN') return { state: 'UNKNOWN' };
-      // What was not answered may still be on its way.
-      return { state: payment === null && isAnswered ? 'NOT_BEGUN' : 'UNCONFIRMED', again };
+      return { state: payment === null ? 'NOT_BEGUN' : 'UNCONFIRMED', again };
     case 'UNKNOWN':
       return { state: 'UNKNOWN' };
     case 'PENDING':
@@ -140,8 +137,8 @@ function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
       return { state: 'REJECTED', again };
     case 'DONE': {
       // An answer that was too large says what was done.
-      const isSaid = error?.extensions.state === 'DONE' && error.extensions.idempotencyKey === idempotencyKey;
-      if (isNewKey || isSaid) return { state: 'DONE', again };
+      const isSaid = error?.extensions.state === 'DONE' && error.extensions.idempotencyKey === key;
+      if (isNew || isSaid) return { state: 'DONE', again };
       // The record is of this key, and no answer said that it is of this input, or of another one.
       return { state: 'UNCONFIRMED', again };
     }
@@ -234,6 +231,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     const retryUntil = Date.now() + patienceMs;
     let { key, isNew } = await keys.open(intent);
     const resumed = !isNew;
+    let isLate = false;
     for (let tries = 0; ; tries++) {
       const { input } = variables as { input: object };
       const all = { ...variables, input: { ...input, idempotencyKey: key } } as V;
@@ -250,8 +248,12 @@ export function createPayments(options: PaymentsOptions): Payments {
         return { state, idempotencyKey: key, resumed, data, payment, errors: [...errors, ...more] };
       };
       if (isDone(answer)) return end('DONE', null);
+      const error = ownError(answer);
+      // An error of the network or of a proxy has no code of bankql's: that request may still be on its way.
+      isLate ||= !error?.extensions.code;
       const { payment, errors: unread } = await ask(key, { retryUntil });
-      const { state, again, newKey } = judge({ idempotencyKey: key, isNewKey: isNew, answer, payment });
+      const known = isLate ? (payment ?? undefined) : payment;
+      const { state, again, newKey } = judge({ key, isNew, error, payment: known });
       const delay = newKey ? 0 : (delayBefore(answer.errors, tries) ?? 1000);
       const isOver = Date.now() + delay > retryUntil;
       if (newKey || (state === 'REJECTED' && (!again || isOver))) await drop(intent, key);

@@ -251,6 +251,29 @@ describe('a payment', () => {
     expect(sent()).toBe(1);
   });
 
+  test('whose first request may still be on its way is not called unsent when a later one is refused', async () => {
+    const { storage } = openPage();
+    const late: (() => Promise<Response>)[] = [];
+    const client = createClient({
+      url: fixture.url,
+      headers: credentials,
+      async fetch(url, init) {
+        if (!isPayment(String(init.body))) return fetch(url, init);
+        if (late.push(() => fetch(url, init)) === 1) throw new TypeError('fetch failed');
+        // A replica that does not have the app's document yet.
+        const extensions = { code: 'PERSISTED_DOCUMENT_REQUIRED', retryable: false };
+        return Response.json({ errors: [{ message: 'unknown', extensions }] }, { status: 400 });
+      },
+    });
+    const outcome = await createPayments({ client, storage }).pay('draft', Transfer, { input });
+    expect(outcome).toMatchObject({
+      state: 'UNCONFIRMED',
+      errors: [{ code: 'PERSISTED_DOCUMENT_REQUIRED' }],
+    });
+    await late[0]?.();
+    expect(sent()).toBe(1);
+  });
+
   test('is done where only its payload could not be read', async () => {
     fixture.bank.on('GET /v1/api/banks/BANK/accounts/ACC/owner', { status: 403, body: {} });
     const outcome = await openPage().payments.pay('draft', TransferAndRead, { input });
