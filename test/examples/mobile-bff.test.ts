@@ -225,5 +225,28 @@ describe('examples/mobile-bff', () => {
       const answer = await (await next).json();
       expect(JSON.stringify(answer.data)).toContain('2964.48');
     });
+
+    // bob was at his limit above; the test before has waited for longer than that.
+    test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
+      const page = await open('bob');
+      bankql.bank.recorder.otherwise(async (call) => {
+        const reply = await bankql.bank.forward(call);
+        return isPayment(call) ? 'reset' : reply;
+      });
+      const unknown = 'It may have been done: do not pay again';
+      await page.getByLabel('Amount').fill('5.80');
+      await page.getByRole('button', { name: 'Put aside' }).click();
+      await page.getByText(unknown).waitFor();
+      const another = await page.context().newPage();
+      await another.goto(page.url());
+      await page.close();
+      await signIn(another, 'bob');
+      await another.getByText(unknown).waitFor();
+      // It is still the same transfer.
+      await another.getByLabel('Amount').fill('5.80');
+      await another.getByRole('button', { name: 'Put aside' }).click();
+      await another.getByText(unknown).waitFor();
+      expect(bankql.payments()).toHaveLength(1);
+    });
   });
 });

@@ -134,6 +134,25 @@ describe.skipIf(!hasBrowser || !isBuilt)(
       expect(app.payments()).toHaveLength(1);
     });
 
+    test('can be sent again where it never left the browser, and is made once', async () => {
+      const page = await app.open('Alice');
+      await fillIn(page);
+      const isLost = Promise.withResolvers<void>();
+      await page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('makeTransaction')) return route.continue();
+        isLost.resolve();
+        return route.abort('connectionreset');
+      });
+      await payButton(page).click();
+      await isLost.promise;
+      await page.reload();
+      await heading(page, 'No answer yet');
+      await page.unroute('**/graphql');
+      await page.getByRole('button', { name: 'Send it again' }).click();
+      await heading(page, 'Paid');
+      expect(app.payments()).toHaveLength(1);
+    });
+
     test('sends another payment only after the first was refused', async () => {
       const page = await app.open('Alice');
       await fillIn(page, '99999');

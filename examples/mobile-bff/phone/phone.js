@@ -22,7 +22,8 @@ const client = createClient({
   // Where bankql asks for a longer wait, the person is told.
   maxRetryDelayMs: 1000,
 });
-const payments = createPayments({ client, storage: sessionStorage, paymentQuery: documentOf('Payment') });
+/** Another tab, and the app after it was closed, find the key of a transfer whose end nobody knows yet. */
+const payments = createPayments({ client, storage: localStorage, paymentQuery: documentOf('Payment') });
 
 /**
  * With all digits: a currency's usual form has none behind the point for forints, and two at most for others. If the bank
@@ -103,7 +104,8 @@ const texts = {
   PENDING: () => 'Under way: the bank has not confirmed it yet. Do not pay again.',
   UNKNOWN: ({ payment }) =>
     `The bank has not confirmed it. It may have been done: do not pay again before the bank was asked, with ${payment?.trackId}.`,
-  UNCONFIRMED: () => 'No answer came. It may have been done: sign in again to see.',
+  UNCONFIRMED: () =>
+    'No answer came. It may have been done: put the same amount aside again to see. It is done once.',
   CONFLICT: () =>
     'An earlier transfer was sent from here, and this one was not. Sign in again to see how it ended.',
 };
@@ -144,8 +146,12 @@ transfer.addEventListener('submit', async (event) => {
   if (!currency || savings === undefined) return say('There is no second account in this currency.');
   const value = { amount: new FormData(transfer).get('amount'), currency };
   const input = { accountId: current.accountId, to: { accountId: savings.accountId }, value };
-  say('Sent. Waiting for the bank…');
-  await tell(await payments.pay(intent(), documentOf('Transfer'), { input }));
+  say('Waiting for the bank…');
+  try {
+    await tell(await payments.pay(intent(), documentOf('Transfer'), { input }));
+  } catch {
+    say('Not sent: this browser could not keep the key of the transfer.');
+  }
 });
 
 refresh.addEventListener('click', () => void load());

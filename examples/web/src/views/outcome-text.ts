@@ -61,15 +61,16 @@ export function describeOutcome({ state, data, payment }: Outcome): Description 
       return {
         tone: 'open',
         title: 'No answer yet',
-        text: 'No answer came. It may have been paid. Do not pay again: this page asks every few seconds what became of it.',
-        actions: ['check', 'leave'],
+        text: 'No answer came. It may have been paid: do not pay in another way. This page asks every few seconds what became of it. To send it again from here is safe: it is made once.',
+        actions: ['check', 'send', 'leave'],
       };
     case 'CONFLICT':
       return {
         tone: 'open',
         title: 'Another payment was sent',
         text: 'From this form another payment had been sent before, which is shown here. The one that you entered now was not sent.',
-        actions: ['leave', 'another'],
+        // Until it is known how that one ended, its key is kept.
+        actions: payment?.state === 'DONE' ? ['leave', 'another'] : ['check', 'leave'],
       };
   }
 }

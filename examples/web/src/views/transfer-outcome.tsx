@@ -22,8 +22,8 @@ export function TransferOutcome(props: TransferOutcomeProps) {
   const paid = data?.makeTransaction;
   const reference = paid?.transactionId ?? payment?.transactionId;
   const trackId = paid?.trackId ?? payment?.trackId ?? errors.find((error) => error.trackId)?.trackId;
-  // A key that belongs to another payment: what is known is that one's amount.
-  const value = outcome.state === 'CONFLICT' ? payment?.value : draft;
+  // What was paid is in the record; the form may have been changed since.
+  const value = payment?.value ?? (outcome.state === 'CONFLICT' ? null : draft);
   const buttons = {
     done: { text: 'Done', act: () => onFinish('#/') },
     another: { text: 'Start another payment', act: () => onFinish(newTransfer()) },
