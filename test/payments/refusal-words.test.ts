@@ -172,6 +172,17 @@ describe('a payment that was made, and whose answer was lost', () => {
     },
   );
 
+  test('is in the list by which an app that lost the key finds it, as the documentation has it', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(pay());
+    const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
+    const [, query] = /`(payments\([^`]*\))` lists/.exec(page) ?? expect.unreachable();
+    expect((await fixture.ask(`{ ${query} { nodes { idempotencyKey state } } }`)).data).toEqual({
+      payments: { nodes: [{ idempotencyKey: 'key', state: 'DONE' }] },
+    });
+  });
+
   test('is repeated with its key after a code that the documentation does not name', () => {
     expect(adviceFor('A_LATER_CODE')).toContain('**with the same key**');
   });
