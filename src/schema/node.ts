@@ -116,6 +116,8 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly read: (ids: Ids, context: ReadContext, needed?: readonly Field[] | null) => Promise<Item>;
   /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
+  /** Looks at each record that was read; it must not throw. A look in `read` would cost another promise for each record. */
+  readonly onRead?: (ids: Ids, record: Item, context: ReadContext) => void;
 }
 
 type Named<Name extends string, Id = string> = { readonly [N in Name]: Id };
@@ -188,13 +190,13 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   options: NodeTypeOptions<Ids, Item, Key>,
 ) {
   type Linked = NodeRef<Ids, Item>;
-  const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord } = options;
+  const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord, onRead } = options;
   const stepsOf = createSteps(name);
   const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
-  const withReadRecord = (ids: Ids, record: Item): Linked => ({
-    ...(idsOfRecord?.(ids, record) ?? ids),
-    record,
-  });
+  const withReadRecord = (ids: Ids, record: Item, context: ReadContext): Linked => {
+    onRead?.(ids, record, context);
+    return { ...(idsOfRecord?.(ids, record) ?? ids), record };
+  };
   const nodeType = {
     name,
     bankIdField: entityKey?.includes(bankIdField) ? bankIdField : null,
@@ -239,15 +241,12 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
           prefetch(ids as never, argumentsOf(selected, info) as never, context as never, below),
         );
       }
-      return reading.then(
-        (record) => (idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record)),
-        onError,
-      );
+      return reading.then((record) => withReadRecord(ids, record, context), onError);
     },
     /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
     withRecord: (linked: Linked, context: ReadContext): Linked | Promise<Linked> =>
       linked.record === undefined
-        ? read(linked, context).then((record) => withReadRecord(linked, record))
+        ? read(linked, context).then((record) => withReadRecord(linked, record, context))
         : linked,
     estimate: (ids: Ids, context: EstimateContext): KnownObject => ({
       type: name,

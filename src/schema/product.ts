@@ -29,16 +29,14 @@ const productNode = defineNodeType({
   name: 'Product',
   ...listedBy(['bankId'], 'productId', productQuery, (id) => validateId('productId', id)),
   read: readProduct,
+  onRead({ productId }, record, { session }) {
+    if (productId !== null) noteOtherId(session, getProduct, productId, record.id, record);
+  },
 });
 
-async function readProduct(ids: ProductIds, { session }: ReadContext): Promise<Product> {
+async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
   const { bankId, productId, query } = ids;
-  const { loaders } = session;
-  if (productId !== null) {
-    const product = await loaders.load(getProduct, { bankId, productId });
-    noteOtherId(session, getProduct, productId, product.id, product);
-    return product;
-  }
+  if (productId !== null) return loaders.load(getProduct, { bankId, productId });
   if (query === null) throw itemNotFound(postProducts, ids);
   return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
 }

@@ -38,10 +38,9 @@ export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 export const transactionNode = defineNodeType({
   name: 'Transaction',
   ...identifiedBy('bankId', 'accountId', 'viewId', 'transactionId'),
-  async read(ids: TransactionIds, { session }) {
-    const record = await session.loaders.load(getTransaction, ids);
-    noteOtherId(session, getTransaction, ids.transactionId, record.id, record);
-    return record;
+  read: (ids: TransactionIds, { session }) => session.loaders.load(getTransaction, ids),
+  onRead({ transactionId }, record, { session }) {
+    noteOtherId(session, getTransaction, transactionId, record.id, record);
   },
 });
 
