@@ -18,15 +18,13 @@ const id = fc.constantFrom(
 );
 const reads: readonly Operation[] = Object.values(operations).filter(({ kind }) => kind === 'read');
 
+/** The ids of all paths. */
+const names = reads.flatMap(({ path }) => idsIn(path, path).map(([name]) => ownName(name)));
+
 const read = fc.record({
   operation: fc.constantFrom(...reads),
   ids: fc.record({
-    bankId: id,
-    accountId: id,
-    viewId: id,
-    customerId: id,
-    productId: id,
-    transactionId: id,
+    ...Object.fromEntries(names.map((name) => [name, id])),
     scope: fc.constantFrom('views', 'permissions'),
   }),
   body: fc.record({ id }),
