@@ -56,7 +56,10 @@ test('CHANGELOG.md names each change of the schema since the last release, and n
   const [, unreleased = ''] = changelog.split(/^## Unreleased$/m);
   const [, section = ''] = (unreleased.split(/^## /m)[0] ?? '').split(/^### Schema$/m);
   const named = [...(section.split(/^### /m)[0] ?? '').matchAll(/`(@\w+|[A-Z]\w*(?:\.\w+(?:\(\w+:\))?)?)`/g)];
-  expect(sortedSet(named.map(([, name = '']) => name))).toEqual(changesBetween(released, schema).named);
+  expect(
+    sortedSet(named.map(([, name = '']) => name)),
+    'The section "### Schema" below "## Unreleased" in CHANGELOG.md has to name, in backticks, exactly the expected changes',
+  ).toEqual(changesBetween(released, schema).named);
 });
 
 test('what it compares is noticed: breaking, dangerous, safe, deprecated', () => {

@@ -86,5 +86,5 @@ export function anyAnswer({ method, path, body }: RecordedCall): Reply {
     const written: object = method === 'PUT' ? JSON.parse(body) : {};
     return { body: { ...make(...found.slice(1)), ...written } };
   }
-  return { status: 404, body: `no answer to ${line}` };
+  return { status: 404, body: `test/support/any-bank.ts has no answer to ${line}` };
 }
