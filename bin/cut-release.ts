@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../src/errors.ts';
 import { cutChangelog } from './package.ts';
 
 /**
@@ -33,7 +34,13 @@ const ownVersion = (times: number) => (text: string) => {
   );
 };
 // First: it fails if there is nothing to release.
-edit('CHANGELOG.md', (text) => cutChangelog(text, version, new Date().toISOString().slice(0, 10)));
+edit('CHANGELOG.md', (text) => {
+  try {
+    return cutChangelog(text, version, new Date().toISOString().slice(0, 10));
+  } catch (error) {
+    fail(messageOf(error));
+  }
+});
 edit('package.json', ownVersion(1));
 edit('client/package.json', ownVersion(1));
 edit('package-lock.json', ownVersion(2));
