@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { codeBlock, executePage } from '../support/executed-page.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
@@ -70,6 +71,21 @@ describe('docs/rest-developers.md', () => {
         `${tracked ? 'T' : ''} ${mark[auth]}`.trim(),
       ]),
     );
+  });
+
+  test('names each mutation in the row of the operation that it sends', () => {
+    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+    const writes = table.filter(({ kind }) => kind !== 'read').map(({ id }) => id);
+    const rows = [...page.matchAll(/^\| \[`(\w+)`\].*\| (.+) \|$/gm)].map(([, id = '', names = '']) => ({
+      id,
+      names,
+    }));
+    for (const { name, description } of mutations) {
+      const sent = writes.filter((id) => id === name || description?.match(/\w+/g)?.includes(id));
+      expect(sent, name).not.toEqual([]);
+      const named = rows.filter(({ names }) => names.includes(`\`${name}\``));
+      expect(named.map(({ id }) => id).sort(), name).toEqual(sent.sort());
+    }
   });
 
   const statuses = [...page.matchAll(/^\| (\d{3})\b.*? \| `(\w+)` \| `(\w+)` \|$/gm)].map(
