@@ -85,15 +85,14 @@ function memberOf(
 }
 
 /**
- * Whether a value that was written is missing in the answer. Such an answer does not show the record: clients would store
- * nulls, and a version that the record never had.
+ * Whether a value of a record is missing in the answer to its write. Such an answer does not show the record: clients would
+ * store nulls, and a version that the record never had.
  */
-export function leavesOut(answer: unknown, written: unknown): boolean {
+export function leavesOut(answer: unknown, known: unknown): boolean {
   // A value that broke the contract is there.
   if (answer instanceof Error) return false;
-  if (isObject(written) && !JSON.isRawJSON(written))
-    return Object.entries(written).some(([name, value]) => leavesOut(Object(answer)[name], value));
-  const isNothing =
-    written === undefined || written === '' || (Array.isArray(written) && written.length === 0);
+  if (isObject(known) && !JSON.isRawJSON(known))
+    return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));
+  const isNothing = known == null || known === '' || (Array.isArray(known) && known.length === 0);
   return !isNothing && (answer === undefined || answer === null);
 }

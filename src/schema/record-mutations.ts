@@ -277,20 +277,35 @@ export function writtenRecord<
       };
     };
 
+    const [own = '', ownField] = ownIdIn(resource.fields) ?? [];
+
+    /** The id of a record, if it is another one than the given; otherwise null. */
+    const otherIdOf = (record: Item, where: object): string | null => {
+      const id: unknown = ownField && Reflect.get(record, ownField.rest);
+      return typeof id === 'string' && id !== '' && id !== Reflect.get(where, own) ? id : null;
+    };
+
     /**
      * Some banks accept other ids in paths. A read shows their answer under the requested id, but its own id is written back.
      * Errors: BANK_BAD_RESPONSE.
      */
     const checkOwnId = (record: Item, where: object) => {
-      const [own = '', field] = ownIdIn(resource.fields) ?? [];
-      const id: unknown = field && Reflect.get(record, field.rest);
-      if (typeof id === 'string' && id !== '' && id !== Reflect.get(where, own))
+      const id = otherIdOf(record, where);
+      if (id !== null)
         throw new BankqlError(
           'BANK_BAD_RESPONSE',
           `The bank's ${reads} answered with the id ${shownId(id)}, which is not the \`${own}\` that was given: an update needs the record's own id. Nothing was written.`,
           { operation: reads },
         );
     };
+
+    /** The members of a record that no request may contain. */
+    const readOnlyIn = (record: Item): object =>
+      Object.fromEntries(
+        Object.values(resource.fields).flatMap(({ rest, body }) =>
+          body === null ? [[rest, Reflect.get(record, rest)]] : [],
+        ),
+      );
 
     const missing = (changes: object, path: string) => {
       const cleared = clearedBy(changed.fields, changes, path.split('.'));
@@ -314,7 +329,8 @@ export function writtenRecord<
       const given = input as UpdateInput<C, More>;
       const { where, node, ids, key, changesOf } = callOf(given, defaults);
       let conflict = null as UpdateResult<Node>['conflict'];
-      let body: object = {};
+      /** The values that the answer to the write must contain. */
+      let known: object = {};
       const written = await session.update(key, operation, ids, async (fresh) => {
         const record = await read(node, { session: fresh, defaults, credentials, lists });
         checkOwnId(record, where);
@@ -328,7 +344,10 @@ export function writtenRecord<
           conflict = { node: { ...node, record }, error };
           return null;
         }
-        body = updatedBody(operation.body, record, changesOf(record), (path) => missing(given.changes, path));
+        const body = updatedBody(operation.body, record, changesOf(record), (path) =>
+          missing(given.changes, path),
+        );
+        known = { ...readOnlyIn(record), ...body };
         // It has the operation's shape, but TypeScript cannot infer that through a type parameter.
         return body as never;
       });
@@ -338,7 +357,8 @@ export function writtenRecord<
         return { written, conflict };
       }
       const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
-      const record = leavesOut(answer, body) ? undefined : (answer ?? undefined);
+      const isShown = answer !== null && otherIdOf(answer, where) === null && !leavesOut(answer, known);
+      const record = isShown ? answer : undefined;
       return { written: { node: { ...node, record }, trackId }, conflict };
     };
 
@@ -358,7 +378,7 @@ export function writtenRecord<
       fields: (t) => ({
         // Pothos cannot infer the field's types through type parameters.
         [noun]: t.field({
-          description: `The ${noun} from the bank's answer to the write, or read again if the answer leaves out a value that was written. Null if nothing was written because of a conflict. REST then: ${reads}.`,
+          description: `The ${noun} from the bank's answer to the write, or read again if the answer does not show all of it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
           ...writtenNode(nodeType, ({ written }: Result) => written?.node ?? null),
         } as never),
         conflict: t.field({

@@ -32,7 +32,7 @@ export interface UpdateCase {
 }
 
 const root = '/v1/api/banks/BANK';
-const { metadata: _metadata, ...customerBody } = customerRecord;
+const { metadata, ...customerBody } = customerRecord;
 export const product = { ...productRecord, bank_id: ['BANK'] };
 export const transactionPath = `${root}/accounts/ACC/owner/transactions/TX`;
 
@@ -147,12 +147,15 @@ export const update = (it: UpdateCase, changes: string, selection = 'trackId', i
 export function serve(bank: RecordingBank, it: UpdateCase): { record: object } {
   const state = { record: it.record };
   bank.on(it.get, () => ({ body: it.answer(state.record) }));
-  bank.on(it.put, ({ body }): Reply => ({ body: it.field === 'updateProduct' ? asAnswered(body) : body }));
+  bank.on(it.put, ({ body }): Reply => ({ body: asAnswered(it, body) }));
   return state;
 }
 
-/** A product's body with its bank as a list, as answers have it. */
-export const asAnswered = (body: string) => body.replace('"bank_id":"BANK"', '"bank_id":["BANK"]');
+/** A body as answers have it: with a product's bank as a list, and a customer's metadata. */
+export const asAnswered = ({ node }: UpdateCase, body: string): string => {
+  if (node === 'customer') return JSON.stringify({ ...JSON.parse(body), metadata });
+  return node === 'product' ? body.replace('"bank_id":"BANK"', '"bank_id":["BANK"]') : body;
+};
 
 export const versionIn = (data: unknown): string =>
   /"version":"([^"]+)"/.exec(JSON.stringify(data))?.[1] ?? '';
