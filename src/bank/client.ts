@@ -89,6 +89,8 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
+  /** Invalidates what a write would change (SharedReads.invalidate), although it is not sent. */
+  invalidate(call: PreparedCall): void;
   /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -178,6 +180,7 @@ export function createBankClient(options: BankOptions): BankClient {
       }
     },
 
+    invalidate: (call) => reads.invalidate(call),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
     held: (resource) => (resource === 'updates' ? updates.waiting : transport.held()),

@@ -173,8 +173,9 @@ export class BankSession {
 
   /**
    * Reads a record and writes it; the writes of one record take turns (BankClient.update). `bodyOf` reads the record,
-   * bypassing every cache and keeping all digits, and returns the body; null if there is nothing to write. It is called
-   * again if another update changed the record meanwhile: the operation's calls count that once.
+   * bypassing every cache and keeping all digits, and returns the body; null if what the caller read before is outdated:
+   * nothing is written then, and later reads are made again. It is called again if another update changed the record
+   * meanwhile: the operation's calls count that once.
    * Errors: those of `bodyOf`, `write` and BankClient.update. Errors that the write would fail with in any case come
    * before the read.
    */
@@ -185,9 +186,9 @@ export class BankSession {
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T> | null>,
   ): Promise<{ answer: Answer<T> | null; trackId: string } | null> {
     const { bank, credentials } = this.#options;
-    bank.prepare(operation, { ids, credentials });
+    const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
-    return bank.update(record, {
+    const written = await bank.update(record, {
       caller: identityOf(credentials).name,
       deadline: this.#deadline,
       read: () => {
@@ -200,6 +201,11 @@ export class BankSession {
       },
       write: (body) => this.write(operation, ids, body),
     });
+    if (written === null) {
+      bank.invalidate(call);
+      this.invalidate();
+    }
+    return written;
   }
 
   readonly #noteSource = (source: SharedSource, operation: string, ageMs: number): void => {

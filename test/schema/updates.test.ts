@@ -100,6 +100,20 @@ describe.each(updateCases)('$field', (it) => {
     expect(fixture.bank.lines()).toEqual([it.get, it.get]);
   });
 
+  test('a conflict shows that what was read before is outdated: it is read again', async () => {
+    const caches = { publicCacheTtlMs: 60_000, privateCacheMs: 60_000 };
+    await using fixture = await startBankqlFixture({ bankOptions: caches });
+    const state = serve(fixture.bank, it);
+    const read = async () => versionIn((await fixture.ask(`{ ${it.readBack} }`)).data);
+    const before = await read();
+    state.record = { ...it.record, [it.text]: 'changed by another process' };
+    const refused = await fixture.ask(
+      `mutation { ${update(it, it.change, 'conflict { version }', before)} }`,
+    );
+    expect(await read()).toBe(versionIn(refused.data));
+    expect(fixture.bank.lines()).toEqual([it.get, it.get, it.get]);
+  });
+
   test('never keeps quiet about a conflict: without `conflict` the field itself fails', async () => {
     await using fixture = await startBankqlFixture();
     serve(fixture.bank, it);
@@ -221,6 +235,18 @@ describe.each(updateCases)('$field', (it) => {
     expect(failuresOf(result)).toEqual([`${it.field} MISSING_CREDENTIALS`]);
     expect(fixture.bank.lines()).toEqual([]);
   });
+});
+
+test('a conflict’s links lead to records that are read again, as all of a mutation', async () => {
+  await using fixture = await startBankqlFixture({ bankOptions: { privateCacheMs: 60_000 } });
+  serve(fixture.bank, account);
+  const owner = 'GET /v1/api/banks/BANK/customers/C';
+  fixture.bank.on(account.get, { body: { accounts: [{ ...account.record, owners: ['C'] }] } });
+  fixture.bank.on(owner, { body: customer.record });
+  await fixture.ask('{ bank { customer(customerId: "C") { email } } }');
+  const refused = `mutation { ${update(account, account.change, 'conflict { owners { email } }', 'other')} }`;
+  expect((await fixture.ask(refused)).errors).toBeUndefined();
+  expect(fixture.bank.lines()).toEqual([owner, account.get, owner]);
 });
 
 test.each([
