@@ -251,3 +251,7 @@ export const parts = <
   of: Resource<T>,
   options?: O,
 ) => field<Input<T>[]>()(rest, what, { of, isList: true }, z.array(of.answer), z.array(of.body), options);
+
+/** Whether a value of a record says nothing: it is absent or null, or an empty text or list. */
+export const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../is-object.ts';
 import { exactNumber } from './exact-json.ts';
+import { isEmpty } from './resource.ts';
 
 /** Changes of a request body: undefined keeps a member, null removes it, an object changes the members that it names. */
 export type Changes<Body> = {
@@ -93,6 +94,5 @@ export function leavesOut(answer: unknown, known: unknown): boolean {
   if (answer instanceof Error) return false;
   if (isObject(known) && !JSON.isRawJSON(known))
     return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));
-  const isNothing = known == null || known === '' || (Array.isArray(known) && known.length === 0);
-  return !isNothing && (answer === undefined || answer === null);
+  return !isEmpty(known) && (answer === undefined || answer === null);
 }

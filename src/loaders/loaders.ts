@@ -8,7 +8,7 @@ import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
-import type { Field, Fields } from '../contract/resource.ts';
+import { type Field, type Fields, isEmpty } from '../contract/resource.ts';
 import type { getTransaction } from '../contract/transaction.ts';
 import { getOrMake } from '../get-or-make.ts';
 
@@ -54,12 +54,12 @@ export function findById(list: readonly ListItem[], id: string): ListItem | null
   return getOrMake(indexes, list, indexById).get(id) ?? null;
 }
 
-/** Whether a record has a value in each of these fields: a single read cannot return more. */
+/** Whether a record has a value in each of these fields. Banks may write an empty one in lists, and the whole in a single read. */
 const hasAll = (fields: readonly Field[], record: object): boolean =>
   fields.every(({ rest, type: { of, isList } }) => {
     const value: unknown = Reflect.get(record, rest);
-    if (value === undefined || value === null) return false;
-    return typeof of !== 'object' || isList === true || hasAll(Object.values(of.fields), value);
+    if (isEmpty(value)) return false;
+    return typeof of !== 'object' || isList === true || hasAll(Object.values(of.fields), Object(value));
   });
 
 /**

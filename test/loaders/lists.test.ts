@@ -21,7 +21,11 @@ test('a record is found in any list of its place that has it whole, with each fi
   const listed = new ListedRecords(account.fields);
   const { IBAN: _, ...others } = accountRecord;
   const broken = { ...accountRecord, owners: [new Error('broken')] };
-  for (const record of [others, { ...accountRecord, balance: { currency: 'EUR' } }, broken]) {
+  const empty = [
+    { ...accountRecord, IBAN: '' },
+    { ...accountRecord, owners: [] },
+  ];
+  for (const record of [others, { ...accountRecord, balance: { currency: 'EUR' } }, broken, ...empty]) {
     listed.add('here', [record as never]);
     expect(listed.find('here', 'ACC', null)).toBeNull();
   }
