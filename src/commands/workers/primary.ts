@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
@@ -61,15 +60,19 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       onFailed(messageOf(error));
       onExit(1);
     });
-    const disconnected = once(worker, 'disconnect');
-    void once(worker, 'exit').then(async ([code, signal]) => {
+    // No `once` of node:events: its promises reject at the error above.
+    const disconnected = new Promise<void>((resolve) => worker.once('disconnect', resolve));
+    const exited = new Promise<number | string>((resolve) =>
+      worker.once('exit', (code, signal) => resolve(signal ?? code)),
+    );
+    void exited.then(async (how) => {
       // Its last message may be read after its end. A worker that dies while a connection is handed to it is never reported
       // as disconnected.
       await Promise.race([disconnected, delay(maxLastMessageMs)]);
       await metrics.retire(worker.id);
       answering.delete(worker);
       endQuestion(worker);
-      onExit(signal ?? code);
+      onExit(how);
     });
     return {
       send(order) {

@@ -323,6 +323,21 @@ test('a rate limit holds for all workers together, whichever one a connection le
   expect(metrics.bankql_rate_limit_store_up).toBe(1);
 });
 
+test('while no process can be created, those that serve go on, and another one starts as soon as it can', async () => {
+  const missing =
+    "process.on('SIGWINCH',()=>process.execPath=process.execPath==='/missing'?process.argv[0]:'/missing')";
+  await using bankql = await startProcess(
+    environment({ NODE_OPTIONS: `--import=data:text/javascript,${missing}` }),
+  );
+  bankql.child.kill('SIGWINCH');
+  process.kill(workersOf(bankql)[0] ?? 0, 'SIGKILL');
+  await expect.poll(() => withMessage(bankql, 'a worker cannot start').length).toBeGreaterThan(0);
+  expect(withMessage(bankql, 'a worker cannot start')[0]).toMatchObject({ reason: 'spawn /missing ENOENT' });
+  expect(await ask(bankql)).toEqual(answer);
+  bankql.child.kill('SIGWINCH');
+  await serving(bankql, 2);
+});
+
 describe('a start that fails', () => {
   test('because no process can be created says so', async () => {
     const { code, output } = await runProcess(
