@@ -9,6 +9,7 @@ import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
 import { createAnnouncements } from '../announcements.ts';
 import { type CliContext, type Service, takeAll } from '../command.ts';
 import { openLogOutput } from '../log-output.ts';
+import { closeLostConnections } from './lost-connections.ts';
 import { isFromWorker } from './messages.ts';
 import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
 
@@ -60,6 +61,12 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       onFailed(messageOf(error));
       onExit(1);
     });
+    const leaveWorker = closeLostConnections(worker, () =>
+      logger.warn(
+        { worker: worker.process.pid },
+        'a worker has no file descriptor left: connections to it are closed',
+      ),
+    );
     // No `once` of node:events: its promises reject at the error above.
     const disconnected = new Promise<void>((resolve) => worker.once('disconnect', resolve));
     const exited = new Promise<number | string>((resolve) =>
@@ -69,6 +76,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       // Its last message may be read after its end. A worker that dies while a connection is handed to it is never reported
       // as disconnected.
       await Promise.race([disconnected, delay(maxLastMessageMs)]);
+      leaveWorker();
       await metrics.retire(worker.id);
       answering.delete(worker);
       endQuestion(worker);

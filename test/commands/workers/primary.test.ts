@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -336,6 +337,47 @@ test('while no process can be created, those that serve go on, and another one s
   expect(await ask(bankql)).toEqual(answer);
   bankql.child.kill('SIGWINCH');
   await serving(bankql, 2);
+});
+
+describe('a connection that does not reach its worker is closed', () => {
+  /** Connects so often. `closed` resolves when the server has closed each connection. */
+  async function connectTo({ url }: BankqlProcess, times: number) {
+    const { hostname, port } = new URL(url);
+    const connections = Array.from({ length: times }, () => connect(Number(port), hostname));
+    for (const connection of connections) connection.on('error', () => {});
+    const closed = Promise.all(connections.map((connection) => once(connection.resume(), 'close')));
+    await Promise.all(connections.map((connection) => once(connection, 'connect')));
+    return { closed };
+  }
+
+  test('because the worker was killed', async () => {
+    await using bankql = await startProcess(environment());
+    const workers = workersOf(bankql);
+    for (const pid of workers) process.kill(pid, 'SIGSTOP');
+    const { closed } = await connectTo(bankql, workers.length);
+    // By the time it answers, they are on their way.
+    await metricsOf(bankql);
+    for (const pid of workers) process.kill(pid, 'SIGKILL');
+    await closed;
+    await expect.poll(() => withMessage(bankql, 'another worker has taken its place')).toHaveLength(2);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'because the worker has no file descriptor left, and later ones reach it again',
+    async () => {
+      await using bankql = await startProcess(environment());
+      const workers = workersOf(bankql);
+      const limit = (pid: number, ...change: string[]) =>
+        spawnSync('prlimit', ['--pid', String(pid), ...change], { encoding: 'utf8' }).stdout.trim();
+      const before = limit(workers[0] ?? 0, '--nofile', '--output=SOFT', '--noheadings');
+      for (const pid of workers) limit(pid, '--nofile=3:');
+      await (await connectTo(bankql, 6)).closed;
+      const full = withMessage(bankql, 'no file descriptor left').map(({ worker }) => worker);
+      expect(full.sort()).toEqual(workers.sort());
+      for (const pid of workers) limit(pid, `--nofile=${before}:`);
+      for (let n = 0; n < 4; n++) expect(await ask(bankql)).toEqual(answer);
+    },
+  );
 });
 
 describe('a start that fails', () => {
