@@ -217,10 +217,14 @@ export class Connection {
   }
 }
 
-/** An address of IPv6 is one of 2^64 that a client may choose from. */
+/** An address of IPv6 is one of 2^64 that a client may choose from: they are one peer, by the four groups that they share. */
 function peerOf(address = ''): string {
-  const isShared = address.includes(':') && !address.includes('.');
-  return `peer ${isShared ? address.split(':').slice(0, 4).join(':') : address}`;
+  if (!address.includes(':') || address.includes('.')) return `peer ${address}`;
+  const [before = [], behind = []] = address
+    .split('::', 2)
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - before.length - behind.length }, () => '0');
+  return `peer ${[...before, ...zeros, ...behind].slice(0, 4).join(':')}`;
 }
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
@@ -529,6 +533,9 @@ export async function listen(
     },
     receive,
   );
+  // By default, Node drops headers beyond the thousandth, or refuses them: a credential that is given twice would look like one. The
+  // size of the head bounds their number.
+  server.maxHeadersCount = 0;
   // Without a listener, Node writes the 100 before anybody has seen the headers.
   server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {
     response.awaitsContinue = true;

@@ -202,6 +202,18 @@ test('a connection whose next request is refused in the same iteration as an acc
   expect(calls).toEqual(['pause']);
 });
 
+test.each([
+  ['2001:db8:0:0', '2001:db8::1:2:3:4', '2001:db8::5:6:7:8', '2001:db8::1'],
+  ['2001:db8:1:0', '2001:db8:1::1', '2001:db8:1::2:3:4', '2001:db8:1:0:1:2:3:4'],
+  ['2001:db8:1:2', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::7'],
+  ['0:0:0:0', '::1'],
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
+])('the addresses of the network %s are one peer, however they are abbreviated', (network, ...addresses) => {
+  for (const remoteAddress of addresses)
+    expect(new Connection({ remoteAddress } as never, {} as never).peer).toBe(`peer ${network}`);
+});
+
 test('if too many clients are connected, the oldest idle connection of the caller with most is closed', async () => {
   await using server = await startRefusing({ sockets: 5 });
   const greedy = Array.from({ length: 4 }, () => createClient(server.listening.url));

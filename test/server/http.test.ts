@@ -412,3 +412,10 @@ describe('a request that is not HTTP as it should be is refused, and its connect
     expect(fixture.bank.calls).toEqual([]);
   });
 });
+
+test('a header that is given twice is found behind thousands of others', async () => {
+  const between = 'a:\r\n'.repeat(3000);
+  const head = `${post}Connection: close\r\nContent-Length: ${query.length}\r\n`;
+  const twice = `${head}Auth-ID: alice\r\n${between}Auth-ID: bob\r\n\r\n${query}`;
+  expect(await raw(twice)).toContain('The credential Auth-ID is given 2 times; give it once.');
+});
