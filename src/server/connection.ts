@@ -227,6 +227,9 @@ function peerOf(address = ''): string {
   return `peer ${[...before, ...zeros, ...behind].slice(0, 4).join(':')}`;
 }
 
+/** A head with more names and values is not remembered: thousands of them take more memory than a connection may. */
+const longestHead = 256;
+
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
 
@@ -325,9 +328,9 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   /** The next request of its connection may have the same head. */
   remember(head: KnownHead): void {
+    if (this.#connection === null || head.rawHeaders.length > longestHead) return;
     // How long a body in chunks is, is looked at for each request.
-    if (this.#connection !== null && this.req.headers['transfer-encoding'] === undefined)
-      this.#connection.known = head;
+    if (this.req.headers['transfer-encoding'] === undefined) this.#connection.known = head;
   }
 
   /** Its caller, as far as that is known: null for the connection's peer. */
@@ -348,7 +351,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   awaitMore(bytes: number): void {
     if (this.#connection === null) return;
     if (this.account === nobody) this.identify(null);
-    const taken = this.arriving === 0 ? bytes + overheadBytes : bytes;
+    const taken = this.arriving === 0 ? bytes + headBytes(this.req) : bytes;
     const why = this.#connection.ledger.take(this, 'arriving', taken);
     if (why !== null) throw this.#refusal(why);
   }
@@ -433,6 +436,16 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
       return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
     });
   }
+}
+
+/** What Node keeps for each header in addition to its text, in bytes. */
+const headerBytes = 128;
+
+/** The memory that the head of a waiting request takes: the usual overhead, or more if it has many or long headers. */
+function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = url.length + (rawHeaders.length / 2) * headerBytes;
+  for (const text of rawHeaders) bytes += text.length;
+  return Math.max(overheadBytes, bytes);
 }
 
 /** The part of all connections that is closed at once: looking through all of them for each client that connects costs too much. */

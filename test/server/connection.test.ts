@@ -406,6 +406,24 @@ test('a connection with more waiting requests than the process has room for is c
   await listening.close();
 });
 
+test('a waiting request counts with the memory of its headers, however short they are', async () => {
+  const ledger = new Ledger(ledgerLimits({ arriving: 100 * overheadBytes }));
+  const arrived = Promise.withResolvers<void>();
+  const listening = await listen('127.0.0.1', 0, () => arrived.resolve(), { ledger });
+  const socket = connectTo(listening.url);
+  const waiting = `GET / HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(900)}\r\n`;
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await arrived.promise;
+  socket.write(waiting);
+  await until(() => ledger.arriving > 0);
+  expect(ledger.arriving).toBeGreaterThan(900 * 100);
+  // There is room for one of them, and not for two.
+  socket.write(waiting);
+  await once(socket, 'close');
+  ledger.close();
+  await listening.close();
+});
+
 test('requests that wait when the drain begins are answered, and the last answer says that the connection ends', async () => {
   const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
   await until(() => asked.length === 1);

@@ -152,6 +152,16 @@ test('a caller is authenticated once for a head, unless that may change', async 
   }
 });
 
+test('a head with hundreds of headers is not remembered', async () => {
+  const { count, authenticate } = countingAuthentication(() => true);
+  await using fixture = await startServerFixture({ authenticate });
+  using connection = openConnection(fixture);
+  const body = JSON.stringify({ query: '{ __typename }' });
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`X-${n}`, 'x']));
+  for (let n = 0; n < 3; n++) expect((await connection.send(many, { body })).status).toBe(200);
+  expect([count.authenticated, connection.ports.size]).toEqual([3, 1]);
+});
+
 test('a connection keeps what the log hides once, however often its caller is authenticated again', async () => {
   let isCurrent = false;
   const { authenticate } = countingAuthentication(() => isCurrent);
