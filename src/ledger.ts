@@ -75,7 +75,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   arriving: {
-    unit: 'bytes of incomplete requests, plus 2 kB for each of them, or more if it has many headers',
+    unit: 'bytes of requests that are incomplete or wait for an earlier one of their connection, plus 2 kB for each of them, or more if it has many headers',
     variable: null,
     heap: { part: 1 / 16, mostMegabytes: 64, unitBytes: 1 },
     total: '1/16 of the heap, at most 64 MB',

@@ -292,7 +292,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   /** Its request waits for an earlier one of its connection, and counts as one that is arriving. */
   wait(): void {
     try {
-      this.awaitMore(0);
+      this.awaitMore(bufferedBytes(this.req));
     } catch {
       this.req.socket.destroy();
     }
@@ -446,6 +446,13 @@ function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
   let bytes = url.length + (rawHeaders.length / 2) * headerBytes;
   for (const text of rawHeaders) bytes += text.length;
   return Math.max(overheadBytes, bytes);
+}
+
+/** So much of the body of a waiting request Node reads, about, before it reads no more of the connection. */
+function bufferedBytes({ headers, readableHighWaterMark }: IncomingMessage): number {
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const length = isChunked ? Infinity : Number(headers['content-length'] ?? 0);
+  return Math.min(length, readableHighWaterMark);
 }
 
 /** The part of all connections that is closed at once: looking through all of them for each client that connects costs too much. */

@@ -406,20 +406,22 @@ test('a connection with more waiting requests than the process has room for is c
   await listening.close();
 });
 
-test('a waiting request counts with the memory of its headers, however short they are', async () => {
-  const ledger = new Ledger(ledgerLimits({ arriving: 100 * overheadBytes }));
+test.each([
+  ['headers, however short they are', 100_000, 'a:\r\n'.repeat(900)],
+  ['body', 50_000, 'Content-Length: 50000\r\n'],
+  ['body of unknown length', 50_000, 'Transfer-Encoding: chunked\r\n'],
+])('a waiting request counts with its %s', async (_what, bytes, headers) => {
+  const ledger = new Ledger(ledgerLimits({ arriving: 2 * bytes }));
   const arrived = Promise.withResolvers<void>();
   const listening = await listen('127.0.0.1', 0, () => arrived.resolve(), { ledger });
   const socket = connectTo(listening.url);
-  const waiting = `GET / HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(900)}\r\n`;
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\n';
+  socket.write(`${head}\r\n`);
   await arrived.promise;
-  socket.write(waiting);
+  socket.write(`${head}${headers}\r\n`);
   await until(() => ledger.arriving > 0);
-  expect(ledger.arriving).toBeGreaterThan(900 * 100);
-  // There is room for one of them, and not for two.
-  socket.write(waiting);
-  await once(socket, 'close');
+  expect(ledger.arriving).toBeGreaterThan(bytes);
+  socket.destroy();
   ledger.close();
   await listening.close();
 });
