@@ -138,6 +138,11 @@ export class Connection {
     return this.#response === null ? this.isIdle : this.#response.arriving > 0 || this.#response.unread > 0;
   }
 
+  /** Whether a complete request is under way, or an answer: the client would think that any other answer belongs to it. */
+  get isAnswering(): boolean {
+    return this.#response !== null && (this.#response.req.complete || this.#response.headersSent);
+  }
+
   /** A request has arrived. */
   receive(response: ConnectionAwareResponse): void {
     // Node goes on with the requests of a packet when their connection is closed already.
@@ -507,6 +512,13 @@ const maxDrainMs = 30_000;
 /** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
 const writeDeadlineMs = 30_000;
 
+/** The status for a request that cannot be parsed, by the error's code; the same as Node's. */
+const unreadable: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
 interface ListenOptions {
   /** Counts what callers hold (default: nothing is bounded). */
   readonly ledger?: Ledger;
@@ -563,6 +575,12 @@ export async function listen(
   });
   // Without a listener, Node answers 417 at once, also while another request of the connection is handled.
   server.on('checkExpectation', receive);
+  // By default, Node sends such an answer also while a payment is under way, and the client would think that the payment is refused.
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: ConnectedSocket) => {
+    if (socket.writable && socket[ownConnection]?.isAnswering !== true)
+      socket.write(`HTTP/1.1 ${unreadable[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+    socket.destroy();
+  });
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {

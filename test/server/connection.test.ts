@@ -406,6 +406,17 @@ test('a connection with more waiting requests than the process has room for is c
   await listening.close();
 });
 
+test('what cannot be read behind a request that is under way is not answered in its place', async () => {
+  const { listening, hasArrived } = await startServer();
+  expect(await answerTo(listening.url, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+  const answered = answerTo(listening.url, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n');
+  await hasArrived;
+  expect(await answered).toBe('');
+  const body = 'POST /wait HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nGARBAGE\r\n';
+  expect(await answerTo(listening.url, body)).toMatch(/^HTTP\/1.1 400 /);
+  await listening.close();
+});
+
 test.each([
   ['headers, however short they are', 100_000, 'a:\r\n'.repeat(900)],
   ['body', 50_000, 'Content-Length: 50000\r\n'],
