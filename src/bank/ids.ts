@@ -46,5 +46,9 @@ export function validateBankId(name: string, id: string): string {
   throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
 
+/** Whether the id in a record of the bank is another one than the record was asked for by. No id is no other one. */
+export const isOtherId = (id: unknown, asked: unknown): id is string =>
+  typeof id === 'string' && id !== '' && id !== asked;
+
 /** The code of a bank without XXX, which is the head office in identifier codes (BIC) of eleven characters. */
 export const withoutHeadOffice = (code: string): string => code.replace(/(?<=.)XXX$/i, '');

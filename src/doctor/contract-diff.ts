@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type HttpResponse, textOf } from '../bank/http-message.ts';
+import { isOtherId } from '../bank/ids.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
 import {
   contentOf,
@@ -72,8 +73,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
 /** Whether the record, or the only entry of a list, has another id. */
 function bearsAnother(sent: unknown, record: Path, id: string): boolean {
   if (Array.isArray(sent) && sent.length > 1) return false;
-  const found = valueAt(sent, [...record, 'id']);
-  return typeof found === 'string' && found !== '' && found !== id;
+  return isOtherId(valueAt(sent, [...record, 'id']), id);
 }
 
 const isResponseDrift = (field: string): field is keyof typeof responseDrifts =>

@@ -1,7 +1,7 @@
 import type { FieldMap, ObjectRef } from '@pothos/core';
 import { isObjectType } from 'graphql';
 import { z } from 'zod';
-import { validateId } from '../bank/ids.ts';
+import { isOtherId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Field } from '../contract/resource.ts';
@@ -448,8 +448,7 @@ export function noteOtherId(
   id: unknown,
   answer: object,
 ): void {
-  if (typeof id === 'string' && id !== '' && id !== asked)
-    session.noteDrift({ operation: operation.id, field: 'id' }, answer);
+  if (isOtherId(id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
 }
 
 /** Errors: BAD_USER_INPUT if one of them is not a valid id. */

@@ -1,6 +1,7 @@
 import type { InputFieldMap, InputObjectRef, InputShapeFromFields } from '@pothos/core';
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
+import { isOtherId } from '../bank/ids.ts';
 import type { CallInput } from '../bank/request.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
@@ -282,7 +283,7 @@ export function writtenRecord<
     /** The id of a record, if it is another one than the given; otherwise null. */
     const otherIdOf = (record: Item, where: object): string | null => {
       const id: unknown = ownField && Reflect.get(record, ownField.rest);
-      return typeof id === 'string' && id !== '' && id !== Reflect.get(where, own) ? id : null;
+      return isOtherId(id, Reflect.get(where, own)) ? id : null;
     };
 
     /**
