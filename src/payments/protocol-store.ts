@@ -210,8 +210,13 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     if (closing !== null) throw unavailable('it is closed');
   }
 
-  /** If this process's clock was set, the store says what that changes, before a time is compared. Errors: those of the store. */
-  async function measureClock(): Promise<void> {
+  /**
+   * Before times are compared: if this process's clock was set, the store is asked for its time. Errors: StoreUnavailable if the store is
+   * closed; those of the store.
+   */
+  async function ready(): Promise<void> {
+    assertOpen();
+    if (!clock.wasSet) return;
     measuring ??= guard.check(driver).finally(() => {
       measuring = null;
     });
@@ -262,7 +267,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       if (counts.serverTime !== null) clock.hear(asked, counts.serverTime);
       mayBeStored = existing === null;
       if (mayBeStored && clock.toStore(0) > aheadMs)
-        throw unavailable('its clock was set, and the payment would be taken for over too early');
+        throw unavailable('its clock was set, and the lease of the payment would end too early');
       if (guard.needsCheck(counts, mayBeStored ? began + 1 : began)) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
       if (mayBeStored) guard.noteBegin(counts, record);
@@ -278,8 +283,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
   }
 
   async function begin(given: PaymentRecord, now: number): Promise<PaymentRecord | null> {
-    assertOpen();
-    if (clock.wasSet) await measureClock();
+    await ready();
     lastNow = now;
     if (unwritten.size > 0) {
       const known = await unwritten.find(given.id);
@@ -380,8 +384,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     onUnreadable?: (error: UnreadableRecord) => void,
     inTurns: InTurns = withoutWaiting,
   ) {
-    assertOpen();
-    if (clock.wasSet) await measureClock();
+    await ready();
     const found = await readAll(query, now, limit, onUnreadable, inTurns);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
@@ -415,8 +418,7 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
     },
     async status(now) {
-      assertOpen();
-      if (clock.wasSet) await measureClock();
+      await ready();
       const expiry = clock.forRetention(now);
       const { expired: _, ...status } = await driver.count(
         expiry === null ? Number.MIN_SAFE_INTEGER : expiry - retentionMs,
@@ -429,14 +431,12 @@ export async function createProtocolStore(options: ProtocolStoreOptions): Promis
     unwritten: () => unwritten.all().flatMap(({ end, record }) => (record === null ? [] : [{ end, record }])),
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
     async find(id, now) {
-      assertOpen();
-      if (clock.wasSet) await measureClock();
+      await ready();
       return (await unwritten.find(id)) ?? (await current(id, now))?.held.record ?? null;
     },
     search,
     async settle(id, state, by, now) {
-      assertOpen();
-      if (clock.wasSet) await measureClock();
+      await ready();
       const found = await current(id, now);
       const event = { kind: 'settled', state, by, at: clock.ofEnd(now) } as const;
       return (await apply(id, event, found)).changed;
