@@ -159,7 +159,7 @@ export interface PaymentService {
 }
 
 /** How much longer than its sending may take a payment's record is believed to be under way. */
-const leaseMarginMs = 10_000;
+export const leaseMarginMs = 10_000;
 
 /** How long the process's exit waits for an unavailable store. */
 const drainMs = 2000;

@@ -9,7 +9,7 @@ const maxAheadMs = 60 * 60_000;
 const measurableMs = 1_000;
 
 /** No lease is longer: BANK_TRANSFER_TIMEOUT_MS is at most 10 minutes, and the margin is 10 seconds. */
-const longestLeaseMs = 11 * 60_000;
+export const longestLeaseMs = 11 * 60_000;
 
 export interface ClockSources {
   /** Milliseconds since 1970. */

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { leaseMarginMs } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
+import { longestLeaseMs } from '../../src/payments/store-clock.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql, testLeaseMs } from '../support/bankql.ts';
@@ -11,6 +14,11 @@ import { sharedStates } from '../support/payment-states.ts';
 const hour = 60 * 60 * 1000;
 const retentionMs = 30 * 24 * hour;
 const leaseOver = testLeaseMs + 1_000;
+
+test('the configuration allows no lease that outlasts the time for which a skip of the clock does not count', () => {
+  const BANK_TRANSFER_TIMEOUT_MS = String(longestLeaseMs - leaseMarginMs + 1);
+  expect(() => readConfig({ BANK_TRANSFER_TIMEOUT_MS })).toThrow('BANK_TRANSFER_TIMEOUT_MS');
+});
 
 interface OpenedStores extends AsyncDisposable {
   readonly open: () => Promise<PaymentStore>;
