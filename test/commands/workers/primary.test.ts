@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
@@ -12,6 +12,7 @@ import { listenOnLoopback } from '../../support/loopback.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+import { connectTo } from '../../support/requests.ts';
 import { testFolder } from '../../support/test-folder.ts';
 import { turns } from '../../support/waits.ts';
 import { keepConnecting, workersOf } from '../../support/workers.ts';
@@ -109,6 +110,17 @@ function keepAsking(url: string) {
     },
   };
 }
+
+/** Connections that send nothing, once all of them are made. */
+async function connectTimes({ url }: BankqlProcess, times: number): Promise<Socket[]> {
+  const connections = Array.from({ length: times }, () => connectTo(url));
+  await Promise.all(connections.map((connection) => once(connection, 'connect')));
+  return connections;
+}
+
+/** Resolves when the server has closed each of them. */
+const allClosed = (connections: readonly Socket[]) =>
+  Promise.all(connections.map((connection) => connection.destroyed || once(connection.resume(), 'close')));
 
 describe('two workers over one store', () => {
   let bankql: BankqlProcess;
@@ -293,10 +305,7 @@ describe('if the primary is killed, its workers complete what is under way, and 
     const toTheEnd = await payTwice(bankql, ['given-1', 'given-2']);
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
-    const { hostname, port } = new URL(bankql.url);
-    const connections = workers.map(() => connect(Number(port), hostname));
-    for (const connection of connections) connection.on('error', () => {});
-    await Promise.all(connections.map((connection) => once(connection, 'connect')));
+    const connections = await connectTimes(bankql, workers.length);
     // By the time it answers, they are on their way: the workers will say that they have taken them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
@@ -340,21 +349,11 @@ test('while no process can be created, those that serve go on, and another one s
 });
 
 describe('a connection that does not reach its worker is closed', () => {
-  /** Connects so often. `closed` resolves when the server has closed each connection. */
-  async function connectTo({ url }: BankqlProcess, times: number) {
-    const { hostname, port } = new URL(url);
-    const connections = Array.from({ length: times }, () => connect(Number(port), hostname));
-    for (const connection of connections) connection.on('error', () => {});
-    const closed = Promise.all(connections.map((connection) => once(connection.resume(), 'close')));
-    await Promise.all(connections.map((connection) => once(connection, 'connect')));
-    return { closed };
-  }
-
   test('because the worker was killed', async () => {
     await using bankql = await startProcess(environment());
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
-    const { closed } = await connectTo(bankql, workers.length);
+    const closed = allClosed(await connectTimes(bankql, workers.length));
     // By the time it answers, they are on their way.
     await metricsOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGKILL');
@@ -371,7 +370,7 @@ describe('a connection that does not reach its worker is closed', () => {
         spawnSync('prlimit', ['--pid', String(pid), ...change], { encoding: 'utf8' }).stdout.trim();
       const before = limit(workers[0] ?? 0, '--nofile', '--output=SOFT', '--noheadings');
       for (const pid of workers) limit(pid, '--nofile=3:');
-      await (await connectTo(bankql, 6)).closed;
+      await allClosed(await connectTimes(bankql, 6));
       const full = withMessage(bankql, 'no file descriptor left').map(({ worker }) => worker);
       expect(full.sort()).toEqual(workers.sort());
       for (const pid of workers) limit(pid, `--nofile=${before}:`);
