@@ -162,9 +162,9 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
  * An error that replaces a value of a record, however deep, or that the bank wrote there; null if all of it keeps the
  * contract.
  */
-export function brokenValueIn(value: unknown): Error | null {
-  // A work list instead of recursion: the bank decides how deeply the value is nested.
-  const values = [value];
+export function brokenValueIn(record: unknown): Error | null {
+  // A work list instead of recursion: the bank decides how deeply the record is nested.
+  const values = [record];
   for (const value of values) {
     if (value instanceof Error) return value;
     if (typeof value !== 'object' || value === null) continue;

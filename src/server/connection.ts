@@ -453,7 +453,7 @@ function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
   return Math.max(overheadBytes, bytes);
 }
 
-/** So much of the body of a waiting request Node reads, about, before it reads no more of the connection. */
+/** About how many bytes of a waiting request's body Node reads before it stops reading from the connection. */
 function bufferedBytes({ headers, readableHighWaterMark }: IncomingMessage): number {
   const isChunked = headers['transfer-encoding'] !== undefined;
   const length = isChunked ? Infinity : Number(headers['content-length'] ?? 0);
@@ -575,7 +575,8 @@ export async function listen(
   });
   // Without a listener, Node answers 417 at once, also while another request of the connection is handled.
   server.on('checkExpectation', receive);
-  // By default, Node sends such an answer also while a payment is under way, and the client would think that the payment is refused.
+  // Without a listener, Node answers what it cannot parse also while a payment is under way, and the client would take that for
+  // the refusal of the payment.
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: ConnectedSocket) => {
     if (socket.writable && socket[ownConnection]?.isAnswering !== true)
       socket.write(`HTTP/1.1 ${unreadable[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
