@@ -24,13 +24,20 @@ export async function readBankTls(files: TlsFiles) {
   const read = async (name: keyof typeof variables) => {
     const file = files[name];
     if (file === undefined) return undefined;
-    return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new StartError(`${variables[name]}=${file} cannot be read: ${error.code}.`);
     });
+    // Not decodeText: remarks between certificates may be in another charset.
+    if (bytes.includes(0))
+      throw new StartError(
+        `${variables[name]}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
+      );
+    // Behind a mark, OpenSSL would not see that a certificate begins.
+    return bytes.subarray(bytes.indexOf(mark) === 0 ? mark.length : 0);
   };
   const [cert, key, ca] = [await read('cert'), await read('key'), await read('ca')];
   // OpenSSL takes a file without any for one that vouches for nobody.
-  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
+  if (ca !== undefined && !/^-----BEGIN CERTIFICATE-----/m.test(ca.toString('latin1')))
     throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
   try {
     const secureContext = createSecureContext({ cert, key, ca });
@@ -48,6 +55,8 @@ export async function readBankTls(files: TlsFiles) {
     );
   }
 }
+
+const mark = Buffer.from('\uFEFF');
 
 const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 

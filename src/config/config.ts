@@ -7,7 +7,7 @@ import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { ConfigError } from './config-error.ts';
-import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
+import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, jwksProxyOf } from './proxy.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
@@ -30,8 +30,6 @@ export function readConfig(environment: Environment): Config {
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
-    // Only if traces are sent: elsewhere on the machine these may be meant for other programs.
-    ...(values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : unsupportedVariables(environment)),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return configOf(values);
@@ -202,11 +200,16 @@ function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: V
 
 function tracingOf(values: Values): TracingOptions | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
-  if (endpoint === undefined) return null;
+  if (endpoint === undefined || values.OTEL_SDK_DISABLED) return null;
+  const { OTEL_RESOURCE_ATTRIBUTES: attributes, OTEL_SERVICE_NAME: serviceName } = values;
   return {
     endpoint,
     headers,
-    serviceName: values.OTEL_SERVICE_NAME,
+    attributes: {
+      'service.name': 'bankql',
+      ...attributes,
+      ...(serviceName === undefined ? {} : { 'service.name': serviceName }),
+    },
     sampler: values.OTEL_TRACES_SAMPLER,
     share: values.OTEL_TRACES_SAMPLER_ARG,
     toBank: values.BANK_TRACEPARENT,

@@ -14,7 +14,9 @@ import {
   type Format,
   flag,
   headerNames,
+  hostName,
   id,
+  isDisabled,
   keysAddress,
   milliseconds,
   oneOf,
@@ -25,14 +27,18 @@ import {
   proxyAddress,
   rateLimit,
   refusalStatuses,
+  resourceAttributes,
   share,
   signatureAlgorithms,
   storeAddress,
   subscriptionKey,
   text,
+  textList,
   time,
+  verbatimText,
   viewerTemplate,
   wholeNumber,
+  withDefault,
   workerCount,
 } from './formats.ts';
 import { memoryBounds } from './memory-bounds.ts';
@@ -120,7 +126,7 @@ export const sections = {
       },
     ),
     NO_PROXY: variable(
-      optional(anyText),
+      optional(textList),
       'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
       { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
     ),
@@ -145,11 +151,11 @@ export const sections = {
       "the address of the issuer's public keys: https, or on loopback",
     ),
     IDENTITY_ISSUER: variable(
-      optional(anyText, 'none; required with `jwt`'),
+      optional(verbatimText, 'none; required with `jwt`'),
       'the `iss` that a token must have',
     ),
     IDENTITY_AUDIENCE: variable(
-      optional(anyText, 'none; required with `jwt`'),
+      optional(verbatimText, 'none; required with `jwt`'),
       'the `aud` that a token must have',
     ),
     IDENTITY_ALGORITHMS: variable(
@@ -158,11 +164,11 @@ export const sections = {
       { rarely: 'the issuer signs with other algorithms, or you allow fewer' },
     ),
     IDENTITY_PROVIDER_CLAIM: variable(
-      optional(anyText, '`iss`'),
+      optional(verbatimText, '`iss`'),
       'the claim that becomes `Auth-Provider-Name`',
       { rarely: 'another claim names the provider' },
     ),
-    IDENTITY_AUTH_ID_CLAIM: variable(optional(anyText, '`sub`'), 'the claim that becomes `Auth-ID`', {
+    IDENTITY_AUTH_ID_CLAIM: variable(optional(verbatimText, '`sub`'), 'the claim that becomes `Auth-ID`', {
       rarely: 'another claim names the customer',
     }),
     VIEWER_CUSTOMER_ID: variable(
@@ -363,14 +369,17 @@ export const sections = {
     ),
   },
   'The server': {
-    HOST: variable(text('127.0.0.1'), 'the address to listen on'),
+    HOST: variable(
+      withDefault(hostName, '127.0.0.1', '`127.0.0.1`'),
+      'the address to listen on, or the name of one',
+    ),
     PORT: variable(port(4000), 'the port to listen on; 0 for any free port'),
     WORKERS: variable(
       workerCount,
       'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
     ),
     METRICS_PORT: variable(optional(anyPort), 'the port for Prometheus metrics; 0 for any free port'),
-    METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address for `METRICS_PORT`', {
+    METRICS_HOST: variable(optional(hostName, '`HOST`'), 'the address for `METRICS_PORT`', {
       rarely: 'Prometheus reaches bankql over another network than clients do',
     }),
     METRICS_OPERATION_NAMES: variable(
@@ -378,7 +387,10 @@ export const sections = {
       'which names of operations the GraphQL metrics show: `persisted` (names in `PERSISTED_DOCUMENTS`), `all` (200 at most) or `none`. Other operations count as `other`',
       { rarely: 'you want names without a manifest, or no names' },
     ),
-    CORS_ORIGINS: variable(origins, 'the origins of web pages that may send requests, separated by commas'),
+    CORS_ORIGINS: variable(
+      origins,
+      'the origins of web pages and apps that may send requests, separated by commas: `https://app.example`, `capacitor://localhost`; no patterns',
+    ),
     SCHEMA: variable(
       oneOf(schemaNames, 'full'),
       'the served schema: `full`, or `app` without the mutations for bank staff (with `@tag(name: "staff")`)',
@@ -465,9 +477,17 @@ export const sections = {
       'headers for the collector, such as `api-key=secret`, separated by commas',
       { rarely: 'the collector wants a key', isSecret: true },
     ),
-    OTEL_SERVICE_NAME: variable(text('bankql'), 'the service name in traces', {
+    OTEL_SDK_DISABLED: variable(isDisabled, '`true`: no traces; any other value changes nothing', {
+      rarely: 'your environment sets it for every program',
+    }),
+    OTEL_SERVICE_NAME: variable(optional(anyText, '`bankql`'), 'the service name in traces', {
       rarely: 'several deployments send traces to one collector',
     }),
+    OTEL_RESOURCE_ATTRIBUTES: variable(
+      optional(resourceAttributes),
+      'attributes of each trace, such as `deployment.environment.name=production`, separated by commas',
+      { rarely: 'your environment sets it for every program' },
+    ),
     OTEL_TRACES_SAMPLER: variable(
       oneOf(samplers, 'parentbased_always_on'),
       'which traces are recorded; with `parentbased_…`, the `traceparent` of the caller decides',

@@ -7,6 +7,7 @@ import type { DocumentSource, Params } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { createDocumentCheck, type DocumentRules } from '../engine/validation.ts';
 import { BankqlError, messageOf, StartError } from '../errors.ts';
+import { decodeText } from '../plain-text.ts';
 
 /** Documents that are requested by id, and whether requests must use them. */
 export interface Persisted {
@@ -127,12 +128,12 @@ const plainId = (id: string): string => id.replace(/^sha256:/, '');
  */
 export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  const manifest = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+  const manifest = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     // Its own message would repeat the path.
     const remedy = 'correct the path, or make a manifest with bankql persist --out.';
     throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
   });
-  for (const [id, text] of entriesOf(JSON.parse(manifest))) {
+  for (const [id, text] of entriesOf(JSON.parse(decodeText(manifest)))) {
     if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
     texts.set(plainId(id), text);
   }

@@ -10,6 +10,7 @@ import { otherAccount } from '../contract/other-account.ts';
 import { product } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
+import { decodeText } from '../plain-text.ts';
 import { views } from './access.ts';
 import type { Database } from './database.ts';
 import { SandboxError } from './faults.ts';
@@ -66,16 +67,16 @@ export function readScenario(nameOrFile: string): Scenario {
 
 function readJson(file: string): unknown {
   const names = Object.keys(named).join(', ');
-  let text: string;
+  let bytes: Buffer;
   try {
-    text = readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (cause) {
     throw scenarioError(`give ${names}, or the path of a JSON file that can be read.`, { cause });
   }
   try {
-    return parseExactJson(text);
+    return parseExactJson(decodeText(bytes));
   } catch (cause) {
-    throw scenarioError('the file is not JSON.', { cause });
+    throw scenarioError('the file is not JSON in UTF-8.', { cause });
   }
 }
 

@@ -46,7 +46,7 @@ export function queryOf(target: string) {
 export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
 
 export interface HttpPolicyOptions {
-  /** The origins whose pages may call; exact. */
+  /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
   readonly corsOrigins: ReadonlySet<string>;
   /** Further request headers that those pages may send (default: none). */
   readonly corsHeaders?: readonly string[] | undefined;
@@ -170,7 +170,7 @@ export function checkRequest(request: IncomingMessage, options: HttpPolicyOption
   const answer = [...always, 'X-Request-Id', requestId];
   const { origin } = headers;
   if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
-  if (origin !== undefined && corsOrigins.has(origin)) {
+  if (origin !== undefined && corsOrigins.has(origin.toLowerCase())) {
     answer.push('Access-Control-Allow-Origin', origin);
     answer.push('Access-Control-Expose-Headers', 'X-Request-Id, ETag, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
@@ -221,7 +221,7 @@ function findRefusal(
   const { host = 'localhost', origin } = headers;
   if (method === 'OPTIONS') {
     const isPreflight = headers['access-control-request-method'] !== undefined;
-    if (isPreflight && origin !== undefined && !corsOrigins.has(origin))
+    if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
       return { status: 403, message: foreignOrigin };
   } else {
     // Nearly all are plain, and need no parser to be seen to be a URL.

@@ -66,14 +66,6 @@ test.each<[string, Record<string, string>]>([
     { HOST: '::', METRICS_PORT: '4010' },
   ],
   ['METRICS_HOST=::1 cannot be used: it needs METRICS_PORT', { METRICS_HOST: '::1' }],
-  [
-    'OTEL_SDK_DISABLED=true cannot be used: bankql does not read it',
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_SDK_DISABLED: 'true' },
-  ],
-  [
-    'OTEL_RESOURCE_ATTRIBUTES=a=b cannot be used: bankql does not read it',
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_RESOURCE_ATTRIBUTES: 'a=b' },
-  ],
   ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT_URL=redis://…@host/x cannot be used: give memory:', { RATE_LIMIT_URL: 'redis://:pw@host/x' }],
