@@ -37,7 +37,7 @@ export async function readBankTls(files: TlsFiles) {
   };
   const [cert, key, ca] = [await read('cert'), await read('key'), await read('ca')];
   // OpenSSL takes a file without any for one that vouches for nobody.
-  if (ca !== undefined && !/^-----BEGIN CERTIFICATE-----/m.test(ca.toString('latin1')))
+  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
     throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
   try {
     const secureContext = createSecureContext({ cert, key, ca });
@@ -58,14 +58,17 @@ export async function readBankTls(files: TlsFiles) {
 
 const mark = Buffer.from('\uFEFF');
 
-const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const begin = /-----BEGIN CERTIFICATE-----/g;
+const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
-const expiryOf = (pem: Buffer): number =>
-  Math.min(
-    ...Array.from(pem.toString('latin1').matchAll(block), ([text]) =>
-      Date.parse(new X509Certificate(text).validTo),
-    ),
-  );
+/** Errors: an Error if there is none, or one that OpenSSL would skip: an indented one, or one that is cut off. */
+function expiryOf(pem: Buffer): number {
+  const text = pem.toString('latin1');
+  const certificates = Array.from(text.matchAll(block), ([certificate]) => new X509Certificate(certificate));
+  if (certificates.length === 0 || certificates.length !== text.match(begin)?.length)
+    throw new Error('a certificate is not whole');
+  return Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
+}
 
 export const daysLeft = (expiry: number, now: number): number => (expiry - now) / (24 * 60 * 60 * 1000);
 

@@ -35,6 +35,11 @@ test('they set variables that bankql reads', () => {
   expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
+test('pods get no variables of Services, whose names may be those of settings', () => {
+  expect(manifest('deployment').spec.template.spec.enableServiceLinks).toBe(false);
+  expect(read('helm/templates/deployment.yaml')).toContain('\n      enableServiceLinks: false\n');
+});
+
 test('their PostgreSQL keeps payments across a power cut, and the witness tells if it lost some', () => {
   expect(compose.services.postgres.command.join(' ')).toMatch(
     /fsync=on .*full_page_writes=on .*synchronous_commit=on/,

@@ -49,6 +49,8 @@ describe('a manifest', () => {
     const { texts, parsed } = await load(manifest);
     expect([...texts]).toEqual([[id, branches]]);
     expect([...parsed.keys()]).toEqual([branches]);
+    // As editors on Windows save it.
+    expect([...(await load(`\uFEFF${JSON.stringify(manifest)}\r\n`)).texts]).toEqual([[id, branches]]);
   });
 
   test.each<[string, unknown, string]>([
