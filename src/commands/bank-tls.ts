@@ -61,7 +61,10 @@ const mark = Buffer.from('\uFEFF');
 const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
-/** Errors: an Error if there is none, or one that OpenSSL would skip: an indented one, or one that is cut off. */
+/**
+ * When the first certificate expires, in milliseconds since 1970.
+ * Errors: an Error if the text has no certificate, or OpenSSL would skip one because it is indented or cut off.
+ */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');
   const certificates = Array.from(text.matchAll(block), ([certificate]) => new X509Certificate(certificate));

@@ -26,7 +26,8 @@ export function readConfig(environment: Environment): Config {
   const { values, problems } = readVariables(environment);
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
-    ...problems,
+    // Without traces, variables of OpenTelemetry are meant for other programs.
+    ...problems.filter(({ variable }) => !variable.startsWith('OTEL_') || sendsTraces(values, isBad)),
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
@@ -34,6 +35,15 @@ export function readConfig(environment: Environment): Config {
   if (all.length > 0) throw new ConfigError(all);
   return configOf(values);
 }
+
+/** Also with an address that cannot be used: that is a problem, and no wish to send none. */
+const sendsTraces = (
+  { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values,
+  isBad: ReadonlySet<string> = new Set(),
+): boolean =>
+  !OTEL_SDK_DISABLED &&
+  OTEL_TRACES_EXPORTER?.toLowerCase() !== 'none' &&
+  (endpoint !== undefined || isBad.has('OTEL_EXPORTER_OTLP_ENDPOINT'));
 
 function configOf(values: Values) {
   const bank = values.BANK_BASE_URL === undefined ? null : { baseUrl: values.BANK_BASE_URL };
@@ -200,7 +210,7 @@ function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: V
 
 function tracingOf(values: Values): TracingOptions | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
-  if (endpoint === undefined || values.OTEL_SDK_DISABLED) return null;
+  if (endpoint === undefined || !sendsTraces(values)) return null;
   const { OTEL_RESOURCE_ATTRIBUTES: attributes, OTEL_SERVICE_NAME: serviceName } = values;
   return {
     endpoint,

@@ -283,6 +283,8 @@ function originOf(word: string): string {
   if (/[*|{}()^$\\]/.test(word)) throw refuse('a pattern, which no browser sends: name each origin');
   if (/^(null|file:\/*)$/i.test(word))
     throw refuse('what pages without an origin send, whoever wrote them: serve the page from a host');
+  if (/^(wss?|ftp):/i.test(word))
+    throw refuse('not one of a page: pages have http, https or the scheme of an app');
   const url = URL.parse(word);
   const [, scheme = '', host = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#@\\]+)\/?$/i.exec(word) ?? [];
   if (url === null || !/^(\[[0-9a-f:.]+\]|[\w.~-]+)$/i.test(url.hostname)) throw refuse('not one');

@@ -127,7 +127,7 @@ export const sections = {
     ),
     NO_PROXY: variable(
       optional(textList),
-      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
+      'hosts that are reached without a proxy: names (with their subdomains), addresses, networks (`10.0.0.0/8`), `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
       { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
     ),
     BANK_CONNECTION_MAX_AGE_MS: variable(
@@ -480,6 +480,13 @@ export const sections = {
     OTEL_SDK_DISABLED: variable(isDisabled, '`true`: no traces; any other value changes nothing', {
       rarely: 'your environment sets it for every program',
     }),
+    OTEL_TRACES_EXPORTER: variable(
+      optional(anyText, '`otlp`'),
+      '`none`: no traces; any other value changes nothing',
+      {
+        rarely: 'your environment sets it for every program',
+      },
+    ),
     OTEL_SERVICE_NAME: variable(optional(anyText, '`bankql`'), 'the service name in traces', {
       rarely: 'several deployments send traces to one collector',
     }),
@@ -542,7 +549,7 @@ export const sections = {
       { option: '--latency' },
     ),
     SANDBOX_FAULTS: variable(
-      optional(anyText),
+      optional(textList),
       'the faults of the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([how](sandbox.md#a-bad-day))',
       { option: '--faults' },
     ),

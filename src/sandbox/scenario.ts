@@ -67,16 +67,16 @@ export function readScenario(nameOrFile: string): Scenario {
 
 function readJson(file: string): unknown {
   const names = Object.keys(named).join(', ');
-  let bytes: Buffer;
+  let text: string;
   try {
-    bytes = readFileSync(file);
+    text = decodeText(readFileSync(file));
   } catch (cause) {
-    throw scenarioError(`give ${names}, or the path of a JSON file that can be read.`, { cause });
+    throw scenarioError(`give ${names}, or the path of a JSON file in UTF-8 that can be read.`, { cause });
   }
   try {
-    return parseExactJson(decodeText(bytes));
+    return parseExactJson(text);
   } catch (cause) {
-    throw scenarioError('the file is not JSON in UTF-8.', { cause });
+    throw scenarioError('the file is not JSON.', { cause });
   }
 }
 

@@ -98,7 +98,7 @@ test.each<[Given, string]>([
   [{ ...real, STATE_URL: 'sqlite:a\nb.db' }, 'STATE_URL=sqlite:a\\nb.db '],
   [{ BANK_BASE_URL: 'https://bank.exam\nple' }, 'BANK_BASE_URL=https://bank.exam\\nple '],
   [{ BANK_BASE_URL: 'https://bank.exam\u200Bple' }, 'it contains \\u{200b}'],
-  [{ OTEL_SERVICE_NAME: 'bank\u001B[31mql' }, 'OTEL_SERVICE_NAME=bank\\u{1b}[31mql '],
+  [{ ...traced, OTEL_SERVICE_NAME: 'bank\u001B[31mql' }, 'OTEL_SERVICE_NAME=bank\\u{1b}[31mql '],
   [{ LOG_LEVEL: 'lo\u00A0ud' }, 'LOG_LEVEL=lo\\u{a0}ud '],
   [{ CORS_ORIGINS: 'https://a.example b\u2028c' }, '\\u{2028}'],
 ])('%j is refused in one line, which shows what cannot be seen', (environment, part) => {
@@ -110,6 +110,7 @@ test.each<[Given, string]>([
 });
 
 test('lists may have several lines', () => {
+  expect(refusal({ SANDBOX_FAULTS: 'getCustomer:status=503;\n*:latency=3' })).toBeNull();
   const { server } = readConfig({ CORS_ORIGINS: 'https://a.example,\r\nhttps://b.example\n' });
   expect([...server.http.corsOrigins]).toEqual(['https://a.example', 'https://b.example']);
   expect(refusal({ NO_PROXY: 'a.example\nb.example' })).toBeNull();
@@ -204,6 +205,23 @@ describe('what OpenTelemetry reads', () => {
   );
   test.each(['true', 'TRUE', 'True\n'])('OTEL_SDK_DISABLED=%s turns them off', (OTEL_SDK_DISABLED) => {
     expect(tracingOf({ OTEL_SDK_DISABLED })).toBeNull();
+  });
+  test.each(['none', 'NONE\n'])('OTEL_TRACES_EXPORTER=%s turns them off', (OTEL_TRACES_EXPORTER) => {
+    expect(tracingOf({ OTEL_TRACES_EXPORTER })).toBeNull();
+    expect(tracingOf({ OTEL_TRACES_EXPORTER: 'otlp' })).not.toBeNull();
+  });
+  test('without traces, its variables are for other programs', () => {
+    const others = {
+      OTEL_TRACES_SAMPLER: 'xray',
+      OTEL_TRACES_SAMPLER_ARG: 'a',
+      OTEL_RESOURCE_ATTRIBUTES: 'a',
+    };
+    expect(readConfig(others)).toEqual(readConfig({}));
+    expect(readConfig({ ...others, ...traced, OTEL_SDK_DISABLED: 'true' })).toEqual(readConfig({}));
+    expect(refusal({ ...traced, ...others })?.split('\n')).toHaveLength(3);
+    expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_TRACES_SAMPLER: 'xray' })).toMatch(
+      /^OTEL_EXPORTER_OTLP_ENDPOINT=.*\nOTEL_TRACES_SAMPLER=/,
+    );
   });
   test('attributes of the resource go with the spans; OTEL_SERVICE_NAME comes before theirs', () => {
     const given = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=a, deployment.environment.name=d%20e,' };
@@ -330,6 +348,7 @@ describe('origins', () => {
     ['https://user@app.example', 'one'],
     ['capacitor://localhost/path', 'one'],
     ['capacitor://', 'one'],
+    ['wss://app.example', 'one'],
     ['capacitor:localhost', 'one'],
     ['data:text/html,x', 'one'],
     ['https://app.example:70000', 'one'],
