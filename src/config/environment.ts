@@ -140,7 +140,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
     }
   }
   for (const [name, value] of Object.entries(own)) {
-    if (value === undefined || value === '') continue;
+    if (value === undefined || withoutLineEnds(value) === '') continue;
     // Node's own --env-file takes the mark for a part of the first name, which was read without it above.
     if (name.startsWith(mark) && sources.has(name.slice(1))) continue;
     environment[name] = value;
@@ -199,7 +199,7 @@ function takeSecret(
   const file = trimmed(environment[variable] ?? '');
   if (file === '') return [];
   const refuse = (remedy: string): ConfigProblem[] => [{ variable, value: file, remedy }];
-  if (environment[name]) return refuse(`${name} is set too: leave one of them out.`);
+  if (trimmed(environment[name] ?? '') !== '') return refuse(`${name} is set too: leave one of them out.`);
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);

@@ -286,6 +286,9 @@ describe('variables of the platform', () => {
   });
 
   test.each([
+    'STATE_DIRECTORY',
+    'IDENTITY_ENDPOINT',
+    'IDENTITY_HEADER',
     'LOG_FILE',
     'LOG_TYPE',
     'LOG_SIZE',
@@ -446,6 +449,13 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
     expect(readConfig(environment).subscriptionKey).toBe('k-1');
   },
 );
+
+test('a variable of only a line end is not set: that of a file counts', () => {
+  const key = fileWith('key', 'k-1');
+  const file = fileWith('some.env', `PORT=4705\nBANK_SUBSCRIPTION_KEY_FILE=${key}`);
+  const { environment } = resolveEnvironment({ PORT: '\r', BANK_SUBSCRIPTION_KEY: '\n' }, [file]);
+  expect(readConfig(environment)).toMatchObject({ server: { port: 4705 }, subscriptionKey: 'k-1' });
+});
 
 test.each(['\n', '\uFEFF', '\r\n \n'])('a file of %j holds no secret', (text) => {
   const file = fileWith('nothing', text);

@@ -65,12 +65,15 @@ async function readEnds(file: string) {
   return { ends: [...ends.values()], damaged };
 }
 
-/** Errors: StartError if the file cannot be read. */
+/** Errors: StartError if the file cannot be read, or is in UTF-16: its lines would all be left out. */
 async function readLines(file: string, onLine: (line: string, number: number) => void): Promise<void> {
   let number = 0;
   try {
-    for await (const line of createInterface({ input: createReadStream(file, 'utf8') }))
-      onLine(line, ++number);
+    for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
+      if (line.includes('\0')) throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
+      // A byte order mark stands before the first line, or where files were joined.
+      onLine(line.replace(/^\uFEFF/, ''), ++number);
+    }
   } catch (error) {
     throw new StartError(`${file} cannot be read: ${messageOf(error)}`);
   }

@@ -359,6 +359,17 @@ describe('find-missing --from-log', () => {
     ).toEqual([id(6), id(8)]);
   });
 
+  test('reads the first line behind a byte order mark, and refuses UTF-16', async () => {
+    const file = log(`\uFEFF${line(6)}`, line(2));
+    expect((await run(['find-missing', '--from-log', file])).errors).toContain('1 of 2 payments');
+    writeFileSync(file, Buffer.from(`${line(2)}\n${line(6)}\n`, 'utf16le'));
+    expect(await run(['find-missing', '--from-log', file])).toMatchObject({
+      code: 1,
+      output: '',
+      errors: `${file} cannot be read: it is in UTF-16, or no text: save it in UTF-8.\n`,
+    });
+  });
+
   test('finds another attempt under the key no substitute', async () => {
     const { code, output } = await run(['find-missing', '--from-log', log(line(2, { trackId: 'lost' }))]);
     expect(code).toBe(1);
