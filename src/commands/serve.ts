@@ -1,8 +1,10 @@
+import { statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
 import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
@@ -89,12 +91,14 @@ export async function serveBankql(
     rateLimits &&
     (await (
       await import('../server/rate-limit/shared-counters.ts')
-    ).openRateLimiter({
-      limits: rateLimits,
-      memory: primaryCounters,
-      onRefusal: telemetry.onRateRefusal,
-      onStore: telemetry.onRateLimitStore,
-    }));
+    )
+      .openRateLimiter({
+        limits: rateLimits,
+        memory: primaryCounters,
+        onRefusal: telemetry.onRateRefusal,
+        onStore: telemetry.onRateLimitStore,
+      })
+      .catch(stopStart('RATE_LIMIT_URL cannot be used: ')));
   const rateLimiter = rates?.limiter ?? null;
   let tls = bankTls && (await readBankTls(bankTls));
   if (tls !== null) warnOfExpiry(tls, logger, Date.now());
@@ -274,12 +278,17 @@ export async function readPersisted(
 }
 
 /**
- * Errors: ConfigError if the payment store's file is to be in a folder that does not exist. A mistyped one, created, would
+ * Errors: ConfigError if the payment store's file is a folder, or is to be in one that does not exist. A mistyped one, created, would
  * be a new store, which knows of no earlier payment.
  */
 export async function checkStateFolder(url: string): Promise<void> {
   const store = parseStoreUrl(url);
-  if (store.kind === 'sqlite' && url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
+  if (store.kind !== 'sqlite') return;
+  if (url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
+  if (statSync(store.path, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new ConfigError([
+      { variable: 'STATE_URL', value: url, remedy: 'it is a folder: name a file in it.' },
+    ]);
 }
 
 /** The operator's secrets, which the text of an error may contain. */

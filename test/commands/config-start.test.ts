@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
@@ -99,6 +99,7 @@ test.each<Given>([
   { SANDBOX_SCENARIO: fileWith('scenario16.json', Buffer.from('{}', 'utf16le')) },
   { SANDBOX_DB: join(folder, 'none', 's.db') },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
+  { ...real, STATE_URL: `sqlite:${folder}/data` },
   ...[pem, `\uFEFF${pem}`, ` ${pem}`, 'x', ''].map((content, index) => ({
     ...real,
     BANK_TLS_CA: fileWith(`ca${index}.pem`, content),
@@ -114,4 +115,24 @@ test.each<Given>([
   expect(failure === null ? '' : `${failure}\n`).toBe(errors);
   expect(code).toBe(failure === null ? 0 : 1);
   expect(errors).not.toMatch(/[\p{Cf}]|[^\P{Cc}\n]/u);
+});
+
+test.each(['\n', '\r\n', ' ', '\uFEFF'])(
+  'a payment store with %j behind its name is the one without it',
+  async (end) => {
+    mkdirSync(join(folder, 'store'), { recursive: true });
+    const named = `sqlite:${folder}/store/state.db`;
+    for (const STATE_URL of [named, named + end])
+      expect(await start({ ...quiet, ...real, STATE_URL })).toBeNull();
+    const files = readdirSync(join(folder, 'store'));
+    expect(files.filter((file) => !file.startsWith('state.db'))).toEqual([]);
+    expect(files.filter((file) => file !== file.trim())).toEqual([]);
+  },
+);
+
+test('a file of the address where calls are counted stops the start in one line', async () => {
+  const RATE_LIMIT_URL = 'postgres://u@127.0.0.1:9/db?sslmode=verify-full&sslrootcert=/none.pem';
+  expect(await start({ ...quiet, RATE_LIMIT: '1/1', RATE_LIMIT_URL })).toMatch(
+    /^RATE_LIMIT_URL cannot be used: ENOENT: .*$/,
+  );
 });
