@@ -46,7 +46,7 @@ async function start(environment: Given): Promise<string | null> {
   }
 }
 
-const wrapped = ['\n', '\r', ' ', '\uFEFF', '\u200B', '\u0007', '"'];
+const wrapped = ['\r\n', ' ', '\u0007', '"'];
 const texts: Given = {
   STATE_URL: `sqlite:${folder}/data/s.db`,
   HOST: '127.0.0.1',
