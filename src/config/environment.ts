@@ -23,12 +23,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const isServiceLink = (name: string, value: string): boolean =>
   /^\w+_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value);
 
-/** The text of a variable without what nobody means at its ends; undefined if it is not set, or empty. */
+/** The text of a variable, without white space and marks at its ends unless they are refused; undefined if it is not set, or empty. */
 function givenOf(environment: Environment, name: VariableName): string | undefined {
   const { alias, isVerbatim = false }: Variable = variables[name];
   const textOf = (key: string): string => {
-    const text = (isVerbatim ? withoutLineEnds : trimmed)(environment[key] ?? '');
-    return isServiceLink(key, text) ? '' : text;
+    const given = environment[key] ?? '';
+    const text = trimmed(given);
+    return isServiceLink(key, text) ? '' : isVerbatim && text !== '' ? given : text;
   };
   return (alias === undefined ? '' : textOf(alias)) || textOf(name) || undefined;
 }
@@ -37,7 +38,7 @@ const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 
 /** Why a text is not what it seems to be, as a remedy; null if it is. */
 function disguiseOf(text: string, { isVerbatim = false, isList = false }: Variable): string | null {
-  if (isVerbatim && text !== text.trim()) return 'take away the white space at its ends.';
+  if (isVerbatim && text !== trimmed(text)) return 'take away the white space at its ends.';
   if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
   const [hidden] = (isList ? /(?!\s)[\p{Cc}\p{Cf}]/u : /[\p{Cc}\p{Cf}]/u).exec(text) ?? [];
   return hidden === undefined ? null : `it contains ${visible(hidden)}: take that away.`;

@@ -19,8 +19,8 @@ interface TextFormat<T> {
   /** A value as it may be shown, whether it is refused or in force; by default as it is. */
   readonly show?: (text: string) => string;
   /**
-   * It is sent or compared as it is: blanks at its ends may be meant, so that they are refused. Those of other variables are
-   * taken off.
+   * It is sent, compared or listened on as it is. White space, line breaks and marks at its ends are refused; other variables
+   * lose them.
    */
   readonly isVerbatim?: boolean;
   /** Its parts may be in several lines. */
@@ -135,6 +135,7 @@ const isHostName = (name: string): boolean => {
 
 /** Where a server listens. */
 export const hostName: TextFormat<string> = {
+  isVerbatim: true,
   read: checked(
     'give a host name or an address, such as localhost, 0.0.0.0 or ::1, without brackets and port.',
     (host) => isIP(host) !== 0 || isHostName(host),

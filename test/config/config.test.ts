@@ -105,7 +105,7 @@ test.each<[Record<string, string>, string]>([
   [{ BANK_DEFAULT_VIEW: 'a/b' }, 'BANK_DEFAULT_VIEW=a/b '],
   [{ BANK_ACCOUNT_SCOPE: 'a/b' }, 'BANK_ACCOUNT_SCOPE=a/b '],
   [{ ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
-  [{ ...real, BANK_SUBSCRIPTION_KEY: 'k ' }, 'take away the white space at its ends'],
+  [{ ...real, BANK_SUBSCRIPTION_KEY: 'k\n' }, 'take away the white space at its ends'],
   [{ STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
   [{ STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
   [{ STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
