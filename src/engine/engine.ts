@@ -309,7 +309,7 @@ export function createEngine({
         http: { status: 405, headers: { Allow: 'POST' } },
       });
     const variables = operation.constantVariables ?? operation.variablesOf(params.variables);
-    operation.checkNodeIds?.(variables, request.credentials);
+    operation.checkNodeIds?.(variables);
     const explained =
       request.explain === undefined ? null : explainOperation(request.explain, operation, variables, request);
     if (explained !== null && 'answer' in explained) return explained;

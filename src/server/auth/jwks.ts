@@ -168,7 +168,7 @@ function isReadable(key: z.infer<typeof Key>): boolean {
 }
 
 /**
- * Shape:  the keys of the set, and how many of its entries are none: one of them would fail the tokens of all others.
+ * Shape:  the keys of the set, and how many other entries it has. With one of these, jose could verify no token at all.
  * Errors: whatever keeps a set of keys from being read, also that none of its entries is a key.
  */
 async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
