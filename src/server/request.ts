@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Caller, credentialHeaders } from '../bank/credentials.ts';
+import { foreignIdNames } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
@@ -400,6 +401,8 @@ export function parseUrlParams(url: string): unknown {
     query: text('query'),
     operationName: text('operationName') || undefined,
     documentId: text('documentId'),
+    doc_id: text('doc_id'),
+    ...Object.fromEntries(foreignIdNames.map((name) => [name, query.getAll(name)[0]])),
     variables: json('variables'),
     extensions: json('extensions'),
   };
