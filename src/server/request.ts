@@ -86,7 +86,7 @@ const requestIdAt = always.length + 1;
 
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
-  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, If-None-Match, Idempotency-Key, x-bankql-explain';
+  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key, x-bankql-explain';
 
 /** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
@@ -171,7 +171,7 @@ export function checkRequest(request: IncomingMessage, options: HttpPolicyOption
   if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
   if (origin !== undefined && corsOrigins.has(origin)) {
     answer.push('Access-Control-Allow-Origin', origin);
-    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, ETag, Retry-After, WWW-Authenticate');
+    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
       answer.push('Access-Control-Allow-Headers', [requestHeaders, ...corsHeaders].join(', '));

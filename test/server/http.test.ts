@@ -386,21 +386,6 @@ describe('CORS', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
   });
 
-  test('lets pages ask for public data by its ETag', async () => {
-    const { headers } = await preflight('https://app.example');
-    expect(headers.get('access-control-allow-headers')?.split(', ')).toContain('If-None-Match');
-    const url = `${fixture.url}?query={bank{branches{totalCount}}}`;
-    const get = (more: object) =>
-      fetch(url, { headers: { Origin: 'https://app.example', 'Ocp-Apim-Subscription-Key': 'key', ...more } });
-    const answer = await get({});
-    expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toContain('ETag');
-    const again = await get({ 'If-None-Match': answer.headers.get('etag') ?? '' });
-    expect([again.status, again.headers.get('access-control-allow-origin')]).toEqual([
-      304,
-      'https://app.example',
-    ]);
-  });
-
   test.each(['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null'])(
     'lets in no other: %s',
     async (origin) => {
