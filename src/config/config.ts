@@ -195,9 +195,9 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: Values) {
+function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY }: Values) {
   if (RATE_LIMIT === undefined && RATE_LIMIT_PER_KEY === undefined) return null;
-  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null, url };
+  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null };
 }
 
 function tracingOf(values: Values): TracingOptions | null {
