@@ -4,7 +4,6 @@ import { StartError } from '../errors.ts';
 import { checkWitness } from '../payments/high-water-mark.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
-import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 import { readLogLevel } from './reload.ts';
@@ -42,18 +41,12 @@ async function checkFiles(config: Config): Promise<string> {
   const { checkStateFolder, readPersisted, readSchema } = await import('./serve.ts');
   const { url, witness } = config.state;
   await checkStateFolder(url).catch(collect);
-  const databases = {
-    STATE_URL: parseStoreUrl(url),
-    RATE_LIMIT_URL: config.rateLimits && parseCounterUrl(config.rateLimits.url),
-  };
-  for (const [variable, database] of Object.entries(databases)) {
-    if (database?.kind !== 'postgres') continue;
-    await clientOptions(database.address).catch(({ message }: Error) => {
-      problems.push(`${variable} cannot be used: a file of it cannot be read: ${message}.`);
+  const store = parseStoreUrl(url);
+  if (store.kind === 'postgres')
+    await clientOptions(store.address).catch(({ message }: Error) => {
+      problems.push(`STATE_URL cannot be used: a file of it cannot be read: ${message}.`);
     });
-  }
-  if (witness !== undefined && parseStoreUrl(url).kind !== 'memory')
-    await checkWitness(witness).catch(collect);
+  if (witness !== undefined && store.kind !== 'memory') await checkWitness(witness).catch(collect);
   if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;

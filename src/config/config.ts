@@ -10,6 +10,7 @@ import { ConfigError } from './config-error.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, jwksProxyOf } from './proxy.ts';
+import { removedVariablesIn } from './removed-variables.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
@@ -31,6 +32,7 @@ export function readConfig(environment: Environment): Config {
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
+    ...removedVariablesIn(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return configOf(values);
@@ -203,9 +205,9 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: Values) {
+function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY }: Values) {
   if (RATE_LIMIT === undefined && RATE_LIMIT_PER_KEY === undefined) return null;
-  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null, url };
+  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null };
 }
 
 function tracingOf(values: Values): TracingOptions | null {

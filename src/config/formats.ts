@@ -9,7 +9,6 @@ import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.t
 import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
-import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
 
 /** How a variable is written. */
@@ -378,36 +377,22 @@ export const keysAddress = address(
   ),
 );
 
-/** An address of a store, shown without any part that may be a password. `check` throws what is wrong with it. */
-function databaseAddress(check: (address: string) => void): TextFormat<string> {
-  const faultOf = (given: string): string | null => {
-    try {
-      check(given);
-      return null;
-    } catch (error) {
-      return messageOf(error);
-    }
-  };
-  return {
-    // A readable one has no password but in front of its hosts.
-    show: (given) => (faultOf(given) === null ? withoutUserinfo(given) : shownStoreUrl(given, '…')),
-    read(given) {
-      const fault = faultOf(given);
-      if (fault !== null) throw new Error(`${fault}.`);
-      return given;
-    },
-  };
+/** An address of a store, shown without any part that may be a password. */
+export const storeAddress: TextFormat<string> = {
+  // A readable one has no password but in front of its hosts.
+  show: (given) => (faultOf(given) === null ? withoutUserinfo(given) : shownStoreUrl(given, '…')),
+  read(given) {
+    const fault = faultOf(given);
+    if (fault !== null) throw new Error(`${fault}.`);
+    return given;
+  },
+};
+
+function faultOf(address: string): string | null {
+  try {
+    parseStoreUrl(address);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
-
-export const storeAddress = databaseAddress(parseStoreUrl);
-
-export const counterAddress = withDefault(
-  databaseAddress((given) => {
-    if (parseCounterUrl(given) === null)
-      throw new Error(
-        'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded',
-      );
-  }),
-  'memory:',
-  '`memory:`',
-);

@@ -10,7 +10,6 @@ import {
   collectorAddress,
   collectorHeaders,
   count,
-  counterAddress,
   type Format,
   flag,
   headerNames,
@@ -181,17 +180,12 @@ export const sections = {
     ),
     RATE_LIMIT: variable(
       optional(rateLimit),
-      'the limit on REST calls for each caller: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
+      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
     ),
     RATE_LIMIT_PER_KEY: variable(
       optional(rateLimit),
       'the same limit for all callers with one subscription key together',
       { rarely: 'callers of several apps share one subscription key' },
-    ),
-    RATE_LIMIT_URL: variable(
-      counterAddress,
-      'where bankql counts the REST calls: `memory:` (separately in each replica), or `redis://…`, `rediss://…` or `postgres://…` (for all replicas together)',
-      { isSecret: true },
     ),
     PERSISTED_DOCUMENTS: variable(
       optional(anyText),

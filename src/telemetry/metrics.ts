@@ -86,13 +86,6 @@ export function createTelemetry(
     'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
     { refused: refusedByRate, budget: budgetNames },
   );
-  const rateStore = gauge(
-    'bankql_rate_limit_store_up',
-    '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
-    [],
-    'min',
-  );
-  rateStore.set(1);
   readCounter(
     'bankql_log_lines_dropped_total',
     'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
@@ -190,16 +183,6 @@ export function createTelemetry(
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
     onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
-    /** `unavailable`: the reason; null when the store answers again. */
-    onRateLimitStore(unavailable: string | null) {
-      rateStore.set(unavailable === null ? 1 : 0);
-      if (unavailable === null) logger.warn('the store of rate limits is back: processes count together');
-      else
-        logger.error(
-          { reason: unavailable },
-          'the store of rate limits is away: each process counts on its own',
-        );
-    },
     onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');

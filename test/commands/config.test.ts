@@ -121,11 +121,6 @@ test.each<[string, () => Record<string, string>, string]>([
     () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
     'STATE_URL cannot be used: a file of it cannot be read: ENOENT',
   ],
-  [
-    'a file of the address where calls are counted',
-    () => ({ RATE_LIMIT: '1/1', RATE_LIMIT_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
-    'RATE_LIMIT_URL cannot be used: a file of it cannot be read: ENOENT',
-  ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
   const { errors, lines } = await run(['check'], environment());
   expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);

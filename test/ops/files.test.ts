@@ -93,11 +93,11 @@ test('one path of the command: the unit starts it where npm installs it, the ima
     expect(readFileSync(join(root, page), 'utf8')).toContain(install);
 });
 
-test('pods may reach the bank, PostgreSQL, Redis, the collector of traces and a proxy', () => {
+test('pods may reach the bank, PostgreSQL, the collector of traces and a proxy', () => {
   const ports = manifest('networkpolicy').spec.egress.flatMap((rule: { ports: { port: number }[] }) =>
     rule.ports.map(({ port }) => port),
   );
-  for (const port of [443, 5432, 6379, 4318, 3128]) expect(ports).toContain(port);
+  for (const port of [443, 5432, 4318, 3128]) expect(ports).toContain(port);
 });
 
 test('replicas are not root, write nothing, and have time to end payments', () => {
