@@ -190,6 +190,8 @@ export type StoreEvent =
   /** The clocks of the database and of this process differ: no record expires until they agree. */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
+  /** What a server says of itself that matters to payments. */
+  | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };
 
