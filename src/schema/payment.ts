@@ -15,7 +15,6 @@ import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
 
 export const PaymentObject = builder.objectRef<OwnPayment>('Payment');
@@ -48,6 +47,9 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   };
   return { transactionId: member('id'), status: member('status') };
 }
+
+export const idempotencyKeyDescription =
+  'From 1 to 255 printable ASCII characters, chosen by the client, a new one for each intended payment.';
 
 const viewDescription = 'The view through which it is read; the configured default view if it is left out.';
 
