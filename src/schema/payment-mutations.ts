@@ -8,7 +8,7 @@ import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import { validateIdempotencyKey } from '../payments/payment-errors.ts';
 import { type PaymentInput, paymentDetails } from '../payments/record.ts';
-import type { OwnPayment, PaymentOperation } from '../payments/service.ts';
+import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
@@ -143,11 +143,11 @@ interface PaymentPayload {
 async function paymentOf(
   { idempotencyKey, trackId, record }: PaymentPayload,
   context: Context,
-): Promise<OwnPayment | null> {
-  if (record !== null) return { idempotencyKey, record };
+): Promise<PaymentRecord | null> {
+  if (record !== null) return record;
   const found = trackId === null ? null : await paymentByKey(idempotencyKey, context);
   // A key that became free again may belong to another payment.
-  return found?.record.trackId === trackId ? found : null;
+  return found?.trackId === trackId ? found : null;
 }
 
 const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
