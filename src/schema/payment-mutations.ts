@@ -230,6 +230,8 @@ async function payloadOf(
   info: GraphQLResolveInfo,
   send: () => Promise<Omit<PaymentPayload, 'idempotencyKey' | 'userErrors'>>,
 ): Promise<PaymentPayload> {
+  // Its reads' deadline counts from here: the payment takes a part of the operation's time.
+  const { session } = context;
   try {
     return { ...(await send()), idempotencyKey, userErrors: [] };
   } catch (error) {
@@ -247,7 +249,7 @@ async function payloadOf(
     context.noteFailure(code);
     return failed;
   } finally {
-    context.session.invalidate();
+    session.invalidate();
   }
 }
 
