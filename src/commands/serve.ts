@@ -4,8 +4,6 @@ import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { ConfigError } from '../config/config-error.ts';
-import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
@@ -35,7 +33,7 @@ import {
 } from '../telemetry/operation-observer.ts';
 import { alice, bearer, createAnnouncements, describeState } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
-import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
+import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
@@ -111,7 +109,6 @@ export async function serveBankql(
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
-  await checkStateFolder(config.state.url);
   const opened = await openStore(config.state.url, {
     ...config.state,
     onEvent: telemetry.onStoreEvent,
@@ -139,7 +136,7 @@ export async function serveBankql(
     bankWords: config.paymentWords,
   });
   const payments = observeFailures(service, store, telemetry.onPaymentFailure);
-  telemetry.watchStore(store, payments.unwrittenEnds);
+  telemetry.watchStore(store);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -166,10 +163,10 @@ export async function serveBankql(
     whyNotReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
-          await store.recentStatus();
+          await store.recentCounts();
           if (store.loss !== null) return 'payment records lost';
           if (!store.isUp) return 'payment store away';
-          return payments.unwrittenEnds() === 0 ? null : 'outcomes of payments not written';
+          return store.unwritten === 0 ? null : 'outcomes of payments not written';
         }
       : undefined,
     schema: served,
@@ -202,7 +199,7 @@ export async function serveBankql(
     ? null
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
   const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
-  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
@@ -230,12 +227,9 @@ export async function serveBankql(
     async replaceWorkers() {
       logger.warn('SIGUSR2: nothing is replaced, because there are no workers');
     },
-    flush: payments.logUnwrittenEnds,
     async stop(options) {
       isStopping = true;
       announcements?.stopping();
-      // The sender of the signal may not wait for the rest.
-      payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(options),
         () => metricsServer?.close(),
@@ -267,20 +261,6 @@ export async function readPersisted(
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
   return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
-}
-
-/**
- * Errors: ConfigError if the payment store's file is a folder, or is to be in one that does not exist. A mistyped one, created, would
- * be a new store, which knows of no earlier payment.
- */
-export async function checkStateFolder(url: string): Promise<void> {
-  const store = parseStoreUrl(url);
-  if (store.kind !== 'sqlite') return;
-  if (url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
-  if (statSync(store.path, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw new ConfigError([
-      { variable: 'STATE_URL', value: url, remedy: 'it is a folder: name a file in it.' },
-    ]);
 }
 
 /** The operator's secrets, which the text of an error may contain. */

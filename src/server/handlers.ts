@@ -17,7 +17,6 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
-  headerValues,
   isEndpoint,
   type KnownHead,
   parseBodyParams,
@@ -123,7 +122,6 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         credentials,
         signal: () => response.signal,
         isReadOnly: !isPost,
-        idempotencyKeyHeader: () => headerValues(request.rawHeaders, 'idempotency-key'),
         explain: head.explain,
         holder: response,
         observation: activity,

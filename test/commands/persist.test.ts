@@ -79,7 +79,7 @@ test('files may begin with a byte order mark; in UTF-16 they are refused by name
 });
 
 const pay = (name: string) =>
-  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { payment { trackId } }`;
 
 test('documents that cannot be served are named with their reasons, all of them, and nothing is written', async () => {
   const { code, output } = await make(

@@ -1,6 +1,6 @@
 import { managePayments } from '../../src/commands/payments.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { createSqliteStore } from '../../src/payments/stores/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { retentionMs } from '../payments/stores/store-conformance.ts';
 import { type RunOptions, runCommand } from './run-command.ts';
 
@@ -16,7 +16,7 @@ export async function inSqliteStore<T>(
   work: (store: PaymentStore) => Promise<T>,
   keptMs = retentionMs,
 ): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs: keptMs, timeoutMs: 60_000 });
+  const store = await openStore(`sqlite:${path}`, { create: true, retentionMs: keptMs, timeoutMs: 60_000 });
   try {
     return await work(store);
   } finally {

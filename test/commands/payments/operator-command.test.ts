@@ -39,13 +39,13 @@ beforeAll(async () => {
   await inStore(async (store) => {
     const begin = (change: Partial<PaymentRecord>) => store.begin(pending(change), start);
     await begin({ id: ids.unknown, toBankId: 'OTHRBANK' });
-    await store.end({ id: ids.unknown, trackId, outcome: unknown, at: start });
+    await store.end({ id: ids.unknown, trackId, outcome: unknown });
     // Its lease ends before `now`.
     await begin({ id: ids.other, currency: null, amount: null, createdAt: start + lease });
     await begin({ id: ids.done });
-    await store.end({ id: ids.done, trackId, outcome: done, at: start });
+    await store.end({ id: ids.done, trackId, outcome: done });
     await begin({ id: ids.rejected });
-    await store.end({ id: ids.rejected, trackId, outcome: rejected, at: start });
+    await store.end({ id: ids.rejected, trackId, outcome: rejected });
     await begin({ id: ids.pending, leaseUntil: now + lease });
   });
 });
@@ -57,8 +57,8 @@ beforeEach(() => {
 
 const run = (...args: string[]) => operate(args, { state: { url, retentionMs }, now });
 
-const find = (id: string) => inStore((store) => store.find(id, now));
-const all = () => inStore((store) => Promise.all(Object.values(ids).map((id) => store.find(id, now))));
+const find = (id: string) => inStore((store) => store.find(id));
+const all = () => inStore((store) => Promise.all(Object.values(ids).map((id) => store.find(id))));
 const settle = (...args: string[]) => run('settle', ...args);
 const complete = ['--as', 'done', '--by', 'Ada', '--reason', 'seen in the ledger'];
 

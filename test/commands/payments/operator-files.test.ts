@@ -35,7 +35,7 @@ async function makeStore() {
   const { id, trackId } = pending();
   await inSqliteStore(path, async (store) => {
     await store.begin(pending(), start);
-    await store.end({ id, trackId, outcome: unknown, at: start });
+    await store.end({ id, trackId, outcome: unknown });
     await store.begin(
       pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }),
       start,
@@ -109,7 +109,7 @@ describe('a finished payment that is older than what the command knows of IDEMPO
       path,
       async (store) => {
         await store.begin(pending({ createdAt: at, leaseUntil: at + lease }), now);
-        await store.end({ id, trackId, outcome: done, at });
+        await store.end({ id, trackId, outcome: done });
       },
       served,
     );
@@ -131,7 +131,7 @@ describe('a finished payment that is older than what the command knows of IDEMPO
   test('is not deleted: its key stays used', async () => {
     const { path, now, at, runNow } = await makeOldPayment();
     const log = join(folder, `${stores}.log`);
-    const unwritten = unwrittenEndEntry(pending({ createdAt: at }), { id, trackId, outcome: done, at });
+    const unwritten = unwrittenEndEntry(pending({ createdAt: at }), { id, trackId, outcome: done });
     writeFileSync(log, `${JSON.stringify({ audit: 'payment', ...unwritten })}\n`);
     expect(await runNow(['settle', '--from-log', log, '--yes'])).toMatchObject({
       errors: expect.stringContaining('is DONE there already, and stays so.'),

@@ -21,7 +21,7 @@ beforeEach(() => {
 const inStore = <T>(work: (store: PaymentStore) => Promise<T>) => inSqliteStore(path, work);
 const begin = (id: string) =>
   inStore((store) => store.begin(pending({ id, accountId: `account-${id}` }), now));
-const records = () => inStore(async (store) => (await store.search({}, now)).map(({ id }) => id));
+const records = () => inStore(async (store) => (await store.search({})).map(({ id }) => id));
 
 const run = (args: readonly string[], answer?: string) =>
   operate(args, { state: { url: `sqlite:${path}`, retentionMs }, answer, now });
