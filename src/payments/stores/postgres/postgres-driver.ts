@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryResult } from 'pg';
+import { z } from 'zod';
 import { messageOf, reasonOf } from '../../../errors.ts';
 import {
   type NewRow,
@@ -52,8 +53,15 @@ export interface PostgresDriverOptions {
   readonly startTimeoutMs?: number;
 }
 
-/** Ten payments at once share the server's commits. Searches and purges have their own, so that nothing waits behind them. */
-const maxConnections = { payments: 10, searches: 2 };
+/** Searches and purges have connections of their own, so that nothing waits behind them. */
+const maxConnections = { payments: 6, searches: 2 };
+/** Statements that name their rows are planned once, maybe while the table is empty. They use its indexes all the same. */
+const plannedOnce = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
 const usualStatementTimeoutMs = 3_000;
 /** A statement that was given up says so within this time, unless the server or the network is gone. */
 const marginMs = 1_000;
@@ -75,11 +83,13 @@ const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
 
+type Settings = Readonly<Record<string, string>>;
+
 interface Statement {
   readonly text: string;
   /** Under this name each connection prepares it once. */
   readonly name?: string;
-  readonly values: (string | number | null)[];
+  readonly values: unknown[];
 }
 
 /** What is known of a connection. */
@@ -124,8 +134,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     notices.add(text);
   }
 
-  async function onConnect(client: ClientBase): Promise<void> {
-    const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile });
+  async function onConnect(client: ClientBase, settings: Settings): Promise<void> {
+    const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
     client.on('notice', ({ code, message }) => {
@@ -168,11 +178,11 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return null;
   }
 
-  async function createPool(max: number): Promise<Pool> {
+  async function createPool(max: number, settings: Settings): Promise<Pool> {
     const pool = new Pool({
       ...(await clientOptions(address)),
       max,
-      onConnect,
+      onConnect: (client) => onConnect(client, settings),
       // The server gives a statement up first, and says then that nothing is stored.
       query_timeout: statementTimeoutMs + marginMs,
       maxLifetimeSeconds,
@@ -268,6 +278,33 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return rows[0] === undefined ? null : storedRow.parse(rows[0]);
   }
 
+  async function insertAll(
+    rows: readonly NewRow[],
+    options: CallOptions,
+  ): Promise<(row: NewRow) => StoredRow | null> {
+    const statementOf = (isAgain: boolean) => statements.insert(rows, known?.id ?? '', isAgain);
+    const found = z.array(storedRow).parse((await callAgain(payments, statementOf, options)).rows);
+    const byId = new Map(found.map((row) => [row.id, row] as const));
+    return ({ id }) => byId.get(id) ?? null;
+  }
+  const insertOne = together((rows: readonly NewRow[]) => insertAll(rows, { begins: true }));
+
+  async function insert(row: NewRow): Promise<StoredRow> {
+    let stored = await insertOne(row);
+    for (let round = 0; stored === null && round < maxRounds; round++) {
+      // Another process has just stored a row with this id, or this is not the known server.
+      stored = (await find(row.id)) ?? (await insertAll([row], { begins: true, check: true }))(row);
+    }
+    if (stored === null) throw unavailable('a record of it changes all the time');
+    return stored;
+  }
+
+  const changeOne = together(async (changes: readonly Change[]) => {
+    const { rows } = await callAgain(payments, () => statements.change(changes));
+    const done = new Set(rows.map(({ version }) => version));
+    return ({ version, change }: Change) => done.has(change?.version ?? version);
+  });
+
   let pools: Pool[] = [];
   async function closePools(): Promise<void> {
     const isOver = new AbortController();
@@ -279,8 +316,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   async function open(): Promise<[Pool, Pool]> {
     const opened = await Promise.all([
-      createPool(maxConnections.payments),
-      createPool(maxConnections.searches),
+      createPool(maxConnections.payments, plannedOnce),
+      createPool(maxConnections.searches, {}),
     ]).catch((error) =>
       Promise.reject(new ServerRefused(`a file of STATE_URL cannot be read: ${messageOf(error)}`)),
     );
@@ -310,26 +347,13 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     },
     uncertainMs: statementTimeoutMs + marginMs,
 
-    async insert(row) {
-      for (let round = 0; round < maxRounds; round++) {
-        const statementOf = (isAgain: boolean) => statements.insert(row, known?.id ?? '', isAgain);
-        const { rows } = await callAgain(payments, statementOf, { begins: true, check: round > 0 });
-        if (rows[0] !== undefined) return storedRow.parse(rows[0]);
-        // Another process has just stored a row with this id, or this is not the known server.
-        const found = await find(row.id);
-        if (found !== null) return found;
-      }
-      throw unavailable('a record of it changes all the time');
-    },
-
+    insert,
     async compareAndSet(id, version, change) {
-      const { rowCount } = await callAgain(payments, () => statements.change(id, version, change));
-      if (rowCount === 1) return true;
+      const job = { id, version, change };
+      if (await changeOne(job)) return true;
       // The first of two calls may have done it.
-      const row = await find(id);
-      return (row?.version ?? null) === (change?.version ?? null);
+      return ((await find(id))?.version ?? null) === (change?.version ?? null);
     },
-
     find,
     async search(query) {
       const { rows } = await callAgain(searches, () => statements.search(query));
@@ -386,47 +410,94 @@ const withoutNulls = ({ system_identifier, timeline, standbys_confirm }: ServerI
 });
 
 /** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
-const storable = (value: string | number | null) =>
-  typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value;
+const storable = (value: string | null) => value?.replaceAll('\0', '\u2400') ?? null;
+
+/** What compareAndSet does to a row. */
+interface Change {
+  readonly id: string;
+  readonly version: string;
+  readonly change: RowChange | null;
+}
+
+/** Does the jobs that come while a statement is under way in the next one, so that they share a round trip and a commit. */
+function together<Job, Answer>(work: (jobs: readonly Job[]) => Promise<(job: Job) => Answer>) {
+  let waiting: { job: Job; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
+  let isServing = false;
+  async function serve(): Promise<void> {
+    isServing = true;
+    while (waiting.length > 0) {
+      // The answers to one batch often make the next one.
+      await nextTurn();
+      const batch = waiting;
+      waiting = [];
+      try {
+        const answerTo = await work(batch.map(({ job }) => job));
+        for (const { job, resolve } of batch) resolve(answerTo(job));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    isServing = false;
+  }
+  return (job: Job): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ job, resolve, reject });
+      if (!isServing) void serve();
+    });
+}
 
 function statementsFor(dialect: Dialect) {
   const { table, now } = dialect;
-  const columns = [...givenColumns, ...timeColumns].join(', ');
-  const given = givenColumns.map((_, n) => `$${n + 1}::text`);
-  const [leaseMs, storeId] = [given.length + 1, given.length + 2].map((n) => `$${n}`);
-  const times = insertedTimes(now, `${leaseMs}::bigint`);
   const stored = storedColumns(now);
-  // If it was stored already, it is written once more, so that standbys confirm it.
-  const again = 'UPDATE SET version = excluded.version WHERE payment.version = excluded.version';
+  const given = givenColumns.join(', ');
+  const arrays = (count: number) => Array.from({ length: count }, (_, n) => `$${n + 1}::text[]`).join(', ');
+  const [leaseMs, storeId] = [givenColumns.length + 1, givenColumns.length + 2];
+  // In the order of their ids, so that two processes never wait for each other's rows.
   const insert = (onConflict: string) => `WITH inserted AS (
-      INSERT INTO ${table} (${columns}) SELECT ${[...given, ...times].join(', ')} FROM bankql.store
-      WHERE store.id = ${storeId} AND store.standbys_confirm = (${standbysConfirm})
+      INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
+      SELECT ${[...givenColumns.map((name) => `given.${name}`), ...insertedTimes(now, 'given.lease_ms')].join(', ')}
+      FROM unnest(${arrays(givenColumns.length)}, $${leaseMs}::bigint[]) AS given (${given}, lease_ms), bankql.store
+      WHERE store.id = $${storeId} AND store.standbys_confirm = (${standbysConfirm}) ORDER BY given.id
       ON CONFLICT (id) DO ${onConflict} RETURNING ${stored})
     SELECT * FROM inserted UNION ALL
-    SELECT ${stored} FROM ${table} WHERE id = $1 AND NOT EXISTS (SELECT FROM inserted)`;
-  const texts = { insert: insert('NOTHING'), insertAgain: insert(again) };
-  const changes = [...changedColumns.map((name, n) => `${name} = $${n + 3}`), `updated_at = ${now}`].join(
+    SELECT ${stored} FROM ${table} WHERE id = ANY($1::text[]) AND id NOT IN (SELECT id FROM inserted)`;
+  const changed = [...changedColumns.map((name) => `${name} = given.${name}`), `updated_at = ${now}`].join(
     ', ',
   );
+  const change = `WITH given AS (
+      SELECT * FROM unnest(${arrays(2 + changedColumns.length)}) AS given (id, expected, ${changedColumns.join(', ')})),
+    replaced AS (
+      UPDATE ${table} SET ${changed} FROM given
+      WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NOT NULL RETURNING payment.version),
+    removed AS (
+      DELETE FROM ${table} USING given
+      WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NULL RETURNING payment.version)
+    SELECT version FROM replaced UNION ALL SELECT version FROM removed`;
+  const texts = {
+    insert: insert('NOTHING'),
+    // A row that was stored already is written once more, so that standbys confirm it.
+    insertAgain: insert('UPDATE SET version = excluded.version WHERE payment.version = excluded.version'),
+  };
 
   return {
-    insert: (row: NewRow, store: string, isAgain: boolean): Statement => ({
+    insert: (rows: readonly NewRow[], store: string, isAgain: boolean): Statement => ({
       name: isAgain ? 'bankql insert again' : 'bankql insert',
       text: isAgain ? texts.insertAgain : texts.insert,
-      values: [...givenColumns.map((name) => storable(row[name])), row.lease_ms, store],
+      values: [
+        ...givenColumns.map((name) => rows.map((row) => storable(row[name]))),
+        rows.map((row) => row.lease_ms),
+        store,
+      ],
     }),
-    change: (id: string, version: string, change: RowChange | null): Statement =>
-      change === null
-        ? {
-            name: 'bankql delete',
-            text: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
-            values: [id, version],
-          }
-        : {
-            name: 'bankql change',
-            text: `UPDATE ${table} SET ${changes} WHERE id = $1 AND version = $2`,
-            values: [id, version, ...changedColumns.map((name) => storable(change[name]))],
-          },
+    change: (changes: readonly Change[]): Statement => ({
+      name: 'bankql change',
+      text: change,
+      values: [
+        changes.map(({ id }) => id),
+        changes.map(({ version }) => version),
+        ...changedColumns.map((name) => changes.map((each) => storable(each.change?.[name] ?? null))),
+      ],
+    }),
     find: (id: string): Statement => ({
       name: 'bankql find',
       text: `SELECT ${stored} FROM ${table} WHERE id = $1`,
@@ -434,7 +505,7 @@ function statementsFor(dialect: Dialect) {
     }),
     search: (query: RowQuery): Statement => {
       const { text, values } = searchSql(query, dialect);
-      return { text, values: values.map(storable) };
+      return { text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
     },
     count: { text: countSql(dialect), values: [] },
     purge: {

@@ -38,6 +38,8 @@ export interface SetUpOptions {
   readonly timeoutMs: number;
   /** Whether a server is accepted that may forget payments. */
   readonly allowVolatile: boolean;
+  /** Further settings of the session. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** The server's process for a connection. A later one may have the same process id. */
@@ -52,7 +54,7 @@ export interface Backend {
  */
 export async function setUp(
   client: ClientBase,
-  { timeoutMs, allowVolatile }: SetUpOptions,
+  { timeoutMs, allowVolatile, settings: further = {} }: SetUpOptions,
 ): Promise<Backend> {
   const { rows } = await client.query(askServer);
   const server = serverAnswer.parse(rows[0]);
@@ -67,6 +69,7 @@ export async function setUp(
     // A commit that no standby has confirmed is a warning.
     client_min_messages: 'warning',
     jit: 'off',
+    ...further,
   };
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, false)`);
   await client.query(`SELECT ${calls.join(', ')}`, Object.values(settings));
