@@ -67,8 +67,12 @@ export interface BankClient {
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
-  /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
-  send(call: PreparedCall): Promise<HttpResponse>;
+  /**
+   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written; if it throws,
+   * nothing is sent.
+   * Errors: TransportFailure.
+   */
+  send(call: PreparedCall, options?: { readonly beforeStart?: () => void }): Promise<HttpResponse>;
   /**
    * Reads, checks the answer, and hands it to the reader: at once if it is known.
    * Shape:  the answer as in contract/.
@@ -129,9 +133,12 @@ export function createBankClient(options: BankOptions): BankClient {
   const updates = new UpdateQueue(options.onShed);
   const reads = new SharedReads(options, parseResponses(options, retry(options, attempt)));
 
-  async function send(call: PreparedCall): Promise<HttpResponse> {
+  async function send(
+    call: PreparedCall,
+    { beforeStart }: { readonly beforeStart?: () => void } = {},
+  ): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const limits = limitedBy(performance.now() + limitMs);
+    const limits = limitedBy(performance.now() + limitMs, beforeStart);
     reads.invalidate(call);
     try {
       return await new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { messageOf } from '../errors.ts';
 import { type ShedReason, uses } from '../ledger.ts';
 import { BankConnection, shownSwitchingProtocols } from './connection.ts';
 import { createConnector, describeConnectionFailure, type NetworkOptions } from './connector.ts';
@@ -70,11 +71,14 @@ export interface CallLimits {
   readonly readBudget: Pick<ReadBudget, 'keep'> | null;
   /** Parses a long answer when there is time for it; never if nobody needs it any more. */
   run: RunInTurn;
+  /** Called right before the request is written. If it throws, nothing is sent. */
+  readonly beforeStart?: (() => void) | undefined;
 }
 
 /** For a call that nobody cancels, and whose answer no operation keeps. */
-export const limitedBy = (deadline: number): CallLimits => ({
+export const limitedBy = (deadline: number, beforeStart?: () => void): CallLimits => ({
   deadline,
+  beforeStart,
   cancellation: null,
   operationDeadline: null,
   readBudget: null,
@@ -200,6 +204,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   readonly #cancellation: Cancellation | null;
   readonly #readBudget: Pick<ReadBudget, 'keep'> | null;
   readonly #onResult: OnResult;
+  readonly #beforeStart: CallLimits['beforeStart'];
   /** undici reports the end in the context of whoever opened the socket: the steps above run in the caller's. */
   readonly #context = new AsyncResource('BankCall', contextOptions);
   #timer: QueuedTimer | null = null;
@@ -238,6 +243,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
     this.#cancellation = limits.cancellation;
     this.#readBudget = limits.readBudget;
     this.#onResult = onResult;
+    this.#beforeStart = limits.beforeStart;
   }
 
   start(): void {
@@ -283,13 +289,27 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // A request that timed out while its connection was being opened must not be sent any more.
+    // undici cannot cancel a request that waits for its connection. Whichever comes first wins, the deadline or the start.
+    if (!this.#isSettled) this.#refuseLateStart();
     if (!this.#isSettled) {
       this.#controller = controller;
       this.#connection?.expectResponse();
     } else {
       controller.abort(new Error('given up before it was sent'));
       this.#releaseLater();
+    }
+  }
+
+  /** Timers may be late: the deadline counts also if its timer has not fired yet. */
+  #refuseLateStart(): void {
+    if (performance.now() >= this.#deadline) this.#fail('timeout', 'the connection was opened too late');
+    if (this.#isSettled) return;
+    try {
+      this.#beforeStart?.();
+    } catch (error) {
+      const failure =
+        error instanceof TransportFailure ? error : this.#failure('cancelled', messageOf(error), error);
+      this.#settle(failure);
     }
   }
 

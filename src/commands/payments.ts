@@ -1,36 +1,59 @@
 import { readConfig } from '../config/config.ts';
 import { StartError, stopStart } from '../errors.ts';
 import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
-import { openStore } from '../payments/stores/open-store.ts';
+import { initStore, openStore } from '../payments/stores/open-store.ts';
 import type { CliContext } from './command.ts';
 import { find, list, show } from './payments/find.ts';
 import { findMissing } from './payments/from-log.ts';
-import type { OperatorContext, OperatorSubcommand } from './payments/operator.ts';
+import {
+  expectNone,
+  type OperatorContext,
+  type OperatorSubcommand,
+  subcommand,
+} from './payments/operator.ts';
 import { settle } from './payments/settle.ts';
-import { acceptLoss, backup, restore } from './payments/store.ts';
+import { acceptLoss, backup } from './payments/store.ts';
+
+const init = subcommand(
+  `usage: bankql payments init
+
+Makes the payment store that STATE_URL names: a SQLite file and its folder, or the tables in PostgreSQL. Run it once, for a new
+store. A store that is there stays as it is.
+
+  STATE_URL=sqlite:/var/lib/bankql/state.db bankql payments init
+`,
+  {},
+  ({ positionals }) => {
+    expectNone('init', positionals);
+    return async ({ state, write }) => {
+      await initStore(state.url).catch(stopStart());
+      write('The payment store is there.\n');
+    };
+  },
+);
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
   Object.entries({
+    init,
     list,
     find,
     show,
     'find-missing': findMissing,
     settle,
     backup,
-    restore,
     'accept-loss': acceptLoss,
   }),
 );
 
 const usage = `usage: bankql payments <command> [options]
 
+  init          makes the payment store that STATE_URL names
   list          payments of unknown outcome as a table, or of other states; oldest first
   find          payments by key, caller, account, Track-ID, request id, time
   show          one payment and its story
   find-missing  payments that a log names and the store does not have
   settle        says what the bank did with payments of unknown outcome
   backup        copies the records while bankql serves
-  restore       puts a backup in the place of the records
   accept-loss   lets payments go on after records were lost
 
 \`bankql payments <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are.

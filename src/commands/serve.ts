@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
@@ -34,7 +33,7 @@ import {
 } from '../telemetry/operation-observer.ts';
 import { alice, bearer, createAnnouncements, describeState } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
-import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
+import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
@@ -114,7 +113,6 @@ export async function serveBankql(
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
-  await checkStateFolder(config.state.url);
   const opened = await openStore(config.state.url, {
     ...config.state,
     onEvent: telemetry.onStoreEvent,
@@ -142,7 +140,7 @@ export async function serveBankql(
     bankWords: config.paymentWords,
   });
   const payments = observeFailures(service, store, telemetry.onPaymentFailure);
-  telemetry.watchStore(store, payments.unwrittenEnds);
+  telemetry.watchStore(store);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -169,10 +167,10 @@ export async function serveBankql(
     whyNotReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
-          await store.recentStatus();
+          await store.recentCounts();
           if (store.loss !== null) return 'payment records lost';
           if (!store.isUp) return 'payment store away';
-          return payments.unwrittenEnds() === 0 ? null : 'outcomes of payments not written';
+          return store.unwritten === 0 ? null : 'outcomes of payments not written';
         }
       : undefined,
     schema: served,
@@ -205,7 +203,7 @@ export async function serveBankql(
     ? null
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
   const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
-  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
@@ -233,12 +231,9 @@ export async function serveBankql(
     async replaceWorkers() {
       logger.warn('SIGUSR2: nothing is replaced, because there are no workers');
     },
-    flush: payments.logUnwrittenEnds,
     async stop(options) {
       isStopping = true;
       announcements?.stopping();
-      // The sender of the signal may not wait for the rest.
-      payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(options),
         () => metricsServer?.close(),
@@ -271,15 +266,6 @@ export async function readPersisted(
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
   return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
-}
-
-/**
- * Errors: ConfigError if the payment store's file is to be in a folder that does not exist. A mistyped one, created, would
- * be a new store, which knows of no earlier payment.
- */
-export async function checkStateFolder(url: string): Promise<void> {
-  const store = parseStoreUrl(url);
-  if (store.kind === 'sqlite' && url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
 }
 
 /** The operator's secrets, which the text of an error may contain. */

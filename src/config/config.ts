@@ -155,8 +155,8 @@ function configOf(values: Values) {
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      waitReplicas: values.STATE_WAIT_REPLICAS,
-      witness: values.STATE_WITNESS,
+      /** A store that the operator names is made by `bankql payments init`, on purpose. */
+      create: values.STATE_URL === undefined,
     },
     sandbox: {
       port: values.SANDBOX_PORT,

@@ -1,6 +1,4 @@
-import { resolve } from 'node:path';
 import { normalized } from '../payments/outcome-words.ts';
-import { filesOf } from '../payments/stores/sqlite/schema.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
@@ -169,38 +167,6 @@ const rules: readonly Rule[] = [
     ],
 
   (values) =>
-    values.STATE_WAIT_REPLICAS > 0 &&
-    (storeOf(values)?.kind ?? 'postgres') !== 'postgres' && [
-      'STATE_WAIT_REPLICAS',
-      'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
-      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
-    ],
-
-  // The sandbox bank's payments may be lost with the process.
-  (values) =>
-    values.STATE_WITNESS !== undefined &&
-    values.BANK_BASE_URL !== undefined &&
-    storeOf(values)?.kind === 'memory' && [
-      'STATE_WITNESS',
-      'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
-      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
-    ],
-
-  (values) => {
-    const { STATE_WITNESS: witness } = values;
-    const store = storeOf(values);
-    if (witness === undefined || store?.kind !== 'sqlite') return;
-    const { database, mark } = filesOf(resolve(store.path));
-    return (
-      [...database, mark].includes(resolve(witness)) && [
-        'STATE_WITNESS',
-        'it is a file of the payment store, and would be lost or replaced with it: name another file, on another disk.',
-        'STATE_URL',
-      ]
-    );
-  },
-
-  (values) =>
     storeOf(values) === null && [
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
@@ -225,8 +191,8 @@ const onlyForTokens = [
   'IDENTITY_AUTH_ID_CLAIM',
 ] as const;
 
-/** The store of a bank on this machine. Its folder is created. */
-export const localStateUrl = 'sqlite:.bankql/state.db';
+/** The store of a bank on this machine. It is made by the start. */
+const localStateUrl = 'sqlite:.bankql/state.db';
 
 /** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {

@@ -202,19 +202,10 @@ export const sections = {
       'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
       { isSecret: true },
     ),
-    STATE_WITNESS: variable(
-      optional(anyText),
-      'a file on another disk with the number of payments, so that bankql notices if the store lost records ([how](payment-stores.md#a-store-that-lost-records))',
-    ),
     STATE_ALLOW_VOLATILE: variable(
       flag(false),
       'accept a PostgreSQL server that may lose records. bankql may then send payments twice',
       { rarely: 'you test with a PostgreSQL server without `fsync`' },
-    ),
-    STATE_WAIT_REPLICAS: variable(
-      wholeNumber(0, 0, 10),
-      'how many standbys of PostgreSQL must confirm a payment before bankql sends it; at least 1 if `STATE_URL` names several hosts',
-      { rarely: 'PostgreSQL has standbys and fails over' },
     ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,

@@ -70,8 +70,6 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
-  /** The values of the header Idempotency-Key, one for each occurrence (default: none). */
-  readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
   /** Counts the resources that the request holds of the process (default: nothing is bounded). */
@@ -152,10 +150,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   get credentials(): Caller {
     this.#isCallerAsked = true;
     return this.#asking.credentials;
-  }
-
-  get idempotencyKeyHeader(): readonly string[] {
-    return this.#asking.idempotencyKeyHeader?.() ?? [];
   }
 
   /** Whether nothing that was read or done belongs to the caller. */

@@ -114,6 +114,9 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
+/** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
+export type OnPage = (records: number, characters: number) => void;
+
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {
   readonly id: string;
@@ -165,8 +168,8 @@ export interface PaymentStore {
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string): Promise<PaymentRecord | null>;
-  /** The records that match a query. Errors: UnreadableRecord. */
-  search(query: PaymentQuery): Promise<PaymentRecord[]>;
+  /** The records that match a query. Errors: UnreadableRecord; those of `onPage`. */
+  search(query: PaymentQuery, onPage?: OnPage): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
    * are removed.
@@ -190,6 +193,8 @@ export type StoreEvent =
   /** The clocks of the database and of this process differ: no record expires until they agree. */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
+  /** What a server says of itself that matters to payments. */
+  | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };
 

@@ -47,10 +47,9 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
   const payments = await searchPayments({ accountId, states: ['DONE'] }, maxPayments, context);
   const paid: KnownTransaction[] = [];
   const read = forEachInSteps(payments, (payment) => {
-    const { record } = payment;
-    if (record.accountId !== accountId || record.bankId !== bankId) return;
+    if (payment.accountId !== accountId || payment.bankId !== bankId) return;
     const { transactionId } = receipt(payment);
-    const at = record.createdAt;
+    const at = payment.createdAt;
     if (transactionId) paid.push({ id: transactionId, at, latest: at });
   });
   await context.lists.run(payments.length * entriesPerAnswer, read);

@@ -1,8 +1,8 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import { openReference, referenceTo } from '../payments/record.ts';
-import type { OwnPayment, OwnPaymentsQuery } from '../payments/service.ts';
+import type { OwnPaymentsQuery } from '../payments/service.ts';
+import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -37,39 +37,26 @@ type PaymentListArguments = InputShapeFromFields<typeof args>;
 /** A payment's place: the list is sorted by these two. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
 
-/** Nobody but the payment's caller can read the place in a cursor. */
-function cursorOf({ record }: OwnPayment, { credentials }: Pick<Context, 'credentials'>): string {
-  const { trackId, sealedId } = referenceTo(credentials, record);
-  return Buffer.from(JSON.stringify([record.createdAt, trackId, sealedId])).toString('base64url');
-}
+/** The place of a payment in the list. */
+const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
+  Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
 
-const cursorParts = z.tuple([z.int(), z.string(), z.string()]);
+const cursorParts = z.tuple([z.int(), z.string()]);
 
-/** Errors: BAD_USER_INPUT for a cursor that is not one of this caller. */
-function placeAt(
-  name: 'after' | 'before',
-  cursor: string | null | undefined,
-  { credentials }: Context,
-): Place | undefined {
+/** Errors: BAD_USER_INPUT for a text that is not a cursor. */
+function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
   if (cursor === null || cursor === undefined) return undefined;
-  try {
-    const [createdAt, trackId, sealedId] = cursorParts.parse(
-      JSON.parse(Buffer.from(cursor, 'base64url').toString()),
-    );
-    const id = openReference(credentials, { trackId, sealedId });
-    if (id !== null) return { created_at: createdAt, id };
-  } catch (error) {
-    if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
-  }
-  throw notACursor(name);
+  const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  if (data === undefined) throw notACursor(name);
+  return { created_at: data[0], id: data[1] };
 }
 
 /** Whether a payment is newer than a place. */
-const isNewer = ({ record }: OwnPayment, place: Place) =>
-  record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
+const isNewer = ({ createdAt, id }: PaymentRecord, place: Place) =>
+  createdAt > place.created_at || (createdAt === place.created_at && id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<OwnPayment>> {
+async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<PaymentRecord>> {
   const { first, last } = args;
   if (typeof first === 'number' && typeof last === 'number')
     throw badUserInput('first and last exclude each other.', 'last');
@@ -77,8 +64,8 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
   const size = last ?? first ?? defaultPage;
   const name = isBackward ? 'last' : 'first';
   if (size < 1 || size > maxPage) throw badUserInput(`${name} has to be from 1 to ${maxPage}.`, name);
-  const after = placeAt('after', args.after, context);
-  const before = placeAt('before', args.before, context);
+  const after = placeAt('after', args.after);
+  const before = placeAt('before', args.before);
   const { states, accountId, since } = args;
   const filter = {
     states: states ?? undefined,
@@ -95,15 +82,15 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
   const wanted =
     end === undefined
       ? read
-      : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.record.id !== end.id);
+      : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.id !== end.id);
   const page = wanted.slice(0, size);
   const hasMore = wanted.length > size;
   if (isBackward) page.reverse();
   const edges = page.map(
-    (node): Edge<OwnPayment> => ({
+    (node): Edge<PaymentRecord> => ({
       node,
       get cursor() {
-        return cursorOf(node, context);
+        return cursorOf(node);
       },
     }),
   );
@@ -130,19 +117,19 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
 
 /** A caller's own payments, newest first by default; an operation reads them once for each query. Errors: those of PaymentService.search. */
 export const searchPayments = (
-  query: Omit<OwnPaymentsQuery, 'limit' | 'inTurns'>,
+  query: Omit<OwnPaymentsQuery, 'limit'>,
   limit: number,
   context: Context,
-): Promise<readonly OwnPayment[]> =>
+): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
     context.payments.search(context.credentials, {
       newestFirst: true,
       ...query,
       limit,
-      inTurns(records, characters, steps) {
+      onPage(records, characters) {
         // Without room for them the operation ends: the work that comes next fails.
         context.keep(characters);
-        return context.lists.run(records * entriesPerRecord, steps);
+        context.lists.charge(records * entriesPerRecord);
       },
     }),
   );

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
@@ -6,34 +5,25 @@ import type { Selection } from '../executor/selection.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/payment-errors.ts';
-import { type PaymentReference, referenceTo } from '../payments/record.ts';
-import type { OwnPayment } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
-import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { idempotencyKeyDescription } from './idempotency-key.ts';
+import { encodeGlobalId, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
 
-export const PaymentObject = builder.objectRef<OwnPayment>('Payment');
+export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
 
-const globalIdKey = z.tuple([z.string(), z.string()]);
-
-// Payments have references that only their callers can use. They are bankql's own records; the bank is not called.
+// A payment's id is its Track-ID, which is found together with the caller. The bank is not called.
 globalIdTypes.set('Payment', {
   bankIdField: null,
   entityKey: null,
-  idsOf(key): PaymentReference {
-    const { data } = globalIdKey.safeParse(key);
-    if (data === undefined) throw forged();
-    return { trackId: data[0], sealedId: data[1] };
-  },
+  idsOf: (trackId) => ({ trackId }),
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
-  load: (reference: PaymentReference, { payments, credentials }) =>
-    payments.findReferred(credentials, reference),
+  load: ({ trackId }: { readonly trackId: string }, { payments, credentials }) =>
+    payments.findByTrackId(credentials, trackId),
   estimate: (reference) => ({ type: 'Payment', parent: reference, hasRecord: true }),
 });
 
@@ -48,6 +38,9 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   };
   return { transactionId: member('id'), status: member('status') };
 }
+
+export const idempotencyKeyDescription =
+  'From 1 to 255 printable ASCII characters, chosen by the client, a new one for each intended payment.';
 
 const viewDescription = 'The view through which it is read; the configured default view if it is left out.';
 
@@ -78,10 +71,10 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
  * the record fail one by one, and those that the ids answer stay.
  */
 function namedAccount(
-  idsOf: (payment: OwnPayment, viewId: string) => ViewIds | null,
+  idsOf: (payment: PaymentRecord, viewId: string) => ViewIds | null,
   more: Pick<FieldExtensions, 'nullMeansError'> = {},
 ) {
-  const ids = (payment: OwnPayment, { viewId }: ViewArgument, { defaults }: ReadContext) =>
+  const ids = (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }: ReadContext) =>
     idsOf(payment, viewIdOr(defaults, viewId));
   const link = nodeFromRecord(
     'Account',
@@ -93,7 +86,7 @@ function namedAccount(
     }),
     true,
   );
-  const resolve = async (payment: OwnPayment, args: ViewArgument, context: Context, info: Selection) => {
+  const resolve = async (payment: PaymentRecord, args: ViewArgument, context: Context, info: Selection) => {
     const named = ids(payment, args, context);
     try {
       return await link.resolve(payment, args, context, info);
@@ -111,22 +104,25 @@ function namedAccount(
 
 /** The options of a field with a member of the payment's record. */
 const recorded = <Name extends keyof PaymentRecord>(name: Name, description: string) =>
-  ({ nullable: false, description, resolve: ({ record }: OwnPayment) => record[name] }) as const;
+  ({ nullable: false, description, resolve: (record: PaymentRecord) => record[name] }) as const;
 
 const recordedTime = (name: 'createdAt' | 'updatedAt', description: string) => ({
   nullable: false as const,
   description,
-  resolve: ({ record }: OwnPayment) => new Date(record[name]).toISOString(),
+  resolve: (record: PaymentRecord) => new Date(record[name]).toISOString(),
 });
 
-const payingAccount = ({ record }: OwnPayment, viewId: string): ViewIds =>
+const payingAccount = (record: PaymentRecord, viewId: string): ViewIds =>
   validateViewIds(record.bankId, record.accountId, viewId);
 
-const paidAccount = ({ record }: OwnPayment, viewId: string): ViewIds | null =>
+const paidAccount = (record: PaymentRecord, viewId: string): ViewIds | null =>
   record.toAccountId ? validateViewIds(record.toBankId ?? record.bankId, record.toAccountId, viewId) : null;
 
+/** Whether it is a record, and not one that an estimate knows nothing of. */
+const isWhole = (record: Partial<PaymentRecord>): record is PaymentRecord => record.id !== undefined;
+
 /** What the bank's answer to a payment names. */
-export const receipt = ({ record }: OwnPayment) =>
+export const receipt = (record: PaymentRecord) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
 /** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
@@ -144,22 +140,18 @@ PaymentObject.implement({
     id: t.id({
       nullable: false,
       description: `${globalIdDescription} Nobody but the payment's caller can follow it.`,
-      resolve: ({ record }, _args, { credentials }) => {
-        const { trackId, sealedId } = referenceTo(credentials, record);
-        return encodeGlobalId('Payment', JSON.stringify([trackId, sealedId]));
-      },
+      resolve: ({ trackId }) => encodeGlobalId('Payment', trackId),
     }),
     idempotencyKey: t.string({
       nullable: false,
-      description:
-        'The idempotency key of the payment. Empty only in the list of `payments`, for a payment from before bankql kept keys, or from before the operator changed the subscription key.',
-      resolve: ({ idempotencyKey }) => idempotencyKey ?? '',
+      description: 'The idempotency key of the payment.',
+      resolve: ({ idempotencyKey }) => idempotencyKey,
     }),
     state: t.field({
       type: PaymentState,
       nullable: false,
       description: 'Whether it is under way, done, refused or unknown.',
-      resolve: ({ record }) => record.state,
+      resolve: (record) => record.state,
     }),
     operation: t.string(recorded('operation', "The REST operation's id.")),
     bankId: t.id(recorded('bankId', 'The code of the bank of the account that pays.')),
@@ -181,10 +173,10 @@ PaymentObject.implement({
       description:
         'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
       extensions: fieldExtensions({
-        estimate: ({ record }: Partial<OwnPayment>, _args: object, { defaults }: EstimateContext) =>
-          record === undefined ? null : { parent: payeeOf(record, defaults.viewId) },
+        estimate: (record: Partial<PaymentRecord>, _args: object, { defaults }: EstimateContext) =>
+          isWhole(record) ? { parent: payeeOf(record, defaults.viewId) } : null,
       }),
-      resolve: ({ record }, _args, { defaults }) =>
+      resolve: (record, _args, { defaults }) =>
         record.toAccountId === null && record.toBankId === null ? null : payeeOf(record, defaults.viewId),
     }),
     transaction: t.field({
@@ -193,7 +185,7 @@ PaymentObject.implement({
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ...nodeFromRecord(
         'Transaction',
-        (payment: OwnPayment, { viewId }: ViewArgument, { defaults }) => {
+        (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
           const { transactionId } = receipt(payment);
           const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
           return account ? transactionIn(account, transactionId) : null;
@@ -206,14 +198,12 @@ PaymentObject.implement({
       type: MoneyObject,
       nullable: true,
       description: 'What was to be moved; null if the request named no value. Costs no REST call.',
-      resolve: ({ record: { amount, currency } }) =>
-        amount === null && currency === null ? null : { amount, currency },
+      resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.string({
       nullable: true,
-      description:
-        'What it is for, as it was asked for; null for none, and for payments from before bankql kept it.',
-      resolve: ({ record }) => record.description,
+      description: 'What it is for, as it was asked for; null for none.',
+      resolve: (record) => record.description,
     }),
     trackId: t.id(recorded('trackId', "The Track-ID of the one REST call: the bank's operator can find it.")),
     createdAt: t.string(recordedTime('createdAt', 'When it was asked for, in UTC (ISO 8601).')),
@@ -232,19 +222,19 @@ PaymentObject.implement({
       nullable: true,
       description: 'The code that the mutation answered with, where it failed.',
       deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
-      resolve: ({ record }) => record.code,
+      resolve: (record) => record.code,
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,
       nullable: true,
       description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
-      resolve: ({ record }) => failureOf(record).code,
+      resolve: (record) => failureOf(record).code,
     }),
     failureMessage: t.string({
       nullable: true,
       description:
         "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
-      resolve: ({ record }) => failureOf(record).message,
+      resolve: (record) => failureOf(record).message,
     }),
   }),
 });
@@ -260,13 +250,10 @@ const payeeOf = (
 });
 
 /** The caller's payment with this key; null if there is no such payment. Errors: those of PaymentService.find. */
-export async function paymentByKey(
+export const paymentByKey = (
   idempotencyKey: string,
   { payments, credentials }: Context,
-): Promise<OwnPayment | null> {
-  const record = await payments.find(credentials, idempotencyKey);
-  return record === null ? null : { idempotencyKey, record };
-}
+): Promise<PaymentRecord | null> => payments.find(credentials, idempotencyKey);
 
 builder.queryField('payment', (t) =>
   t.field({

@@ -17,7 +17,6 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
-  headerValues,
   inflateBody,
   isEndpoint,
   isGzip,
@@ -127,7 +126,6 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         credentials,
         signal: () => response.signal,
         isReadOnly: !isPost,
-        idempotencyKeyHeader: () => headerValues(request.rawHeaders, 'idempotency-key'),
         explain: head.explain,
         holder: response,
         observation: activity,

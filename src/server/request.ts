@@ -86,7 +86,7 @@ const requestIdAt = always.length + 1;
 
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
-  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, If-None-Match, Idempotency-Key, x-bankql-explain';
+  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, If-None-Match, x-bankql-explain';
 
 /** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
@@ -144,7 +144,6 @@ export function recallPolicy(
     }
     switch (lowerCase) {
       case 'x-request-id':
-      case 'idempotency-key':
       case 'traceparent':
       case 'tracestate':
         continue;

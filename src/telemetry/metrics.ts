@@ -104,14 +104,6 @@ export function createTelemetry(
     ['method'],
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
   );
-  const unwrittenMarks = new Set<string>();
-  readGauge(
-    'bankql_state_mark_written',
-    "0 while a file of the payment store's high-water mark cannot be written; else 1.",
-    () => (unwrittenMarks.size === 0 ? 1 : 0),
-    [],
-    'min',
-  );
   const unreadableRecords = counter(
     'bankql_payment_records_unreadable_total',
     'How often a stored record of a payment was found to be damaged.',
@@ -209,8 +201,6 @@ export function createTelemetry(
     },
     onStoreEvent(event: StoreEvent) {
       if (event.kind === 'record-unreadable') unreadableRecords.inc();
-      if (event.kind === 'mark-failed') unwrittenMarks.add(event.file);
-      if (event.kind === 'mark-written-again') unwrittenMarks.delete(event.file);
       const [level, message] = storeEvents[event.kind];
       logger[level](event, message);
     },
@@ -218,13 +208,13 @@ export function createTelemetry(
       if (payment.why !== undefined) refusedPayments.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
-    /** Reads the store's status when metrics are read; a gauge has no value if the status is unknown then. */
-    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
+    /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentCounts' | 'unwritten'>) {
       readGauge(
         'bankql_state_up',
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
-          await store.recentStatus();
+          await store.recentCounts();
           return store.isUp ? 1 : 0;
         },
         [],
@@ -234,11 +224,11 @@ export function createTelemetry(
         'bankql_state_payments',
         'Payments in the store that have not ended: under way, or of unknown outcome.',
         async () => {
-          const status = await store.recentStatus();
-          if (status === null) return [];
+          const counts = await store.recentCounts();
+          if (counts === null) return [];
           return [
-            [{ state: 'PENDING' }, status.pending],
-            [{ state: 'UNKNOWN' }, status.unknown],
+            [{ state: 'PENDING' }, counts.pending],
+            [{ state: 'UNKNOWN' }, counts.unknown],
           ] as const;
         },
         ['state'],
@@ -247,12 +237,11 @@ export function createTelemetry(
       readGauge(
         'bankql_unwritten_ends',
         'Ends of payments that this process knows and the store has not yet.',
-        unwrittenEnds,
+        () => store.unwritten,
       );
     },
     onPayment(entry: AuditEntry) {
-      // What the log repeats happened once.
-      if (entry.event === undefined) payments.inc({ bank_operation: entry.operation, state: entry.state });
+      payments.inc({ bank_operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };
@@ -303,18 +292,16 @@ const storeEvents: Readonly<
 > = {
   loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
   'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
-  purge: ['warn', 'more than a tenth of all payment records have expired'],
   'clocks-differ': [
     'error',
-    "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
+    "bankql's clock differs from that of the payment store, or was set since bankql started: no record expires until they agree, or bankql is started again",
   ],
   'clocks-agree': ['info', 'the clocks of the payment store agree again'],
-  'mark-failed': ['error', "the payment store's high-water mark cannot be written"],
+  notice: ['warn', 'the payment store'],
   'record-unreadable': [
     'error',
     'the stored record of a payment is damaged: answers that need it fail, other payments go on',
   ],
-  'mark-written-again': ['info', "the payment store's high-water mark is written again"],
 };
 
 /** The places among BANK_CONNECTIONS, read when metrics are. */

@@ -324,7 +324,7 @@ describe('CORS', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-headers')).toMatch(
-      /Auth-ID, .*Idempotency-Key, x-bankql-explain, Apollographql-Client-Name$/,
+      /Auth-ID, .*If-None-Match, x-bankql-explain, Apollographql-Client-Name$/,
     );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');

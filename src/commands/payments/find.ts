@@ -79,10 +79,10 @@ export function readSearch(values: SearchValues, now: number) {
       caller !== null ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
     /** Shape: the records, and whether there are more than the limit. */
-    async run(store: PaymentStore, at: number, change: Partial<PaymentQuery> = {}) {
+    async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One more than is wanted says whether there are more.
-      const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change }, at);
+      const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change });
       return { records: found.slice(0, limit), hasMore: found.length > limit };
     },
   };
@@ -122,7 +122,7 @@ const findOptions = { ...searchOptions, json: { type: 'boolean' } } as const;
 const print =
   (search: Search, { json, none }: { readonly json: boolean; readonly none: string }): OperatorTask =>
   async ({ lookAtStore, now, write, writeError }) => {
-    const { records, hasMore } = await lookAtStore((store) => search.run(store, now));
+    const { records, hasMore } = await lookAtStore((store) => search.run(store));
     const withState = search.states?.length !== 1;
     if (json) write(paymentJson(records));
     else write(records.length === 0 ? `${none}\n` : paymentTable(records, now, { withState }));
@@ -183,8 +183,8 @@ One payment and its story: every change of its state, when, by which process, fo
     const prefix = readIdPrefix(text);
     if (prefix === null || others.length > 0)
       throw new StartError('show takes one id, or at least its first six digits.');
-    return async ({ lookAtStore, now, write }) => {
-      const record = await lookAtStore((store) => findOne(store, prefix, now));
+    return async ({ lookAtStore, write }) => {
+      const record = await lookAtStore((store) => findOne(store, prefix));
       write(
         values.json === true ? paymentJson([record]) : `${paymentLines(record)}\n${paymentHistory(record)}`,
       );
@@ -193,8 +193,8 @@ One payment and its story: every change of its state, when, by which process, fo
 );
 
 /** The one payment whose id begins so. Errors: StartError. */
-async function findOne(store: PaymentStore, idPrefix: string, now: number): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ idPrefix, limit: 2 }, now);
+async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
+  const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);
   if (others.length > 0)
     throw new StartError(`Several payments begin with ${idPrefix}: give more of the id.`);

@@ -3,67 +3,9 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
 import { auditedStates } from '../../payments/record.ts';
-import type { AttemptOutcome, PaymentRecord, PaymentStore } from '../../payments/store.ts';
-import { parseUnwrittenOutcome } from '../../payments/unwritten-ends.ts';
-import { confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
-import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
-
-/**
- * Writes the ends of payments that a bankql left in its log, because it stopped while the store was away. An end that
- * the store knows already, or that somebody has settled, stays as it is, so that the same log may be read twice.
- */
-export const writeUnwrittenOutcomes =
-  (file: string, isConfirmed: boolean): OperatorTask =>
-  async (context) => {
-    const { withStore, now, write, writeError } = context;
-    const { ends, damaged } = await readEnds(file);
-    for (const line of damaged) writeError(`${line}\n`);
-    if (ends.length === 0) throw new StartError(`${file} holds no unwritten end. Nothing was written.`);
-    for (const end of ends) write(`${describe(end)}\n`);
-    await confirm(
-      context,
-      `Write ${ends.length === 1 ? 'this end' : `these ${ends.length} ends`}?`,
-      isConfirmed,
-    );
-    const written = await withStore(async (store) => {
-      let count = 0;
-      for (const end of ends) {
-        if (await store.end(end)) count++;
-        else writeError(`${end.id} ${await whyNot(store, end, now)}\n`);
-      }
-      return count;
-    });
-    const summary = `Wrote ${written} of ${ends.length}.`;
-    if (written === 0)
-      throw new StartError(
-        `${summary} Unless this log was read before, it is of another store: STATE_URL has to be that of the bankql that wrote it.`,
-      );
-    write(`${summary}\n`);
-    if (damaged.length > 0) throw new StartError(`${damaged.length} damaged lines were left out.`);
-  };
-
-async function whyNot(store: PaymentStore, { id, trackId }: AttemptOutcome, now: number): Promise<string> {
-  const record = await store.find(id, now);
-  if (record === null) return 'is not in the store: nothing was written.';
-  if (record.trackId !== trackId)
-    return `is another attempt there (Track-ID ${record.trackId}): nothing was written.`;
-  return `is ${record.state} there already, and stays so.`;
-}
-
-async function readEnds(file: string) {
-  /** Of each payment once: a process writes its line at the signal and again at its end. */
-  const ends = new Map<string, AttemptOutcome>();
-  const damaged: string[] = [];
-  await readLines(file, (line, number) => {
-    try {
-      const end = parseUnwrittenOutcome(line);
-      if (end !== null) ends.set(`${end.id} ${end.trackId}`, end);
-    } catch (error) {
-      damaged.push(`${file}:${number}: ${messageOf(error)}`);
-    }
-  });
-  return { ends: [...ends.values()], damaged };
-}
+import type { PaymentRecord } from '../../payments/store.ts';
+import { expectNone, subcommand } from './operator.ts';
+import { jsonLine, paymentTable } from './payment-table.ts';
 
 /** Errors: StartError if the file cannot be read. */
 async function readLines(file: string, onLine: (line: string, number: number) => void): Promise<void> {
@@ -75,11 +17,6 @@ async function readLines(file: string, onLine: (line: string, number: number) =>
     throw new StartError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
-
-const describe = ({ id, trackId, outcome, at }: AttemptOutcome) =>
-  printable(
-    `${id.slice(0, 12)}  ${isoTime(at)}  ${outcome === null ? 'not sent: its key becomes free' : outcome.state}  ${trackId}`,
-  );
 
 export const findMissing = subcommand(
   `usage: bankql payments find-missing --from-log FILE [--json]
@@ -109,7 +46,7 @@ Exit code 1: some are missing.
       const missing = await lookAtStore(async (store) => {
         const found: AuditedAttempt[] = [];
         for (const attempt of kept) {
-          const record = await store.find(attempt.id, now);
+          const record = await store.find(attempt.id);
           if (record?.trackId !== attempt.trackId) found.push(attempt);
         }
         return found;

@@ -1,14 +1,10 @@
 import { existsSync } from 'node:fs';
 import { counted, StartError, stopStart } from '../../errors.ts';
-import {
-  backupStore,
-  type RestorePlan,
-  restoreStore,
-  type StoreContents,
-} from '../../payments/stores/sqlite/backup.ts';
+import type { RowCounts } from '../../payments/driver.ts';
+import { backupStore } from '../../payments/stores/sqlite/backup.ts';
 import { parseStoreUrl } from '../../payments/stores/store-address.ts';
 import { confirm, expectNone, type OperatorContext, sentence, subcommand } from './operator.ts';
-import { isoTime, paymentTable } from './payment-table.ts';
+import { isoTime } from './payment-table.ts';
 
 export const backup = subcommand(
   `usage: bankql payments backup FILE
@@ -35,45 +31,6 @@ A plain copy of the file misses what is in its write-ahead log.
   },
 );
 
-export const restore = subcommand(
-  `usage: bankql payments restore FILE --by "<name>" [--yes]
-
-Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
-begun after the backup, counts those that have no names, or says that it cannot know: clients that send one of them again pay
-again. The replaced file stays in the same folder.
-
-  --by NAME            who decided it
-  --yes                do not ask
-
-  bankql payments restore /var/backups/bankql-2026-01-15.db --by "Ada"
-`,
-  { by: { type: 'string' }, yes: { type: 'boolean' } },
-  ({ values, positionals }) => {
-    const file = oneFile('restore', positionals);
-    const by = sentence('by', 'who decided it', values.by);
-    return async (context) => {
-      const { state, now, write, progress } = context;
-      progress('Verifying the backup …');
-      const restored = await restoreStore(file, sqlitePath(state.url), {
-        by,
-        now,
-        witness: state.witness,
-        async confirm(plan) {
-          progress(null);
-          write(describePlan(plan, now, state.witness));
-          await confirm(context, 'Restore it?', values.yes === true);
-          progress('Putting the backup in place …');
-          return true;
-        },
-      }).catch(stopStart());
-      progress(null);
-      if (restored === null) throw new StartError('Nothing was changed.');
-      const replaced = restored.replaced === null ? '' : ` The replaced file is ${restored.replaced}.`;
-      write(`Restored ${describe(restored.backup)}.${replaced}\n`);
-    };
-  },
-);
-
 export const acceptLoss = subcommand(
   `usage: bankql payments accept-loss --by "<name>" --reason "<text>" [--yes]
 
@@ -92,19 +49,13 @@ is then paid again: restore a backup if there is one, and tell clients.
     const by = sentence('by', 'who decided it', values.by);
     const reason = sentence('reason', 'why it is right', values.reason);
     return async (context) => {
-      const { withStore, state, now, write } = context;
+      const { withStore, write } = context;
       await withStore(async (store) => {
         if (store.loss === null)
-          throw new StartError(
-            `As far as is known here, no records are missing. Nothing was written.${
-              state.witness === undefined
-                ? ' If the bankql that refuses payments has STATE_WITNESS, this command needs it too: without it nobody can say here whether records were lost.'
-                : ''
-            }`,
-          );
+          throw new StartError('As far as is known here, no records are missing. Nothing was written.');
         write(`${store.loss}\n`);
         await confirm(context, 'Let payments go on without them?', values.yes === true);
-        await store.acceptLoss(`${by}: ${reason}`, now);
+        await store.acceptLoss(`${by}: ${reason}`);
       });
       write(`Payments go on, by ${by}: ${reason}\n`);
     };
@@ -126,35 +77,5 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
   );
 }
 
-const describe = ({ records, newestAt }: StoreContents) =>
+const describe = ({ records, newestAt }: RowCounts) =>
   `${counted(records, 'payment')}${newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`}`;
-
-function describePlan(
-  { backup: held, missing, unnamed, isCounted, unreadable }: RestorePlan,
-  now: number,
-  witness: string | undefined,
-): string {
-  const lines = [`The backup holds ${describe(held)}.\n`];
-  if (unreadable !== null)
-    lines.push(
-      `The file that it replaces cannot be read, so that what it held has no names: ${unreadable}\n`,
-    );
-  if (missing.length > 0)
-    lines.push(
-      `These ${missing.length} began after the backup; whoever sends one again pays again:\n`,
-      paymentTable(missing, now, { withState: true }),
-    );
-  if (unnamed > 0)
-    lines.push(`As the high-water mark says, ${unnamed} more began after it, without names.\n`);
-  if (!isCounted) {
-    lines.push(
-      'Nothing here says what else began after it: no file in use and no high-water mark belongs to the same store. Clients that send such a payment again pay again. Compare with what the bank executed since then, and after the restore with the log (find-missing --from-log), before bankql starts.\n',
-    );
-    if (witness === undefined)
-      lines.push(
-        'If the bankql whose payments these are has STATE_WITNESS, this command needs it too: the mark there counts them.\n',
-      );
-  } else if (missing.length === 0 && unnamed === 0)
-    lines.push('As far as the file in use and the high-water marks tell, it misses none.\n');
-  return lines.join('');
-}
