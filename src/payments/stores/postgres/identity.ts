@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type ClientBase, DatabaseError } from 'pg';
 import { z } from 'zod';
-import { ServerRefused, standbysConfirm } from './server.ts';
+import { madeByOther, missingStore } from '../missing-store.ts';
+import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
 
 /** Whether a server is the one that the records were written to. The only row of bankql.store says which one that is. */
 
@@ -86,17 +87,15 @@ const missing = new Set(['42P01', '3F000']);
  * The row of bankql.store; null if it is missing.
  * Errors: ServerIdentityRefused if there are no tables (`noTables`), or those of another version.
  */
-export async function readStore(client: ClientBase, noTables: string): Promise<StoreIdentity | null> {
+export async function readStore(client: ClientBase, shown: string): Promise<StoreIdentity | null> {
   try {
     const { rows } = await client.query('SELECT * FROM bankql.store');
     const version = rows[0] === undefined ? tablesVersion : rows[0].version;
-    if (version !== tablesVersion)
-      throw new ServerRefused(
-        `its tables are of version ${version}, and this bankql knows ${tablesVersion}: run the bankql that made them, or use a new database`,
-      );
+    if (version !== tablesVersion) throw new ServerRefused(madeByOther(version));
     return rows[0] === undefined ? null : storeRow.parse(rows[0]);
   } catch (error) {
-    if (error instanceof DatabaseError && missing.has(error.code ?? '')) throw new ServerRefused(noTables);
+    if (error instanceof DatabaseError && missing.has(error.code ?? ''))
+      throw new TablesMissing(missingStore(shown).message);
     throw error;
   }
 }

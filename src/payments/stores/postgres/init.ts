@@ -22,16 +22,14 @@ const lock = Number.parseInt(Buffer.from('bankql').toString('hex'), 16);
  * Shape:  whether they were made; false if they were there.
  * Errors: an Error that names the server and the remedy.
  */
-export async function initPostgres(
-  address: PostgresAddress,
-  { allowVolatile = false } = {},
-): Promise<boolean> {
+export async function initPostgres(address: PostgresAddress): Promise<boolean> {
   let client: Client | undefined;
   try {
     client = new Client(await clientOptions(address));
     client.on('error', () => {});
     await client.connect();
-    await setUp(client, { timeoutMs: 0, allowVolatile });
+    // What it would forget concerns the start, not the tables.
+    await setUp(client, { timeoutMs: 0, allowVolatile: true });
     return await makeTables(client);
   } catch (error) {
     const isForbidden = Object(error).code === '42501';

@@ -75,9 +75,6 @@ const maxRounds = 5;
 /** The server ends or cannot go on. It does not say whether a commit that was under way is stored. */
 const ending = /^(08|57P|58|XX)/;
 
-const noTables =
-  'it holds no payment store: if it is new, run "bankql payments init"; if it is not, put the lost one back, since without its records payments may be sent twice';
-
 /** Ends backends, and waits until each is gone. */
 const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
@@ -149,7 +146,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Finds out whether a connection leads to the server that the records were written to. */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
-    const row = await readStore(client, noTables);
+    const row = await readStore(client, shownAddress(address));
     const server = await readServer(client);
     session.timeline = server.timeline;
     session.loss = loss =

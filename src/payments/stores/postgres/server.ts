@@ -1,12 +1,16 @@
 import { type ClientBase, DatabaseError } from 'pg';
 import { z } from 'zod';
 import { reasonOf } from '../../../errors.ts';
+import { otherStore } from '../missing-store.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 
 /** A server that answers, and cannot be used. The message says why, and names the remedy if it is known. */
 export class ServerRefused extends Error {
   override readonly name = 'ServerRefused';
 }
+
+/** There are no tables. The message is a whole sentence. */
+export class TablesMissing extends ServerRefused {}
 
 const oldestVersion = 14;
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
@@ -135,9 +139,12 @@ export function connectError(error: unknown, address: PostgresAddress): Error {
 }
 
 /** Why a store cannot be opened. Without its cause, which is pg's and may hold what was sent. */
-export const openError = (error: Error, address: PostgresAddress): Error =>
-  new Error(
-    error instanceof ServerRefused
-      ? `The payment store ${shownAddress(address)} cannot be used: ${error.message}.`
-      : `The payment store ${shownAddress(address)} cannot be reached: ${error.message}. STATE_URL has to name a PostgreSQL that runs.`,
-  );
+export function openError(error: Error, address: PostgresAddress): Error {
+  if (error instanceof TablesMissing) return new Error(error.message);
+  const shown = shownAddress(address);
+  return error instanceof ServerRefused
+    ? otherStore(shown, error.message)
+    : new Error(
+        `The payment store ${shown} cannot be reached: ${error.message}. STATE_URL has to name a PostgreSQL that runs.`,
+      );
+}
