@@ -158,8 +158,9 @@ function parseAuthority(authority: string, hostParameter?: string, portParameter
 
 function parseTls(given: (name: Parameter) => string | undefined, host: string): PostgresTls | null {
   const isDirect = given('sslnegotiation') === 'direct';
-  const mode = given('sslmode') ?? (isLocal(host) ? 'disable' : 'verify-full');
   const [certificate, key, root] = [given('sslcert'), given('sslkey'), given('sslrootcert')];
+  const wantsTls = [certificate, root].some((file) => file !== undefined);
+  const mode = given('sslmode') ?? (isLocal(host) && !wantsTls ? 'disable' : 'verify-full');
   if ((certificate === undefined) !== (key === undefined))
     throw new AddressError('sslcert and sslkey belong together');
   // As in libpq, a Unix socket has no TLS: nothing leaves the machine.

@@ -24,6 +24,7 @@ test.each([
   ['postgres://me@127.example.org/pay', { tls: { mode: 'verify-full' } }],
   ['postgres://me@127.0.0.1.example.org/pay', { tls: { mode: 'verify-full' } }],
   ['postgres://me@db.example/pay?sslmode=disable', { tls: null }],
+  ['postgres://me@localhost/pay?sslrootcert=/ca.pem', { tls: { mode: 'verify-full' } }],
   ['postgres://me@localhost/pay?sslmode=require', { tls: { mode: 'require' } }],
   ['postgres://me@db/pay?sslrootcert=/etc/a+b%20c.pem', { tls: { rootCertificate: '/etc/a+b c.pem' } }],
   ['postgres://me@db/pay?sslrootcert=system', { tls: { mode: 'verify-full', rootCertificate: undefined } }],
