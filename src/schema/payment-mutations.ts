@@ -8,7 +8,7 @@ import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { validateIdempotencyKey } from '../payments/payment-errors.ts';
 import { type PaymentInput, paymentDetails } from '../payments/record.ts';
-import type { OwnPayment, PaymentOperation } from '../payments/service.ts';
+import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
@@ -17,7 +17,7 @@ import { type EstimateContext, fieldExtensions, knownObject } from './field-exte
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { mapListItem } from './list-item.ts';
-import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject, paymentByKey } from './payment.ts';
+import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
 import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
@@ -140,12 +140,12 @@ interface PaymentPayload {
 /** bankql's record of the payment. Errors: STATE_UNAVAILABLE. */
 async function paymentOf(
   { idempotencyKey, trackId, record }: PaymentPayload,
-  context: Context,
-): Promise<OwnPayment | null> {
-  if (record !== null) return { idempotencyKey, record };
-  const found = trackId === null ? null : await paymentByKey(idempotencyKey, context);
+  { payments, credentials }: Context,
+): Promise<PaymentRecord | null> {
+  if (record !== null || trackId === null) return record;
+  const found = await payments.find(credentials, idempotencyKey);
   // A key that became free again may belong to another payment.
-  return found?.record.trackId === trackId ? found : null;
+  return found?.trackId === trackId ? found : null;
 }
 
 const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
@@ -264,7 +264,7 @@ const paymentExtensions = <T extends PaymentOperation, Input extends { readonly 
       const call = callOf(input, context.defaults);
       validateIdempotencyKey(input.idempotencyKey);
       context.send(operation, call);
-      return { parent: { payment: { record: paymentDetails(call) } } };
+      return { parent: { payment: paymentDetails(call) } };
     },
   });
 
