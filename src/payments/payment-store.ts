@@ -4,6 +4,7 @@ import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUnc
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type AttemptOutcome,
+  type OnPage,
   type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
@@ -251,13 +252,17 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       await delay(purgePauseMs, undefined, { ref: false });
   }
 
-  async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery) {
+  async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery, onPage?: OnPage) {
     assertOpen();
     if (unwritten.size > 0) await writeAll();
     const records: PaymentRecord[] = [];
     for (let { after } = query; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, after, limit: wanted });
+      onPage?.(
+        page.length,
+        page.reduce((sum, { json }) => sum + json.length, 0),
+      );
       for (const row of page) {
         const seen = see(row);
         const asked = await apply(row.id, (at) => ({ kind: 'asked about', at }), seen);

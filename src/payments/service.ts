@@ -38,6 +38,7 @@ import {
   recordId,
 } from './record.ts';
 import {
+  type OnPage,
   type PaymentOutcome,
   type PaymentQuery,
   type PaymentRecord,
@@ -71,6 +72,7 @@ interface PaymentResult<T extends PaymentOperation> {
 export interface OwnPaymentsQuery
   extends Pick<PaymentQuery, 'states' | 'accountId' | 'since' | 'newestFirst' | 'after'> {
   readonly limit: number;
+  readonly onPage?: OnPage;
 }
 
 export interface PaymentServiceOptions {
@@ -329,11 +331,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       return withStoreErrors(found, recordsNotRead);
     },
 
-    async search(credentials, query) {
+    async search(credentials, { onPage, ...query }) {
       const payer = payerOf(credentials);
       const caller = hashCaller(store.secret, ...payer.caller);
       const seen = payer.isProven ? { caller } : { caller, payer: hashPayer(store.secret, payer) };
-      const asked = store.search({ ...query, ...seen }).then((records) => {
+      const asked = store.search({ ...query, ...seen }, onPage).then((records) => {
         if (records.length === 0) own(payer, null);
         return records;
       });

@@ -114,6 +114,9 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
+/** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
+export type OnPage = (records: number, characters: number) => void;
+
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {
   readonly id: string;
@@ -165,8 +168,8 @@ export interface PaymentStore {
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string): Promise<PaymentRecord | null>;
-  /** The records that match a query. Errors: UnreadableRecord. */
-  search(query: PaymentQuery): Promise<PaymentRecord[]>;
+  /** The records that match a query. Errors: UnreadableRecord; those of `onPage`. */
+  search(query: PaymentQuery, onPage?: OnPage): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
    * are removed.

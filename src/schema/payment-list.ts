@@ -2,7 +2,7 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store.ts';
+import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -19,9 +19,6 @@ const maxCount = 1000;
 
 /** Reading a payment record (20 microseconds) takes as long as looking at so many entries of a list. */
 const entriesPerRecord = 20;
-
-/** The size of a record without the bank's answer. */
-const recordBytes = 2000;
 
 const args = builder.args((t) => ({
   states: t.field({ type: [PaymentState], description: 'Only payments in one of these states.' }),
@@ -48,12 +45,9 @@ const cursorParts = z.tuple([z.int(), z.string()]);
 /** Errors: BAD_USER_INPUT for what is no cursor. One of another caller is a place too, in this caller's own list. */
 function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
   if (cursor == null) return undefined;
-  try {
-    const [createdAt, id] = cursorParts.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
-    return { created_at: createdAt, id };
-  } catch {
-    throw notACursor(name);
-  }
+  const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  if (data === undefined) throw notACursor(name);
+  return { created_at: data[0], id: data[1] };
 }
 
 /** Whether a payment is newer than a place. */
@@ -111,17 +105,22 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
  * Errors: AnswerLimitError; those of PaymentService.search.
  */
 export const searchPayments = (
-  query: Omit<OwnPaymentsQuery, 'limit'>,
+  query: Omit<OwnPaymentsQuery, 'limit' | 'onPage'>,
   limit: number,
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
-  context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), async () => {
-    const found = await context.payments.search(context.credentials, { newestFirst: true, ...query, limit });
-    // Without room for them the operation ends: the work that comes next fails.
-    context.keep(found.reduce((bytes, { answer }) => bytes + recordBytes + (answer?.length ?? 0), 0));
-    context.lists.charge(found.length * entriesPerRecord);
-    return found;
-  });
+  context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
+    context.payments.search(context.credentials, {
+      newestFirst: true,
+      ...query,
+      limit,
+      onPage(records, characters) {
+        // Without room for them the operation ends: the work that comes next fails.
+        context.keep(characters);
+        context.lists.charge(records * entriesPerRecord);
+      },
+    }),
+  );
 
 const PaymentConnection = connectionTo(PaymentObject, 'payments, newest first', 'A payment', {
   edges: { description: 'The entries of the page with their cursors. Costs no REST call.' },
