@@ -68,8 +68,9 @@ function accountOf(
 ) {
   const link = nodeFromRecord(
     'Account',
+    // A plan does not know the payments that are found.
     (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
-      idsOf(payment, viewIdOr(defaults, viewId)),
+      payment.bankId === undefined ? null : idsOf(payment, viewIdOr(defaults, viewId)),
     (_payment, unknownId, { viewId }, { defaults }) => ({
       bankId: unknownId(),
       accountId: unknownId(),

@@ -86,8 +86,7 @@ test.each(kinds)(
     });
     expect(await after.ask(list, {}, headers)).toEqual({
       data: {
-        // Only the subscription key with which it was sealed can open it.
-        payments: { nodes: [{ state: 'UNKNOWN', trackId, idempotencyKey: '' }] },
+        payments: { nodes: [{ state: 'UNKNOWN', trackId, idempotencyKey: 'key' }] },
         unknown: { totalCount: 1 },
       },
     });
