@@ -133,7 +133,7 @@ test('while the state store is down payments are refused and reads go on', async
     settle: down,
     count: down,
     acceptLoss: down,
-    unwritten: () => [],
+    unwritten: 0,
     drain: async () => {},
     secret: '',
     loss: null,
