@@ -117,7 +117,10 @@ test.each(kinds)(
 test('a record made without a proven identity, as by an earlier version, is its customer’s, and is never sent again', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise({ body: { id: 'TX' } });
-  const store = await openStore(`sqlite:${join(folder, 'claimed')}`, { retentionMs: 86_400_000, create: true });
+  const store = await openStore(`sqlite:${join(folder, 'claimed')}`, {
+    retentionMs: 86_400_000,
+    create: true,
+  });
   await using claiming = await createTestBankql({ bankUrl: bank.url, store });
   await claiming.ask(pay('1'), {}, { ...names('alice'), 'Ocp-Apim-Subscription-Key': 'old-key' });
   const trackId = bank.calls[0]?.headers['track-id'];

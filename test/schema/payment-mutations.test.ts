@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
@@ -265,6 +266,15 @@ describe('makeTransaction', () => {
     const { payment, userErrors } = await fixture.pay();
     expect(payment).toMatchObject({ state: 'REJECTED', failureCode: 'BANK_REJECTED' });
     expect(userErrors).toMatchObject([{ code: 'BANK_REJECTED', message: payment?.failureMessage }]);
+  });
+
+  test('shows that it is done, with its record, also where the store cannot be read', async () => {
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    await using fixture = await start({ store });
+    const find = vi.spyOn(store, 'find').mockRejectedValue(new StoreUnavailable('The store is away.'));
+    for (const replayed of [false, true])
+      expect(await fixture.pay()).toMatchObject({ payment: { state: 'DONE' }, replayed, userErrors: [] });
+    expect(find).not.toHaveBeenCalled();
   });
 
   test('does not show another payment that has the key', async () => {
