@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
@@ -25,6 +24,13 @@ interface PaymentStoreOptions {
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
   readonly clock?: () => number;
+}
+
+/** Does not keep the process alive. */
+function pause(ms?: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, ms).unref();
+  return promise;
 }
 
 const steadyClock = () => performance.timeOrigin + performance.now();
@@ -184,7 +190,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     retrying = true;
     for (let n = 0; unwritten.size > 0 && closing === null; n++) {
       // Does not keep the process alive: at its end `drain` tries once more.
-      await delay(retryDelaysMs[n] ?? retryDelaysMs.at(-1), undefined, { ref: false });
+      await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await writeAll();
     }
     retrying = false;
@@ -249,7 +255,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   async function purge(): Promise<void> {
     purgedAt = clock();
     while (closing === null && !clocksDiffer && (await driver.purge().catch(() => 0)) > 0)
-      await delay(purgePauseMs, undefined, { ref: false });
+      await pause(purgePauseMs);
   }
 
   async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery, onPage?: OnPage) {
@@ -299,7 +305,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     end,
     async drain(timeoutMs) {
       const all = Promise.allSettled([...unwritten.values()].map(write));
-      await Promise.race([all, delay(timeoutMs, undefined, { ref: false })]);
+      await Promise.race([all, pause(timeoutMs)]);
     },
     async find(id) {
       assertOpen();

@@ -56,8 +56,8 @@ export const rowIndexes = {
   payment_by_caller: '(caller, created_at, id)',
   payment_by_track_id: '(track_id)',
   payment_by_request_id: '(request_id) WHERE request_id IS NOT NULL',
-  payment_unfinished: `(created_at, id) WHERE ${unfinished}`,
-  payment_unfinished_by_caller: `(caller, created_at, id) WHERE ${unfinished}`,
+  payment_unfinished: `(created_at, id, state, lease_until) WHERE ${unfinished}`,
+  payment_unfinished_by_caller: `(caller, created_at, id, state) WHERE ${unfinished}`,
   payment_by_end: `(updated_at) WHERE ${finished}`,
 };
 
@@ -94,6 +94,15 @@ const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
 
 const isUnfinished = ({ states }: RowQuery): boolean =>
   states?.every((state) => state === 'PENDING' || state === 'UNKNOWN') === true;
+
+/** The table to read from. SQLite, which has no statistics of it, is told the index. */
+function tableOf(query: RowQuery, { table, mark }: Dialect): string {
+  if (mark === '$' || isNarrow(query)) return table;
+  const { caller } = query;
+  if (isUnfinished(query))
+    return `${table} INDEXED BY payment_unfinished${caller === undefined ? '' : '_by_caller'}`;
+  return `${table} INDEXED BY ${caller === undefined ? 'payment_by_time' : 'payment_by_caller'}`;
+}
 
 /** The place of a row in the order of a query. */
 export type Place = NonNullable<RowQuery['after']>;
@@ -150,7 +159,7 @@ function conditionsOf(query: RowQuery, { mark, now, retentionMs }: Dialect, upTo
 /** A query as SQL. `upTo`: the last row that is looked at. */
 export function searchSql(query: RowQuery, dialect: Dialect, upTo?: Place): Sql {
   const { range, filters, order, values, value } = conditionsOf(query, dialect, upTo);
-  const text = `SELECT ${storedColumns(dialect.now)} FROM ${dialect.table}
+  const text = `SELECT ${storedColumns(dialect.now)} FROM ${tableOf(query, dialect)}
     WHERE ${[...range, ...filters].join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
   return { text, values };
 }
@@ -164,19 +173,20 @@ export function stepSql(query: RowQuery, dialect: Dialect, rows: number): Sql | 
   // The states matter only to the choice of the index.
   const ranged = { ...query, payer: undefined, accountId: undefined };
   const { range, order, values, value } = conditionsOf(ranged, dialect);
-  const text = `SELECT created_at, id FROM ${dialect.table} WHERE ${range.join(' AND ')} ${order} LIMIT 1 OFFSET ${value(rows - 1)}`;
+  const text = `SELECT created_at, id FROM ${tableOf(query, dialect)} WHERE ${range.join(' AND ')} ${order} LIMIT 1 OFFSET ${value(rows - 1)}`;
   return { text, values };
 }
 
 /** How many expired rows are counted at most. */
 const maxExpired = 10_000;
 
-/** RowCounts, in one row. */
-export const countSql = (dialect: Dialect): string => {
+/** RowCounts, in one row. `all`: an expression for the number of rows. */
+export const countSql = (dialect: Dialect, all = `(SELECT count(*) FROM ${dialect.table})`): string => {
   const { table, now } = dialect;
-  return `SELECT (SELECT count(*) FROM ${table}) - old.n AS records, old.n AS expired,
-  (SELECT count(*) FROM ${table} WHERE ${unfinished} AND state = 'PENDING' AND lease_until > ${now}) AS pending,
-  (SELECT count(*) FROM ${table} WHERE ${unfinished} AND NOT (state = 'PENDING' AND lease_until > ${now})) AS unknown,
-  (SELECT max(created_at) FROM ${table}) AS "newestAt", ${now} AS now
-  FROM (SELECT count(*) AS n FROM (SELECT 1 FROM ${table} WHERE ${expired(dialect)} LIMIT ${maxExpired}) AS few) AS old`;
+  const isPending = `state = 'PENDING' AND lease_until > ${now}`;
+  return `SELECT ${all} - old.n AS records, old.n AS expired, open.pending, open.unknown,
+    (SELECT max(created_at) FROM ${table}) AS "newestAt", ${now} AS now
+  FROM (SELECT count(*) AS n FROM (SELECT 1 FROM ${table} WHERE ${expired(dialect)} LIMIT ${maxExpired}) AS few) AS old,
+    (SELECT count(*) FILTER (WHERE ${isPending}) AS pending, count(*) FILTER (WHERE NOT (${isPending})) AS unknown
+      FROM ${table} WHERE ${unfinished}) AS open`;
 };

@@ -5,6 +5,7 @@ import { messageOf } from '../../../errors.ts';
 import { rowCounts, type StoreDriver, storedRow, WriteUncertain } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { missingStore, otherStore } from '../missing-store.ts';
+import { steadyMs } from './steady-ms.ts';
 
 interface SqliteOptions {
   /** The file. */
@@ -44,11 +45,10 @@ export type SqliteResponse =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string; readonly failure: Failure };
 
-/** Milliseconds of a clock that cannot be set, the same in all threads. */
-export const steadyMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
-
 /** So many unanswered calls mean that the thread hangs (a dead disk); more of them fail at once. */
 const maxUnanswered = 1_000;
+/** How long the thread may take to start, and to make a file, in milliseconds. */
+const startMs = 30_000;
 /** How long a search may take at least, in milliseconds: no payment waits for it. */
 const minSearchMs = 10_000;
 
@@ -68,7 +68,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
   const ask = (method: Method, ...args: unknown[]) => thread.ask(method, args, usual);
-  const atStart = { limitMs: 2 * startTimeoutMs, lockMs: startTimeoutMs };
+  const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
   const opened = await thread.ask('open', [create], atStart).catch(async (error) => {
     await thread.end(timeoutMs);
     throw error instanceof StoreUnavailable ? startError(error) : error;

@@ -6,7 +6,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { messageOf } from '../../../errors.ts';
 import { type RowMethods, rowMethods } from './rows.ts';
 import { createTables, isBusy, readSecret } from './schema.ts';
-import { type SqliteRequest, type SqliteResponse, steadyMs, type WorkerSettings } from './sqlite-driver.ts';
+import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-driver.ts';
+import { steadyMs } from './steady-ms.ts';
 
 /**
  * The thread that has the payment store's SQLite file open. Calls that wait share a transaction, and so its fsync. A search goes on in
