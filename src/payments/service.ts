@@ -64,6 +64,8 @@ export interface PaymentIntent<T extends PaymentOperation> {
 /** A payment that the bank accepted. */
 interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
+  /** The record, as the store has it or, if it cannot be written, as it will. */
+  readonly record: PaymentRecord;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;
   /** The readable part of the bank's answer; null if no part is readable. */
@@ -198,17 +200,18 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     for (const { record, end } of store.unwritten()) auditQuietly(unwrittenEndEntry(record, end));
   }
 
-  /** Logs and stores how an attempt ended. `said`: what the log says of it. What the store cannot write it keeps. */
-  function end(
+  /** Logs and stores how an attempt ended. `said`: what the log says of it. What the store cannot write it keeps. Shape: when. */
+  async function end(
     record: PaymentRecord,
     state: AuditEntry['state'],
     said: Partial<PaymentOutcome>,
     outcome: PaymentOutcome | null,
-  ): Promise<unknown> {
+  ): Promise<number> {
     const { id, trackId } = record;
     const at = now();
     auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
-    return store.end({ id, trackId, outcome, at }).catch(() => {});
+    await store.end({ id, trackId, outcome, at }).catch(() => {});
+    return at;
   }
   const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
     end(record, outcome.state, outcome, outcome);
@@ -306,10 +309,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       secrets,
     });
     if (state === 'DONE') {
-      await finish(record, { state, answer, code: null, status, message: null, bankText: null });
+      const outcome = { state, answer, code: null, status, message: null, bankText: null };
+      const updatedAt = await finish(record, outcome);
       if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
       const read = readStoredResponse(operation, answer, bank.noteDrift);
-      return { trackId: record.trackId, replayed: false, answer: read };
+      const done = { ...record, ...outcome, updatedAt };
+      return { trackId: record.trackId, record: done, replayed: false, answer: read };
     }
     const said = bankText(response, secretsOf(input.credentials)) || null;
     if (state === 'UNKNOWN') {
@@ -406,7 +411,8 @@ function replay<T extends PaymentOperation>(
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };
-  if (state === 'DONE') return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
+  if (state === 'DONE')
+    return { trackId, record: earlier, replayed: true, answer: readStoredResponse(operation, answer) };
   if (state === 'PENDING')
     throw new BankqlError(
       'IDEMPOTENCY_IN_PROGRESS',

@@ -9,6 +9,7 @@ import { selects } from '../executor/selection.ts';
 import { validateIdempotencyKey } from '../payments/payment-errors.ts';
 import { type PaymentInput, paymentDetails } from '../payments/record.ts';
 import type { OwnPayment, PaymentOperation } from '../payments/service.ts';
+import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
@@ -131,6 +132,8 @@ interface PaymentPayload {
   readonly idempotencyKey: string;
   /** The Track-ID of the payment that this request made, or asked for again; null if it began none. */
   readonly trackId: string | null;
+  /** The record of a payment that is done. */
+  readonly record: PaymentRecord | null;
   readonly replayed: boolean;
   readonly transactionRequests: readonly TransactionRequestNode[] | null;
   readonly userErrors: readonly ErrorAsData[];
@@ -138,9 +141,10 @@ interface PaymentPayload {
 
 /** bankql's record of the payment. Errors: STATE_UNAVAILABLE. */
 async function paymentOf(
-  { idempotencyKey, trackId }: PaymentPayload,
+  { idempotencyKey, trackId, record }: PaymentPayload,
   context: Context,
 ): Promise<OwnPayment | null> {
+  if (record !== null) return { idempotencyKey, record };
   const found = trackId === null ? null : await paymentByKey(idempotencyKey, context);
   // A key that became free again may belong to another payment.
   return found?.record.trackId === trackId ? found : null;
@@ -240,7 +244,7 @@ async function pay<T extends PaymentOperation>(
     const { code, message, extensions } = error;
     const { trackId = null } = extensions;
     const userErrors = [{ code, message, extensions }];
-    const failed = { ...payload, trackId, replayed: false, userErrors, answer: null };
+    const failed = { ...payload, trackId, record: null, replayed: false, userErrors, answer: null };
     const { name } = getNamedType(info.returnType);
     const isShown =
       selects(info, name, 'userErrors') ||

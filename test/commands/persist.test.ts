@@ -61,7 +61,7 @@ test('what it makes is what the server takes', async () => {
 });
 
 const pay = (name: string) =>
-  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { payment { trackId } }`;
 
 test('documents that cannot be served are named with their reasons, all of them, and nothing is written', async () => {
   const { code, output } = await make(

@@ -138,7 +138,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     'bank',
     times(5, (index) => `n${index}: name`),
   );
-  const payment = (payload = 'trackId') => `paid: makeTransaction(input: $input) { ${payload} }`;
+  const payment = (payload = 'replayed') => `paid: makeTransaction(input: $input) { ${payload} }`;
   const write = (payload = 'trackId') =>
     `put: putBranch(input: { branchId: "branch", branch: { acceptsDeposits: true, name: "put" } }) { ${payload} }`;
   const ask = (branches: Awaited<ReturnType<typeof startBranches>>, ...fields: string[]) =>
@@ -156,7 +156,10 @@ describe('what a mutation did is told where its answer is too large', () => {
 
   test('by the payload of a payment', async () => {
     await using branches = await startBranches();
-    const { result, status, text } = await ask(branches, payment(`trackId to { account { ${explosion} } }`));
+    const { result, status, text } = await ask(
+      branches,
+      payment(`payment { to { account { ${explosion} } } }`),
+    );
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(trackId).toMatch(/^[0-9a-f-]{36}$/);
     expect(result).toEqual(tooLarge(values, paid(trackId, 'DONE')));

@@ -44,7 +44,7 @@ async function pay(address: string): Promise<void> {
   const send = async (key: string) => {
     const query = `mutation { makeTransaction(input: {
       accountId: "alice-current", to: { accountId: "payee-landlord" }, value: { amount: "12.50", currency: "EUR" },
-      idempotencyKey: "${key}" }) { status } }`;
+      idempotencyKey: "${key}" }) { payment { status } } }`;
     const headers = { 'Content-Type': 'application/json', ...alice };
     const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ query }) });
     return await response.text();

@@ -29,7 +29,7 @@ async function load(manifest: unknown, introspection = true): Promise<PersistedD
 const branches = 'query Branches($bank: ID) { bank(bankId: $bank) { branches { totalCount } } }';
 const sum = 'a'.repeat(64);
 const pay = (name: string) =>
-  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { payment { trackId } }`;
 
 describe('a manifest', () => {
   test.each<[string, unknown, string]>([

@@ -32,7 +32,7 @@ async function open(driver: StoreDriver, events: StoreEvent[] = [], clocks?: Clo
 }
 
 const Pay = graphql(`
-  mutation PayForDamage($input: MakeTransactionInput!) { makeTransaction(input: $input) { trackId } }
+  mutation PayForDamage($input: MakeTransactionInput!) { makeTransaction(input: $input) { payment { trackId } } }
 `);
 
 const day = 24 * 60 * 60 * 1000;

@@ -22,7 +22,7 @@ import { done, pending } from './stores/store-conformance.ts';
 
 const pay = `mutation ($key: String!, $account: ID = "ACC") {
   makeTransaction(input: { accountId: $account, to: { accountId: "TO" }, value: { amount: "1" }, idempotencyKey: $key }) {
-    trackId replayed transactionId status
+    replayed payment { trackId transactionId status }
   }
 }`;
 const find = `query ($key: String!) { payment(idempotencyKey: $key) { state trackId transactionId status code } }`;
@@ -103,7 +103,7 @@ describe('an end that the store cannot be told', () => {
   test('is answered by the process that knows it, and written when the store is back', async () => {
     const first = await payAndLose({ id: 'TX', status: 'BOOKED' });
     const trackId = bank.calls[0]?.headers['track-id'];
-    const paid = { trackId, replayed: false, transactionId: 'TX', status: 'BOOKED' };
+    const paid = { replayed: false, payment: { trackId, transactionId: 'TX', status: 'BOOKED' } };
     expect(first).toEqual({ data: { makeTransaction: paid } });
     expect(options.payments.unwrittenEnds()).toBe(1);
     expect((await fragile.only())?.state).toBe('PENDING');
@@ -207,11 +207,17 @@ describe('an end that the store cannot be told', () => {
       ).toBe(true);
       return { body: { id: 'TX' } };
     });
-    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false, transactionId: 'TX' });
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({
+      replayed: false,
+      payment: { transactionId: 'TX' },
+    });
     expect(await fragile.only()).toBeUndefined();
     expect(options.payments.unwrittenEnds()).toBe(1);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: true, transactionId: 'TX' });
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({
+      replayed: true,
+      payment: { transactionId: 'TX' },
+    });
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'DONE' });
     expect(bank.calls).toHaveLength(1);
     await options.payments.idle();
@@ -223,7 +229,7 @@ describe('an end that the store cannot be told', () => {
       new TypeError('a reply of another shape'),
     );
     bank.otherwise(() => ({ body: { id: 'TX' } }));
-    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ transactionId: 'TX' });
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ payment: { transactionId: 'TX' } });
     expect(options.payments.unwrittenEnds()).toBe(1);
     await vi.advanceTimersByTimeAsync(250);
     expect(options.payments.unwrittenEnds()).toBe(0);
@@ -293,7 +299,7 @@ describe('an end that the store cannot be told', () => {
     expect(await fragile.store.end(end)).toBe(true);
     expect(await fragile.store.end(end)).toBe(false);
     expect((await ask(pay)).data?.makeTransaction).toEqual({ ...paid, replayed: true });
-    expect(paid).toMatchObject({ transactionId: 'TX [redacted]', status: 'BOOKED' });
+    expect(paid).toMatchObject({ payment: { transactionId: 'TX [redacted]', status: 'BOOKED' } });
     expect(bank.calls).toHaveLength(1);
   });
 

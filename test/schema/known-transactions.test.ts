@@ -40,7 +40,7 @@ const Requests = graphql(`
 
 const PayKnown = graphql(`
   mutation PayKnown($key: String!) {
-    pay(input: {
+    makeTransaction(input: {
       accountId: "A" to: { accountId: "B" } value: { amount: "1", currency: "EUR" } idempotencyKey: $key
     }) { userErrors { code } }
   }

@@ -8,9 +8,7 @@ import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 const PayForLinks = graphql(`
   mutation PayForLinks($input: MakeTransactionInput!) {
     makeTransaction(input: $input) {
-      transactionId
-      transaction { transactionId uuid }
-      payment { id idempotencyKey state trackId }
+      payment { id idempotencyKey state trackId transactionId transaction { transactionId uuid } }
     }
   }
 `);
@@ -58,9 +56,12 @@ describe('a transfer', () => {
     const { data, errors } = await fixture.pay('key');
     expect(errors).toBeUndefined();
     expect(data?.makeTransaction).toMatchObject({
-      transactionId: 'T1',
-      transaction: { transactionId: 'T1', uuid: 'uuid of T1' },
-      payment: { idempotencyKey: 'key', state: 'DONE' },
+      payment: {
+        idempotencyKey: 'key',
+        state: 'DONE',
+        transactionId: 'T1',
+        transaction: { transactionId: 'T1', uuid: 'uuid of T1' },
+      },
     });
     expect(fixture.bank.lines()).toEqual([line, transaction]);
     const again = await fixture.pay('key');
@@ -71,13 +72,12 @@ describe('a transfer', () => {
   test.each([
     [{}, []],
     [{ id: '', status: 'OK' }, []],
-    [{ id: '../x' }, ['makeTransaction.transaction BANK_BAD_RESPONSE']],
+    [{ id: '../x' }, ['makeTransaction.payment.transaction BANK_BAD_RESPONSE']],
   ])('has no transaction where the bank answers %o', async (body, failures) => {
     await using fixture = await start();
     fixture.bank.on(line, { body });
     const result = await fixture.pay('key');
-    expect(result.data?.makeTransaction?.transaction).toBeNull();
-    expect(result.data?.makeTransaction?.payment).toMatchObject({ state: 'DONE' });
+    expect(result.data?.makeTransaction?.payment).toMatchObject({ state: 'DONE', transaction: null });
     expect(failuresOf(result)).toEqual(failures);
     expect(fixture.bank.lines()).toEqual([line]);
   });

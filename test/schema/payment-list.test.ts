@@ -35,7 +35,7 @@ const CountOfPayments = graphql(`
 `);
 
 const PayForList = graphql(`
-  mutation PayForList($input: MakeTransactionInput!) { makeTransaction(input: $input) { trackId } }
+  mutation PayForList($input: MakeTransactionInput!) { makeTransaction(input: $input) { payment { trackId } } }
 `);
 
 const PaymentOfList = graphql(`

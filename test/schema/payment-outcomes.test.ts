@@ -7,13 +7,13 @@ import { closedTcpGate } from '../support/tcp-gate.ts';
 
 const PayOnce = graphql(`
   mutation PayOnce($input: MakeTransactionInput!) {
-    makeTransaction(input: $input) { trackId replayed transactionId }
+    makeTransaction(input: $input) { replayed payment { trackId transactionId } }
   }
 `);
 
 const AskOnce = graphql(`
   mutation AskOnce($input: PutTransactionRequestInput!) {
-    putTransactionRequest(input: $input) { trackId replayed }
+    putTransactionRequest(input: $input) { replayed payment { trackId } }
   }
 `);
 

@@ -24,13 +24,13 @@ const WholePayment = graphql(`
 
 const PayForPayment = graphql(`
   mutation PayForPayment($input: MakeTransactionInput!) {
-    makeTransaction(input: $input) { trackId replayed }
+    makeTransaction(input: $input) { replayed payment { trackId } }
   }
 `);
 
 const AskForPayment = graphql(`
   mutation AskForPayment($input: PutTransactionRequestInput!) {
-    putTransactionRequest(input: $input) { trackId }
+    putTransactionRequest(input: $input) { payment { trackId } }
   }
 `);
 
@@ -98,7 +98,7 @@ describe('payment', () => {
 
     time.add(1000);
     release();
-    expect(await paying).toEqual({ data: { makeTransaction: { trackId, replayed: false } } });
+    expect(await paying).toEqual({ data: { makeTransaction: { replayed: false, payment: { trackId } } } });
     expect(fixture.bankql.audit.map(({ state }) => state)).toEqual(['PENDING', 'DONE']);
     expect(await fixture.ask(WholePayment, key)).toEqual({
       data: {

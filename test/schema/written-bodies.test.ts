@@ -121,7 +121,6 @@ const least = {
   putTransactionMetadata: '{"details":{"approved_by_ip_address":"x"}}',
   makeTransaction: '{"from":{"bank_id":"BANK","account_id":"x"},"to":{},"value":{"amount":1}}',
   putTransactionRequest: '{"to":{}}',
-  pay: '{"from":{"bank_id":"BANK","account_id":"x"},"to":{},"value":{"amount":1}}',
 };
 
 test.each(Object.entries(least))(

@@ -58,7 +58,7 @@ interface Scene {
 const says = (status: number, body: object, headers = {}): Answer => ({ status, body, headers });
 const hangs: Answer = () => 'hang';
 const pay = (key: string, amount = '10') =>
-  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { trackId } }`;
+  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { payment { trackId } } }`;
 
 /** Begins a payment that the bank never answers: it is under way until the test closes the bank. */
 async function payForever(key: string, ask: (query: string) => Promise<unknown>, bank: RecordingBank) {

@@ -355,11 +355,11 @@ test('a payment is told in the first result, whatever its payload defers', async
   const paying = await readFrom(
     fixture.url,
     `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) {
-      transactionId ... @defer { transaction { transactionId uuid } } } }`,
+      payment { transactionId ... @defer { transaction { transactionId uuid } } } } }`,
     { input },
   );
   expect(await paying.next()).toMatchObject({
-    data: { makeTransaction: { transactionId: 'T1' } },
+    data: { makeTransaction: { payment: { transactionId: 'T1' } } },
     hasNext: true,
   });
   await paying.leave();
@@ -377,11 +377,11 @@ test('an update tells of its conflict, whether or not that is deferred', async (
   expect(fixture.bank.lines()).toEqual([accountCall]);
 });
 
-test.each(['... @defer { makeTransaction(input: $input) { transactionId } }', '...F @defer'])(
+test.each(['... @defer { makeTransaction(input: $input) { payment { transactionId } } }', '...F @defer'])(
   'a payment cannot be deferred: %s',
   async (fields) => {
     const fragment = fields.startsWith('...F')
-      ? 'fragment F on Mutation { makeTransaction(input: $input) { transactionId } }'
+      ? 'fragment F on Mutation { makeTransaction(input: $input) { payment { transactionId } } }'
       : '';
     const paying = `mutation ($input: MakeTransactionInput!) { ${fields} } ${fragment}`;
     const { text } = await readFrom(fixture.url, paying, { input: transfer('k') });

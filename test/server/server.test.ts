@@ -143,7 +143,7 @@ test('while the state store is down payments are refused and reads go on', async
   };
   await using other = await createTestBankql({ bankUrl: bank.url, store });
   const result = await other.ask(
-    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { payment { trackId } } }',
   );
   expect(result.errors?.[0]?.extensions).toEqual(
     documented({
