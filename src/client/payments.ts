@@ -162,16 +162,23 @@ const recordOf = (value: unknown): PaymentRecord | undefined =>
     ? (value as PaymentRecord)
     : undefined;
 
-/** What an answer says by itself about the payment with this key. DONE needs evidence: no error is not enough. */
-function toldBy({ data, ownError }: ReadAnswer, key: string): PaymentRecord | undefined {
+/** A document's text, or its syntax tree as JSON; empty for one of which only the id is known. */
+function textOf(document: unknown): string {
+  const text = 'definitions' in members(document) ? JSON.stringify(document) : String(document);
+  return text === '[object Object]' ? '' : text;
+}
+
+/** What an answer to a document says by itself about the payment with this key. DONE needs evidence: no error is not enough. */
+function toldBy({ data, ownError }: ReadAnswer, text: string, key: string): PaymentRecord | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  const payload = Object.values(data)
-    .map(members)
-    .find((each) => 'payment' in each || 'userErrors' in each);
+  const payload = Object.values(data).find((value) => Object(value) === value);
+  const { payment, userErrors } = members(payload);
   // An answer that was too large has the state in its error.
   const isOfKey = ownError?.extensions.idempotencyKey === key;
-  const told = recordOf(payload?.payment) ?? (isOfKey ? recordOf(ownError.extensions) : undefined);
-  const isDone = ownError === undefined && Array.isArray(payload?.userErrors);
+  const told = recordOf(payment) ?? (isOfKey ? recordOf(ownError.extensions) : undefined);
+  // If a document selects neither, under any alias, a payment that is not done is an error.
+  const hidesNothing = text !== '' && !/\b(?:userErrors|state)\b/.test(text);
+  const isDone = ownError === undefined && payload && (hidesNothing || Array.isArray(userErrors));
   return told ?? (isDone ? { state: 'DONE' } : undefined);
 }
 
@@ -190,11 +197,8 @@ function stateOf(
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 
-/** Whether a document uses the variable `input`. One of which only the id is known may. */
-function takesInput(document: unknown): boolean {
-  const text = 'definitions' in members(document) ? JSON.stringify(document) : String(document);
-  return !text.includes('{') || /\$input\b|"Variable","name":\{"kind":"Name","value":"input"/.test(text);
-}
+/** The variable `input` in a text or a syntax tree. */
+const inputVariable = /\$input\b|"Variable","name":\{"kind":"Name","value":"input"/;
 
 /** Errors: TypeError if there is no source of keys. */
 export function createPayments(options: PaymentsOptions): Payments {
@@ -241,6 +245,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     variables: { readonly input: object },
   ): Promise<PaymentOutcome<Data>> {
     const end = Date.now() + patienceMs;
+    const text = textOf(document);
     const { key, isNew } = await keys.open(intent);
     if (isNew) quiet.add(key);
     for (let tries = 0; ; tries++) {
@@ -249,7 +254,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         input: { ...variables.input, idempotencyKey: key },
       });
       const { errors, ownError } = answer;
-      const told = toldBy(answer, key);
+      const told = toldBy(answer, text, key);
       const data = Object.keys(answer.data).length === 0 ? null : (answer.data as Data);
       const outcome = { idempotencyKey: key, data, payment: told ?? null, errors };
       if (told !== undefined && told.state !== 'PENDING')
@@ -276,7 +281,8 @@ export function createPayments(options: PaymentsOptions): Payments {
     ) {
       throwIfAborted(signal);
       const { input } = members(variables);
-      if (Object(input) !== input || !takesInput(document))
+      const text = textOf(document);
+      if (Object(input) !== input || (text !== '' && !inputVariable.test(text)))
         throw new TypeError('A payment needs a variable `input`: its key goes into it.');
       const asked = JSON.stringify(variables);
       const last = underWay.get(intent);

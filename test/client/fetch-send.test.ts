@@ -104,9 +104,10 @@ test('headers are asked for before each request, so that a token may be renewed'
 test('a document that has an id is sent by it, with `persisted`; a syntax tree is not sent', async () => {
   const sent = lossyFetch();
   const withHash = Object.assign(new String('{ __typename }'), { __meta__: { hash: 'abc' } });
+  const ofTada = { documentId: 'sha256:def' };
   const persisted = fetchSend(fixture.url, { fetch: sent, persisted: true });
   await persisted(withHash);
-  await persisted({ documentId: 'sha256:def' });
+  await persisted(ofTada);
   await persisted('{ __typename }');
   await fetchSend(fixture.url, { fetch: sent })(withHash);
   expect(sent.bodies).toEqual([
