@@ -1,11 +1,11 @@
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
 import type { CallInput } from '../bank/request.ts';
-import type { Answer } from '../contract/operation.ts';
 import { accountRef, amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
-import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
+import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { validateIdempotencyKey } from '../payments/payment-errors.ts';
 import { type PaymentInput, paymentDetails } from '../payments/record.ts';
 import type { OwnPayment, PaymentOperation } from '../payments/service.ts';
@@ -86,7 +86,6 @@ function checkAmount(value: { readonly amount?: string | null | undefined } | nu
 
 /** The call of a transfer. Errors: BAD_USER_INPUT. */
 function transferOf(input: typeof MakeTransactionInput.$inferInput, defaults: Defaults) {
-  validateIdempotencyKey(input.idempotencyKey);
   const bankId = bankIdOr(defaults, input.bankId);
   const accountId = restId('accountId', input.accountId);
   checkAmount(input.value);
@@ -106,7 +105,6 @@ function transferOf(input: typeof MakeTransactionInput.$inferInput, defaults: De
 
 /** The call of a request for a transaction. Errors: BAD_USER_INPUT. */
 function requestOf(input: typeof PutTransactionRequestInput.$inferInput, defaults: Defaults) {
-  validateIdempotencyKey(input.idempotencyKey);
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
     accountId: restId('accountId', input.accountId),
@@ -189,7 +187,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
   }),
 });
 
-const payloadOf = (name: string, description: string) =>
+const implementPayload = (name: string, description: string) =>
   builder.objectRef<PaymentPayload>(name).implement({
     description,
     fields: (t) => ({
@@ -222,29 +220,26 @@ const payloadOf = (name: string, description: string) =>
   });
 
 /**
- * Makes a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
+ * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
  * `payment { state }` that of a payment with a record. A client that selects neither would take the payload for a success.
- * Errors: otherwise that of `callOf`, or of PaymentService.pay.
+ * Errors: otherwise those of `send`.
  */
-async function pay<T extends PaymentOperation>(
-  operation: T,
-  callOf: () => Pick<CallInput<T> & PaymentInput, 'ids' | 'body'>,
+async function payloadOf(
   idempotencyKey: string,
   context: Context,
   info: GraphQLResolveInfo,
-): Promise<PaymentPayload & { readonly answer: Answer<T> | null }> {
-  const { payments, credentials, session } = context;
-  const payload = { idempotencyKey, transactionRequests: null, userErrors: [] };
+  send: () => Promise<Omit<PaymentPayload, 'idempotencyKey' | 'userErrors'>>,
+): Promise<PaymentPayload> {
+  // Its reads' deadline counts from here: the payment takes a part of the operation's time.
+  const { session } = context;
   try {
-    const input = { ...callOf(), credentials };
-    const paid = await payments.pay(operation, { input, idempotencyKey });
-    return { ...payload, ...paid };
+    return { ...(await send()), idempotencyKey, userErrors: [] };
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
     const { code, message, extensions } = error;
     const { trackId = null } = extensions;
-    const userErrors = [{ code, message, extensions }];
-    const failed = { ...payload, trackId, record: null, replayed: false, userErrors, answer: null };
+    const nothing = { record: null, replayed: false, transactionRequests: null };
+    const failed = { ...nothing, idempotencyKey, trackId, userErrors: [{ code, message, extensions }] };
     const { name } = getNamedType(info.returnType);
     const isShown =
       selects(info, name, 'userErrors') ||
@@ -259,7 +254,7 @@ async function pay<T extends PaymentOperation>(
 }
 
 /** The extensions of a field that makes a payment. Plans have the errors that it has before anything is sent. */
-const paymentExtensions = <T extends PaymentOperation, Input>(
+const paymentExtensions = <T extends PaymentOperation, Input extends { readonly idempotencyKey: string }>(
   operation: T,
   callOf: (input: Input, defaults: Defaults) => Pick<CallInput<T> & PaymentInput, 'ids' | 'body'>,
 ) =>
@@ -267,6 +262,7 @@ const paymentExtensions = <T extends PaymentOperation, Input>(
     payment: true,
     estimate(_root: object, { input }: { input: Input }, context: EstimateContext) {
       const call = callOf(input, context.defaults);
+      validateIdempotencyKey(input.idempotencyKey);
       context.send(operation, call);
       return { parent: { payment: { record: paymentDetails(call) } } };
     },
@@ -277,7 +273,10 @@ const atMostOnce =
 
 builder.mutationField('makeTransaction', (t) =>
   t.field({
-    type: payloadOf('MakeTransactionPayload', 'How a transfer ended. It is done if `userErrors` is empty.'),
+    type: implementPayload(
+      'MakeTransactionPayload',
+      'How a transfer ended. It is done if `userErrors` is empty.',
+    ),
     nullable: true,
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
     extensions: paymentExtensions(postMakeTransaction, transferOf),
@@ -285,19 +284,21 @@ builder.mutationField('makeTransaction', (t) =>
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      pay(
-        postMakeTransaction,
-        () => transferOf(input, context.defaults),
-        input.idempotencyKey,
-        context,
-        info,
-      ),
+      payloadOf(input.idempotencyKey, context, info, async () => {
+        const { payments, credentials, defaults } = context;
+        const call = { ...transferOf(input, defaults), credentials };
+        const paid = await payments.pay(postMakeTransaction, {
+          input: call,
+          idempotencyKey: input.idempotencyKey,
+        });
+        return { ...paid, transactionRequests: null };
+      }),
   }),
 );
 
 builder.mutationField('putTransactionRequest', (t) =>
   t.field({
-    type: payloadOf(
+    type: implementPayload(
       'PutTransactionRequestPayload',
       'How a request for a transaction ended. The bank took it if `userErrors` is empty.',
     ),
@@ -307,24 +308,23 @@ builder.mutationField('putTransactionRequest', (t) =>
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
-    async resolve(_root, { input }, context, info) {
-      const callOf = () => requestOf(input, context.defaults);
-      const { answer, ...payload } = await pay(
-        putTransactionsRequestAccount,
-        callOf,
-        input.idempotencyKey,
-        context,
-        info,
-      );
-      if (answer === null) return payload;
-      const { ids } = callOf();
-      const { trackId } = payload;
-      const transactionRequests = answer.map((entry, index) =>
-        mapListItem(entry, index, (request) =>
-          toTransactionRequestNode(ids, request, { index, list: answer, trackId }),
-        ),
-      );
-      return { ...payload, transactionRequests };
-    },
+    resolve: (_root, { input }, context, info) =>
+      payloadOf(input.idempotencyKey, context, info, async () => {
+        const { payments, credentials, defaults } = context;
+        const call = { ...requestOf(input, defaults), credentials };
+        const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
+          input: call,
+          idempotencyKey: input.idempotencyKey,
+        });
+        return { ...paid, transactionRequests: answer && nodesOf(answer, call.ids, paid.trackId) };
+      }),
   }),
 );
+
+/** The requests in the bank's answer to the payment with this Track-ID. */
+const nodesOf = (list: readonly TransactionRequest[], account: ViewIds, trackId: string) =>
+  list.map((entry, index) =>
+    mapListItem(entry, index, (request) =>
+      toTransactionRequestNode(account, request, { index, list, trackId }),
+    ),
+  );

@@ -209,7 +209,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
       body: { id: '\u0001'.repeat(1000), status: 'BOOKED' },
     });
-    const { result } = await ask(branches, payment('transactionId trackId'));
+    const { result } = await ask(branches, payment('payment { transactionId }'));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(result).toEqual(tooLarge(bytes, paid(trackId, 'DONE')));
   });

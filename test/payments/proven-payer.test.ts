@@ -18,7 +18,7 @@ import { testFolder } from '../support/test-folder.ts';
 /** Customers whose identity is proven, and whose operator gets a new subscription key. */
 
 const pay = (amount: string) =>
-  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "key" }) {
+  `mutation { pay: makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "key" }) {
     payment { id state trackId } userErrors { code } } }`;
 const find = '{ payment(idempotencyKey: "key") { id state trackId } }';
 const list =

@@ -28,7 +28,7 @@ const query = (selection: string) => `query Q($id: ID!) { ${selection} }`;
 const inBank = (selection: string) => query(`bank { ${selection} }`);
 const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${selection} }`);
 const put = (field: string, input: string, type = 'ID!') =>
-  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { trackId } }`;
+  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { __typename } }`;
 const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
 const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
 const request = 'to: {}, idempotencyKey: "k"';

@@ -136,7 +136,8 @@ describe('the example operations', () => {
     expect(answers.get('Pay')).toMatchObject({
       makeTransaction: {
         replayed: false,
-        from: { account: { balance: { amount: '4293.30', currency: 'EUR' } } },
+        payment: { state: 'DONE', account: { balance: { amount: '4293.30', currency: 'EUR' } } },
+        userErrors: [],
       },
     });
     expect(answers.get('Payment')).toMatchObject({

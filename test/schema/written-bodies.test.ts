@@ -71,7 +71,7 @@ async function written(): Promise<Record<string, string>> {
   const bodies: Record<string, string> = {};
   for (const [name, field] of Object.entries(mutations)) {
     await using fixture = await startBankqlFixture();
-    await fixture.ask(`mutation { ${field} { trackId } }`);
+    await fixture.ask(`mutation { ${field} { __typename } }`);
     bodies[name] = fixture.bank.calls.map(({ body }) => body).join();
   }
   for (const it of updateCases) {
