@@ -162,7 +162,7 @@ const recordOf = (value: unknown): PaymentRecord | undefined =>
     ? (value as PaymentRecord)
     : undefined;
 
-/** A document's text, or its syntax tree as JSON; empty for one of which only the id is known. */
+/** A document's text, or its syntax tree as JSON. Empty if only its id is known. */
 function textOf(document: unknown): string {
   const text = 'definitions' in members(document) ? JSON.stringify(document) : String(document);
   return text === '[object Object]' ? '' : text;
@@ -182,7 +182,7 @@ function toldBy({ data, ownError }: ReadAnswer, text: string, key: string): Paym
   return told ?? (isDone ? { state: 'DONE' } : undefined);
 }
 
-/** The state of a payment whose mutation did not tell it, by its record: null if there is none, undefined if it could not be read. */
+/** The state of a payment whose mutation did not tell it. `payment` is as of findPayment. */
 function stateOf(
   payment: PaymentRecord | null | undefined,
   code: PaymentErrorCode | undefined,
@@ -206,7 +206,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   const keys = createKeyStore(options.storage, options.randomId);
   /** Payments that are being made, with what was asked for. */
   const underWay = new Map<string, { document: unknown; asked: string; outcome: Promise<unknown> }>();
-  /** Keys that were made here and of which each request was answered: no payment with them can still begin by itself. */
+  /** Keys that were made here, without a request that may still be on its way. */
   const quiet = new Set<string>();
 
   async function ask(document: Document<unknown, never>, variables: Record<string, unknown>) {
@@ -223,7 +223,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     }
   }
 
-  /** bankql's record of a payment: null if there is none, undefined if it could not be read. */
+  /** bankql's record of a payment, null without one. It is undefined if it could not be read. */
   async function findPayment(idempotencyKey: string) {
     const { data, errors } = await ask(options.paymentQuery ?? paymentQuery, { idempotencyKey });
     if (errors.length > 0) return { payment: undefined, errors };

@@ -28,8 +28,8 @@ function parseHttpDate(text: string, now: number): number {
 }
 
 /**
- * The seconds to wait that a header `Retry-After` asks for: digits, or a date, of which one in the past means now. No more than
- * longestRetryAfter; undefined if the header is absent or has another form.
+ * The seconds to wait that a header `Retry-After` asks for, at most longestRetryAfter. It has digits or a date; a date in the past
+ * means now. Undefined if the header is absent or has another form.
  */
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   const text = header ?? '';
