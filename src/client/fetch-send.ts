@@ -1,6 +1,6 @@
 import type { Document } from './answer.ts';
 import { parseRetryAfter } from './retry-after.ts';
-import { throwIfAborted, untilAborted } from './waits.ts';
+import { untilAborted } from './waits.ts';
 
 /** One error of an answer, as GraphQL has it. */
 export interface GraphQLError {
@@ -48,9 +48,7 @@ export function fetchSend(url: string, options: FetchSendOptions = {}): FetchSen
   const { persisted = false, fetch: request = (...args) => fetch(...args) } = options;
 
   async function post<Data>(body: string, signal: AbortSignal | undefined): Promise<Answer<Data>> {
-    throwIfAborted(signal);
     const headers = typeof options.headers === 'function' ? await options.headers() : options.headers;
-    throwIfAborted(signal);
     const response = await request(url, {
       method: 'POST',
       headers: {

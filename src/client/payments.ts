@@ -141,8 +141,6 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   GRAPHQL_PARSE_FAILED: false,
   GRAPHQL_VALIDATION_FAILED: false,
   PERSISTED_DOCUMENT_REQUIRED: false,
-  PERSISTED_QUERY_NOT_FOUND: false,
-  PERSISTED_QUERY_NOT_SUPPORTED: false,
 };
 
 /** Codes after which the same request is answered in the same way. */

@@ -1,16 +1,6 @@
-/**
- * Why a signal was aborted. React Native's signals have no `reason`; an AbortError takes its place, which is a plain Error
- * on runtimes without DOMException.
- */
-function reasonOf(signal: AbortSignal): unknown {
-  const message = 'This operation was aborted.';
-  return (
-    signal.reason ??
-    (typeof DOMException === 'function'
-      ? new DOMException(message, 'AbortError')
-      : Object.assign(new Error(message), { name: 'AbortError' }))
-  );
-}
+/** Why a signal was aborted. React Native's signals have no `reason`, and it has no DOMException: an AbortError takes its place. */
+const reasonOf = (signal: AbortSignal): unknown =>
+  signal.reason ?? Object.assign(new Error('This operation was aborted.'), { name: 'AbortError' });
 
 /** Errors: the signal's reason, or an AbortError, if it was aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {

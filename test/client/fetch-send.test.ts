@@ -146,22 +146,19 @@ describe('an abort', () => {
     expect(given?.aborted).toBe(true);
   });
 
-  test.each(['with', 'without'])(
-    'is an AbortError if the signal has no reason, %s DOMException',
-    async (kind) => {
-      // As React Native has them.
-      if (kind === 'without') vi.stubGlobal('DOMException', undefined);
-      for (const isEarly of [true, false]) {
-        const leaving = new AbortController();
-        Object.defineProperty(leaving.signal, 'reason', { value: undefined });
-        if (isEarly) leaving.abort();
-        const asked = hanging('{ a }', undefined, { signal: leaving.signal });
-        leaving.abort();
-        await expect(asked).rejects.toMatchObject({
-          name: 'AbortError',
-          message: 'This operation was aborted.',
-        });
-      }
+  test.each([true, false])(
+    'is an AbortError if the signal has no reason, as in React Native (before: %s)',
+    async (isEarly) => {
+      vi.stubGlobal('DOMException', undefined);
+      const leaving = new AbortController();
+      Object.defineProperty(leaving.signal, 'reason', { value: undefined });
+      if (isEarly) leaving.abort();
+      const asked = hanging('{ a }', undefined, { signal: leaving.signal });
+      leaving.abort();
+      await expect(asked).rejects.toMatchObject({
+        name: 'AbortError',
+        message: 'This operation was aborted.',
+      });
     },
   );
 });
