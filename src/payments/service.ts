@@ -6,8 +6,7 @@ import { TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { classifyPaymentResponse } from './classify-response.ts';
-import { type BankWords, defaultRejectedStatuses, noBankWords } from './outcome-words.ts';
+import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
   keyReused,
   neverSent,
@@ -22,6 +21,7 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
+import { type BankWords, noBankWords } from './payment-words.ts';
 import { maySend } from './protocol.ts';
 import {
   type AuditEntry,
@@ -112,10 +112,10 @@ export interface PaymentServiceOptions {
   readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
-  /** The statuses with which the bank refuses a payment; see classify-response.ts. */
-  readonly rejectedStatuses?: ReadonlySet<number> | undefined;
-  /** The bank's own words for how a payment ended; see outcome-words.ts. */
+  /** The bank's own words for how a payment ended, and where they are; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
+  /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
+  readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
 }
 
 export interface PaymentService {
@@ -176,7 +176,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     requestId = () => undefined,
     replica = null,
   } = options;
-  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords } = options;
+  const { bankWords = noBankWords, onUnknownAnswer } = options;
   const underWay = new Set<Promise<unknown>>();
 
   const track = <T>(work: Promise<T>): Promise<T> => {
@@ -298,21 +298,22 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const { status } = response;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
-    const { state, answer, isAccepted, drift } = classifyPaymentResponse(response, {
+    const { state, answer, isAccepted, drifts, unknown } = classifyPaymentResponse(response, {
       operation,
-      rejectedStatuses,
       bankWords,
       sent: details,
       secrets,
     });
+    for (const field of drifts) bank.noteDrift({ operation: operation.id, field });
     if (state === 'DONE') {
       await finish(record, { state, answer, code: null, status, message: null, bankText: null });
-      if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
       const read = readStoredResponse(operation, answer, bank.noteDrift);
       return { trackId: record.trackId, replayed: false, answer: read };
     }
     const said = bankText(response, secretsOf(input.credentials)) || null;
     if (state === 'UNKNOWN') {
+      const text = status < 300 ? null : said;
+      if (unknown !== undefined) onUnknownAnswer?.({ operation: operation.id, status, text, ...unknown });
       const because = unknownBecause.answer(status, isAccepted);
       throw await finishUnknown(record, idempotencyKey, because, { status, answer, bankText: said });
     }
