@@ -302,7 +302,10 @@ function readRequests(value: unknown, about: About): Finding {
   const listed = key === undefined ? value : around[key];
   const entries: readonly unknown[] = Array.isArray(listed) ? listed : [listed];
   const own = ownEntry(entries, key !== undefined && Array.isArray(listed), about.sent);
-  if (own === undefined) return finding(null, key === undefined ? Object.keys(around) : [key]);
+  if (own === undefined) {
+    const isAccepted = key === undefined && isObject(value) && readObject(value, about).meaning === 'accepted';
+    return finding(isAccepted ? 'accepted' : null, key === undefined ? Object.keys(around) : [key]);
+  }
   const found = readObject(own, { ...about, isEntry: true });
   // Members next to the list are about the whole answer.
   const { [key ?? '']: _, ...rest } = key === undefined ? {} : around;
@@ -480,7 +483,8 @@ function isReceipt(value: unknown): boolean {
   if (Array.isArray(value))
     return value.length > 0 && value.every((id) => !Array.isArray(id) && isReceipt(id));
   const text = scalarOf(value) ?? '';
-  if (text.length > 512 || !/^[\p{L}\p{N}][^\p{C}\p{Z}]*$/u.test(text) || /^[0.]*$/.test(text)) return false;
+  if (text.length > 512 || !/^(?![-+])[^\p{C}\p{Z}]*[\p{L}\p{N}][^\p{C}\p{Z}]*$/u.test(text)) return false;
+  if (/^[0.]*$/.test(text)) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
   return !isCode && ![text, ...text.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
 }

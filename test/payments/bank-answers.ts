@@ -6,7 +6,7 @@
  * Rent.
  */
 const answersByApi: Readonly<Record<string, string>> = {
-  'Open Bank Project, transaction requests (v1.4 to v5)': String.raw`
+  'Open Bank Project, transaction requests (v1.4 to v5)': `
 put executed! 200 {"transaction-requests":[{"id":"4050046c-63b3-4868-8a22-14b4181d33a6","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":"5.00"},"description":"Rent"},"transaction_ids":"902ba3bb-dedd-45e7-9319-2fd3f2cd98a1","status":"COMPLETED","start_date":"2016-10-09T20:01:53Z","end_date":"2016-10-09T20:01:53Z","challenge":null}]}
 put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"902ba3bb","status":"COMPLETED","start_date":"2016-10-09T20:01:53Z","end_date":"2016-10-09T20:01:53Z"}
 put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"","status":"INITIATED","start_date":"2016-10-09T20:01:53Z","challenge":{"id":"be1a183d","allowed_attempts":3,"challenge_type":"SANDBOX_TAN"}}
@@ -42,7 +42,7 @@ put unknowable 400 {"code":400,"message":"OBP-40009: The TRANSACTION_REQUEST_TYP
 executed! 201 {"transaction_id":"1f5587fa-8ad8-3c6b-8fac-ac3db5bdc3db"}
 refused 401 {"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}`,
 
-  'Berlin Group NextGenPSD2': String.raw`
+  'Berlin Group NextGenPSD2': `
 unknowable 201 {"transactionStatus":"RCVD","paymentId":"1234-wertiq-983","_links":{"scaRedirect":{"href":"https://www.testbank.com/asdfasdfasdf"},"self":{"href":"/v1/payments/sepa-credit-transfers/1234-wertiq-983"},"status":{"href":"/v1/payments/1234-wertiq-983/status"}}}
 unknowable 201 {"transactionStatus":"ACTC","paymentId":"123"}
 unknowable 201 {"transactionStatus":"PDNG","paymentId":"123"}
@@ -67,7 +67,7 @@ unknowable 400 {"type":"https://berlingroup.com/error-codes/PAYMENT_FAILED","cod
 unknowable 409 {"tppMessages":[{"category":"ERROR","code":"STATUS_INVALID"}]}
 unknowable 400 {"tppMessages":[{"category":"ERROR","code":"DUPLICATE"}]}`,
 
-  'Open Banking UK (OBIE 3.1)': String.raw`
+  'Open Banking UK (OBIE 3.1)': `
 unknowable 201 {"Data":{"DomesticPaymentId":"58923-001","ConsentId":"58923","CreationDateTime":"2017-06-05T15:15:22+00:00","Status":"AcceptedSettlementInProcess","StatusUpdateDateTime":"2017-06-05T15:15:22+00:00"},"Links":{"Self":"https://api.alphabank.com/pisp/domestic-payments/58923-001"},"Meta":{}}
 executed 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"AcceptedSettlementCompleted"},"Links":{"Self":"https://api.alphabank.com/58923-001"},"Meta":{}}
 executed 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"AcceptedCreditSettlementCompleted"}}
@@ -84,7 +84,7 @@ unknowable 400 {"Code":"400","Message":"UK.OBIE.UnexpectedError","Errors":[{"Err
 refused! 403 {"Code":"403","Message":"Forbidden"}
 executed 400 {"Code":"400","Message":"Resource already consumed: the payment was submitted"}`,
 
-  'STET (France)': String.raw`
+  'STET (France)': `
 executed 201 {"appliedAuthenticationApproach":"REDIRECT","paymentInformationStatus":"ACSC"}
 unknowable 201 {"appliedAuthenticationApproach":"REDIRECT","_links":{"consentApproval":{"href":"https://psu.example/approval"}}}
 refused 201 {"paymentInformationStatus":"RJCT","statusReasonInformation":"AM04"}
@@ -97,7 +97,7 @@ unknowable 422 {"status":422,"message":"Paiement en cours de traitement"}
 unknowable 400 {"status":400,"message":"Délai d'attente dépassé"}
 unknowable 404 {"status":404,"error":"Not Found","message":"Réponse du système bancaire introuvable"}`,
 
-  Adyen: String.raw`
+  Adyen: `
 unknowable 200 {"pspReference":"993617895204576J","resultCode":"Authorised"}
 refused 200 {"pspReference":"993617895215577D","resultCode":"Refused","refusalReason":"Not enough balance","refusalReasonCode":"12"}
 unknowable 200 {"pspReference":"993617895215577D","resultCode":"Pending"}
@@ -115,7 +115,7 @@ unknowable 422 {"status":422,"message":"request already processed or in progress
 refused 200 {"status":"failed","reason":"counterpartyAccountNotFound"}
 refused 401 {"status":401,"errorCode":"000","message":"HTTP Status Response - Unauthorized","errorType":"security"}`,
 
-  Stripe: String.raw`
+  Stripe: `
 executed 200 {"id":"ch_3MmlLr","object":"charge","amount":500,"paid":true,"status":"succeeded","captured":true,"created":1679090539}
 executed 200 {"id":"po_1OaF","object":"payout","status":"paid","amount":500,"arrival_date":1680000000}
 unknowable 200 {"id":"po_1OaF","object":"payout","status":"in_transit"}
@@ -135,7 +135,7 @@ executed 400 {"error":{"code":"charge_already_captured","message":"Charge ch_1 h
 unknowable 402 {"error":{"code":"processing_error","message":"An error occurred while processing the card.","type":"card_error"}}
 refused 402 {"error":{"code":"account_number_invalid","message":"This account number is invalid","type":"invalid_request_error"}}`,
 
-  Wise: String.raw`
+  Wise: `
 unknowable 200 {"id":16521632,"user":4342275,"targetAccount":8692237,"sourceAccount":null,"quote":8673829,"status":"incoming_payment_waiting","reference":"Rent","rate":1.1,"created":"2017-11-24 10:47:49"}
 executed 200 {"id":16521632,"targetAccount":8692237,"status":"outgoing_payment_sent","created":"2017-11-24 10:47:49"}
 executed 201 {"type":"BALANCE","status":"COMPLETED","errorCode":null,"balanceTransactionId":5897}
@@ -151,7 +151,7 @@ executed 400 {"errors":[{"code":"TRANSFER_STATE","message":"Transfer is already 
 unknowable 200 {"id":1,"status":"processing"}
 unknowable 200 {"id":1,"status":"bounced_back"}`,
 
-  'Authorize.net': String.raw`
+  'Authorize.net': `
 executed 200 {"transactionResponse":{"responseCode":"1","authCode":"HH5414","transId":"2149186848","messages":[{"code":"1","description":"This transaction has been approved."}]},"messages":{"resultCode":"Ok","message":[{"code":"I00001","text":"Successful."}]}}
 refused 200 {"transactionResponse":{"responseCode":"2","transId":"2149186849","errors":[{"errorCode":"2","errorText":"This transaction has been declined."}]},"messages":{"resultCode":"Ok","message":[{"code":"I00001","text":"Successful."}]}}
 refused 200 {"transactionResponse":{"responseCode":"3","transId":"0"},"messages":{"resultCode":"Error","message":[{"code":"E00027","text":"The transaction was unsuccessful."}]}}
@@ -165,7 +165,7 @@ refused 200 {"id":"1","is_successful":false}
 refused 200 {"id":"1","errorMessages":["Insufficient funds"]}
 refused 200 {"id":"1","status":"COMPLETED","is_rejected":true}`,
 
-  PayPal: String.raw`
+  PayPal: `
 executed 201 {"id":"5O190127TN364715T","status":"COMPLETED","links":[{"href":"https://api-m.paypal.com/v2/payments/captures/5O190127TN364715T","rel":"self","method":"GET"},{"href":"https://api-m.paypal.com/refund","rel":"refund","method":"POST"}]}
 executed! 201 {"id":"5O190127TN364715T","status":"COMPLETED","links":[{"href":"https://api-m.paypal.com/v2/payments/captures/5O190127TN364715T","rel":"self","method":"GET"}]}
 unknowable 201 {"id":"5O190127TN364715T","status":"CREATED","links":[{"href":"https://www.paypal.com/checkoutnow?token=5O190127TN364715T","rel":"approve","method":"GET"}]}
@@ -181,7 +181,7 @@ unknowable 201 {"batch_header":{"payout_batch_id":"5UXD2E8A7EBQJ","batch_status"
 refused 403 {"name":"NOT_AUTHORIZED","message":"Authorization failed due to insufficient permissions.","debug_id":"1"}
 refused 400 {"error":"invalid_client","error_description":"Client Authentication failed"}`,
 
-  'Square, GoCardless, Plaid, Modulr, Dwolla, Mollie, Marqeta': String.raw`
+  'Square, GoCardless, Plaid, Modulr, Dwolla, Mollie, Marqeta': `
 executed 200 {"payment":{"id":"bP9mAsEMYPUGjjGNaNO5ZDVyLhSZY","status":"COMPLETED","amount_money":{"amount":500,"currency":"EUR"}}}
 refused 402 {"errors":[{"category":"PAYMENT_METHOD_ERROR","code":"INSUFFICIENT_FUNDS","detail":"Funds insufficient"}]}
 refused! 402 {"errors":[{"code":"INSUFFICIENT_FUNDS","detail":"Gateway says no"}]}
@@ -213,7 +213,7 @@ refused 400 {"code":"ValidationError","message":"Validation error(s) present.","
 refused 200 {"token":"c0e1a5","state":"DECLINED","response":{"code":"1834","memo":"Insufficient funds"}}
 executed 200 {"token":"c0e1a5","state":"COMPLETION","response":{"code":"0000"}}`,
 
-  'HTTP gateways: Azure API Management, Apigee, Kong, nginx, AWS, Envoy, Cloudflare, F5': String.raw`
+  'HTTP gateways: Azure API Management, Apigee, Kong, nginx, AWS, Envoy, Cloudflare, F5': `
 refused! 429 { "statusCode": 429, "message": "Rate limit is exceeded. Try again in 26 seconds." }
 refused! 429 {"statusCode":429,"message":"Rate limit is exceeded. Try again in 1 seconds."}
 refused! 403 { "statusCode": 403, "message": "Out of call volume quota. Quota will be replenished in 03:14:17." }
@@ -295,7 +295,7 @@ unknowable 400
 unknowable 422 {"message":null}
 unknowable 404 {"message":"Cannot POST /v1/api/banks"}`,
 
-  'JSON:API, envelopes and plain words': String.raw`
+  'JSON:API, envelopes and plain words': `
 executed 200 {"data":{"id":"T"}}
 executed 200 {"data":{"id":"T","type":"transfers","attributes":{"status":"completed"}}}
 executed 200 {"transaction":{"id":"T"}}

@@ -24,7 +24,7 @@ interface More {
   readonly operation?: typeof transfer | typeof request;
   readonly bankWords?: BankWords;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly sent?: Partial<Record<keyof typeof sent, string | null>>;
+  readonly sent?: Partial<Record<Exclude<keyof typeof sent, 'bankId' | 'accountId'>, string | null>>;
 }
 
 function classify(status: number, body: string | Buffer, more: More = {}) {
@@ -73,9 +73,9 @@ describe('the answers of banks', () => {
 /** The table of issue 52, and its rows of wrong verdicts. */
 const asSent =
   '{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}';
-const verdicts: readonly (readonly [state: string, status: number, body: string, more?: More])[] = [
+const verdicts: readonly [state: string, status: number, body: string, more?: More][] = [
   ...['', '{}', '"OK"', 'OK', '{"id":"T"}', '{"transaction_id":"T","status":"COMPLETED"}'].map(
-    (body) => ['DONE', 200, body] as const,
+    (body): (typeof verdicts)[number] => ['DONE', 200, body],
   ),
   ['DONE', 200, '{"id":"T","status":"COMPLETED","links":[]}'],
   [
@@ -103,7 +103,7 @@ const verdicts: readonly (readonly [state: string, status: number, body: string,
     '{"transaction":{"id":"T"}}',
     '<html></html>',
     '{"id":"T"',
-  ].map((body) => ['UNKNOWN', 200, body] as const),
+  ].map((body): (typeof verdicts)[number] => ['UNKNOWN', 200, body]),
   ['UNKNOWN', 200, '{"transaction-requests":[{"statusText":"Rejected"}]}', put],
   ['UNKNOWN', 200, '{"transaction-requests":[]}', put],
   ['UNKNOWN', 200, '{}', put],
