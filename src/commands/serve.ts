@@ -132,8 +132,8 @@ export async function serveBankql(
     },
     requestId: currentRequestId,
     replica,
-    rejectedStatuses: config.paymentRejectedStatuses,
     bankWords: config.paymentWords,
+    onUnknownAnswer: telemetry.onUnknownAnswer,
   });
   const payments = observeFailures(service, store, telemetry.onPaymentFailure);
   telemetry.watchStore(store);

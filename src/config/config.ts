@@ -1,6 +1,6 @@
 import type { BankOptions } from '../bank/client.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
-import { bankWordsOf } from '../payments/outcome-words.ts';
+import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
@@ -157,9 +157,11 @@ function configOf(values: Values) {
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     /** Whether /ready answers 503 while payments cannot be recorded. */
     readyNeedsState: values.READY_NEEDS_STATE,
-    /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
-    paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
-    paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),
+    /** How the bank says what became of a payment. */
+    paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
+      statusPath: values.BANK_PAYMENT_STATUS,
+      receiptPath: values.BANK_PAYMENT_RECEIPT,
+    }),
     state: {
       // If it is null, contradictions() has reported it.
       url: stateUrlOf(values) ?? 'memory:',

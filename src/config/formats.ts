@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
-import { defaultRejectedStatuses } from '../payments/outcome-words.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
@@ -229,41 +228,34 @@ export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
 
 const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
 
-const shownStatuses = [...defaultRejectedStatuses].join(',');
+const maxOutcomeWord = 200;
 
-/** Statuses of a refusal, separated by commas or white space. */
-export const refusalStatuses: Format<ReadonlySet<number>> = withDefault(
-  {
-    isList: true,
-    read: parsed(
-      // Without 409, which may mean that the payment was executed before.
-      `give statuses from 400 to 499, such as ${shownStatuses}.`,
-      (list) => {
-        const given = wordsOf(list);
-        const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));
-        return areStatuses ? new Set(given.map(Number)) : undefined;
-      },
-    ),
-  },
-  defaultRejectedStatuses,
-  `\`${shownStatuses}\``,
-);
-
-/** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
+/** Words, codes or whole texts by which a bank says how a payment ended, separated by commas. They may contain spaces. */
 export const outcomeWords = withDefault<readonly string[]>(
   {
     isList: true,
     read: parsed(
-      'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
+      `give words, codes or texts of up to ${maxOutcomeWord} characters, separated by commas, such as POSTED,AWAITING CLEARING.`,
       (list) => {
         const given = list.split(',').map((word) => word.trim());
-        return given.every((word) => /[^\s_-]/.test(word) && word.length <= 64) ? given : undefined;
+        return given.every((word) => /[^\s_-]/.test(word) && word.length <= maxOutcomeWord)
+          ? given
+          : undefined;
       },
     ),
   },
   [],
   'none',
 );
+
+/** A path in JSON: names and positions, separated by dots. Shape: its parts; none for the whole. */
+export const jsonPath: TextFormat<readonly string[]> = {
+  read: parsed('give a path such as data.status or 0.id, or . for the whole answer.', (path) => {
+    if (path === '.') return [];
+    const parts = path.split('.');
+    return parts.length <= 16 && parts.every((part) => /^\S(?:.{0,62}\S)?$/.test(part)) ? parts : undefined;
+  }),
+};
 
 /** Words separated by commas or white space; `holds` is true for each. */
 const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {

@@ -16,6 +16,7 @@ import {
   hostName,
   id,
   isDisabled,
+  jsonPath,
   keysAddress,
   milliseconds,
   oneOf,
@@ -25,7 +26,6 @@ import {
   port,
   proxyAddress,
   rateLimit,
-  refusalStatuses,
   resourceAttributes,
   share,
   signatureAlgorithms,
@@ -207,20 +207,25 @@ export const sections = {
       'accept a PostgreSQL server that may lose records. bankql may then send payments twice',
       { rarely: 'you test with a PostgreSQL server without `fsync`' },
     ),
+    BANK_PAYMENT_STATUS: variable(
+      optional(jsonPath),
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](payment-operations.md#teach-bankql-your-bank))",
+      { rarely: 'the log says that answers to payments are not known' },
+    ),
+    BANK_PAYMENT_RECEIPT: variable(
+      optional(jsonPath),
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if it is there ([how](payment-operations.md#teach-bankql-your-bank))',
+      { rarely: 'the log says that answers to payments are not known' },
+    ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,
-      'words by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
-      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
+      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      { rarely: 'the log says that answers to payments are not known' },
     ),
-    BANK_PAYMENT_REJECTED_WORDS: variable(
+    BANK_PAYMENT_REJECTED: variable(
       outcomeWords,
-      'words by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
-      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
-    ),
-    BANK_PAYMENT_REJECTED_STATUSES: variable(
-      refusalStatuses,
-      'HTTP statuses by which the bank refuses a payment. After any other failure, the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
-      { rarely: 'the bank uses other statuses for refusals, or uses one of these for executed payments' },
+      'words, codes or whole texts by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      { rarely: 'the log says that answers to payments are not known' },
     ),
     READY_NEEDS_STATE: variable(
       flag(false),

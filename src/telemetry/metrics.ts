@@ -9,6 +9,7 @@ import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
+import type { StrangeAnswer } from '../payments/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
@@ -19,6 +20,9 @@ import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
+
+/** The most shapes of unknown answers to payments that are logged. */
+const maxUnknownAnswers = 100;
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -108,6 +112,7 @@ export function createTelemetry(
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
+  const unknownAnswers = new Set<string>();
 
   return {
     registry,
@@ -134,6 +139,14 @@ export function createTelemetry(
       if (seen.has(name)) return;
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
+    },
+    /** Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    onUnknownAnswer(answer: StrangeAnswer) {
+      const { operation, status, names, text } = answer;
+      const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
+      if (unknownAnswers.has(shape) || unknownAnswers.size >= maxUnknownAnswers) return;
+      unknownAnswers.add(shape);
+      logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
     },
     onUnreadable(answer: UnreadableAnswer) {
       unreadable.inc({ bank_operation: answer.operation });
