@@ -81,7 +81,7 @@ async function openDriver(
 export async function initStore(url: string): Promise<void> {
   const address = readStoreUrl(url);
   if (address.kind === 'postgres') {
-    const { initPostgres } = await import('./postgres/postgres-driver.ts');
+    const { initPostgres } = await import('./postgres/init.ts');
     await initPostgres(address.address);
   }
   if (address.kind !== 'sqlite') return;

@@ -25,7 +25,7 @@ export interface RedisAddress {
 export function parseCounterUrl(text: string): CounterAddress | null {
   if (text === 'memory:') return { kind: 'memory' };
   const address = parsePostgresUrl(text);
-  if (address !== null) return address.hosts.length === 1 ? { kind: 'postgres', address } : null;
+  if (address !== null) return { kind: 'postgres', address };
   return parseRedisUrl(text);
 }
 

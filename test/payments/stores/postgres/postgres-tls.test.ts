@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../../../src/payments/stores/open-store.ts';
-import { parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
-import { openConnection, ServerNotReady } from '../../../../src/payments/stores/postgres/connection.ts';
-import { setUpSession } from '../../../../src/payments/stores/postgres/session.ts';
+import { initStore, openStore } from '../../../../src/payments/stores/open-store.ts';
+import { clientOptions, parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
+import { connectError, openError } from '../../../../src/payments/stores/postgres/server.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../../../support/certificates.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { retentionMs } from '../store-conformance.ts';
@@ -19,17 +17,6 @@ const access = `
 `;
 const password = 'p@ss w/rd%';
 const who = `bankql:${encodeURIComponent(password)}`;
-const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000 };
-
-test('a server that is reached and says nothing is not ready', async () => {
-  await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
-  const address = parsePostgresUrl(`postgres://bankql@127.0.0.1:${port}/bankql`) ?? expect.fail();
-  const host = address.hosts[0] ?? expect.fail();
-  const opened = openConnection(address, host, { timeoutMs: 100, connectTimeoutMs: 100 });
-  await expect(opened).rejects.toThrow(new ServerNotReady('no answer in 100 ms'));
-});
 
 describe.skipIf(!hasPostgres || !hasOpenssl)(
   'with PostgreSQL and TLS (skipped where one of them, or openssl, is not installed)',
@@ -42,14 +29,18 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
 
     /** How the server sees a connection: whether it is encrypted, and by whose certificate. */
     async function connect(url: string): Promise<unknown> {
-      const address = parsePostgresUrl(url);
-      const [host] = address?.hosts ?? [];
-      if (address === null || host === undefined) throw new Error(url);
-      const connection = await openConnection(address, host, limits);
-      const seen = 'SELECT ssl, client_dn AS dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
-      const { rows } = await connection.query({ text: seen });
-      connection.end();
-      return rows[0];
+      const address = parsePostgresUrl(url) ?? expect.fail();
+      const client = new Client(await clientOptions(address));
+      client.on('error', () => {});
+      try {
+        await client.connect();
+        const seen = 'SELECT ssl, client_dn AS dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
+        return (await client.query(seen)).rows[0];
+      } catch (error) {
+        throw openError(connectError(error, address), address);
+      } finally {
+        await client.end();
+      }
     }
 
     beforeAll(async () => {
@@ -82,10 +73,11 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       const parameters = `?sslmode=verify-full&sslrootcert=${certificates.ca}`;
       expect(await connect(urlOf(parameters))).toEqual({ ssl: true, dn: null });
       await expect(connect(urlOf(parameters, `127.0.0.2:${postgres.port}`))).rejects.toThrow(
-        /its certificate is not accepted: .*127\.0\.0\.2/,
+        /cannot be used: its certificate is not accepted: .*127\.0\.0\.2/,
       );
       // The authority is not one that Node knows.
       await expect(connect(urlOf('?sslmode=verify-full'))).rejects.toThrow(/sslrootcert in STATE_URL/);
+      await expect(connect(urlOf('?sslmode=verify-full&sslrootcert=system'))).rejects.toThrow(/not accepted/);
     });
 
     test('verify-ca does not look at the name', async () => {
@@ -100,6 +92,17 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       expect(await connect(urlOf('?sslmode=require'))).toMatchObject({ ssl: true });
       const { cert } = await certificates.client('nobody');
       await expect(connect(urlOf(`?sslmode=require&sslrootcert=${cert}`))).rejects.toThrow(/not accepted/);
+    });
+
+    test('channel binding works, and verifies the certificate if it is required', async () => {
+      const authority = `sslrootcert=${certificates.ca}`;
+      expect(await connect(urlOf(`?channel_binding=require&sslmode=verify-full&${authority}`))).toMatchObject(
+        { ssl: true },
+      );
+      expect(await connect(urlOf('?channel_binding=prefer&sslmode=require'))).toMatchObject({ ssl: true });
+      await expect(connect(urlOf('?channel_binding=require&sslmode=require'))).rejects.toThrow(
+        /not accepted/,
+      );
     });
 
     test('a client certificate says who asks', async () => {
@@ -121,51 +124,29 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       const folder = postgres.socketFolder;
       const inUrl = `${encodeURIComponent(folder)}:${postgres.port}`;
       expect(await connect(urlOf('', inUrl))).toEqual({ ssl: false, dn: null });
-      expect(await connect(urlOf(`?host=${folder}:${postgres.port}&sslmode=verify-full`, ''))).toEqual({
-        ssl: false,
-        dn: null,
-      });
+      const parameters = `?host=${folder}&port=${postgres.port}&sslmode=verify-full`;
+      expect(await connect(urlOf(parameters, ''))).toEqual({ ssl: false, dn: null });
     });
 
-    test('a wrong password, or none, stops the start, and is not shown', async () => {
-      const parameters = `/bankql?sslmode=verify-full&sslrootcert=${certificates.ca}`;
-      const start = (who: string) =>
-        openStore(`postgres://${who}@127.0.0.1:${postgres.port}${parameters}`, {
-          timeoutMs: 60_000,
-          retentionMs,
-        });
+    test('a wrong password, none, or a file that is missing stops the start, and no password is shown', async () => {
+      const root = `sslmode=verify-full&sslrootcert=${certificates.ca}`;
+      const start = (user: string, parameters = root) =>
+        openStore(`postgres://${user}@127.0.0.1:${postgres.port}/bankql?${parameters}`, { retentionMs });
       const wrong = await start('bankql:wr0ng').catch(String);
       expect(wrong).toMatch(/cannot be used: password authentication failed for user "bankql"/);
       expect(wrong).not.toContain('wr0ng');
       await expect(start('bankql')).rejects.toThrow(/it asks for a password, and STATE_URL has none/);
+      await expect(start('bankql:x', 'sslrootcert=/none/ca.pem')).rejects.toThrow(
+        /cannot be used: a file of STATE_URL cannot be read: ENOENT.*\/none\/ca\.pem/,
+      );
     });
 
-    test('a store is opened with its password, over TLS', async () => {
+    test('a store is made and opened with its password, over TLS', async () => {
       const url = urlOf(`?sslmode=verify-full&sslrootcert=${certificates.ca}`);
-      const store = await openStore(url, { timeoutMs: 60_000, retentionMs });
-      expect(await store.status(Date.now())).toMatchObject({ records: 0 });
+      await initStore(url);
+      const store = await openStore(url, { retentionMs });
+      expect(await store.count()).toMatchObject({ records: 0 });
       await store.close();
-    });
-
-    test('a session that hangs within a transaction is ended by the server, and what it has locked is free', async () => {
-      const address = parsePostgresUrl(urlOf('?sslmode=require')) ?? expect.fail();
-      const [host] = address.hosts;
-      if (host === undefined) expect.fail();
-      const hanging = await openConnection(address, host, limits);
-      await setUpSession(hanging, limits.timeoutMs);
-      const setting = "current_setting('idle_in_transaction_session_timeout')";
-      expect((await hanging.query({ text: `SELECT ${setting} AS limit` })).rows).toEqual([{ limit: '10s' }]);
-      await hanging.query({ text: "SET idle_in_transaction_session_timeout = '300ms'" });
-      await hanging.query({ text: 'BEGIN' });
-      await hanging.query({ text: 'SELECT pg_advisory_xact_lock(1)' });
-      const next = await openConnection(address, host, limits);
-      await next.query({ text: 'SELECT pg_advisory_xact_lock(1)' });
-      expect(await hanging.lost).toEqual({
-        reason: expect.stringContaining('idle-in-transaction timeout'),
-        wasBusy: false,
-      });
-      await expect(hanging.query({ text: 'COMMIT' })).rejects.toThrow('idle-in-transaction timeout');
-      next.end();
     });
   },
 );
