@@ -345,6 +345,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     uncertainMs: statementTimeoutMs + marginMs,
 
     insert,
+    async recover(row, createdAt) {
+      const { rows } = await callAgain(payments, () => statements.recover(row, createdAt));
+      return rows.length > 0;
+    },
     async compareAndSet(id, version, change) {
       const job = { id, version, change };
       if (await changeOne(job)) return true;
@@ -471,6 +475,9 @@ function statementsFor(dialect: Dialect) {
       WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NULL RETURNING payment.version)
     SELECT version FROM replaced UNION ALL SELECT version FROM removed`;
   const texts = {
+    recover: `INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
+      VALUES (${givenColumns.map((_, n) => `$${n + 1}`).join(', ')}, $${givenColumns.length + 1}::bigint, ${now}, ${now} + $${givenColumns.length + 2}::bigint)
+      ON CONFLICT (id) DO NOTHING RETURNING id`,
     insert: insert('NOTHING'),
     // A row that was stored already is written once more, so that standbys confirm it.
     insertAgain: insert('UPDATE SET version = excluded.version WHERE payment.version = excluded.version'),
@@ -485,6 +492,10 @@ function statementsFor(dialect: Dialect) {
         rows.map((row) => row.lease_ms),
         store,
       ],
+    }),
+    recover: (row: NewRow, createdAt: number): Statement => ({
+      text: texts.recover,
+      values: [...givenColumns.map((name) => storable(row[name])), createdAt, row.lease_ms],
     }),
     change: (changes: readonly Change[]): Statement => ({
       name: 'bankql change',
