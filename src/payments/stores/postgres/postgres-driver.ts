@@ -1,11 +1,9 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryResult } from 'pg';
 import { z } from 'zod';
 import { messageOf, reasonOf } from '../../../errors.ts';
 import {
   type NewRow,
-  type RowChange,
-  type RowQuery,
   rowCounts,
   type StoreDriver,
   type StoredRow,
@@ -13,18 +11,7 @@ import {
   WriteUncertain,
 } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
-import {
-  changedColumns,
-  countSql,
-  type Dialect,
-  expired,
-  givenColumns,
-  insertedTimes,
-  postgresNow,
-  searchSql,
-  storedColumns,
-  timeColumns,
-} from '../payment-columns.ts';
+import { postgresNow } from '../payment-columns.ts';
 import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
 import {
   compareServers,
@@ -35,7 +22,9 @@ import {
   type StoreIdentity,
   writeStore,
 } from './identity.ts';
-import { type Backend, connectError, openError, ServerRefused, setUp, standbysConfirm } from './server.ts';
+import { type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
+import { type Change, type Statement, statementsFor } from './statements.ts';
+import { together } from './together.ts';
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
@@ -69,11 +58,13 @@ const usualStartTimeoutMs = 5_000;
 const startPauseMs = 250;
 /** A connection is checked anew after this time. */
 const maxLifetimeSeconds = 600;
-const purgeBatch = 500;
 /** How often an insert is tried while others store and delete the row. */
 const maxRounds = 5;
 /** The server ends or cannot go on. It does not say whether a commit that was under way is stored. */
 const ending = /^(08|57P|58|XX)/;
+
+/** pg's message for a statement that took longer than `query_timeout`. */
+const queryTimeout = 'Query read timeout';
 
 /** Ends backends, and waits until each is gone. */
 const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
@@ -81,13 +72,6 @@ const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
 
 type Settings = Readonly<Record<string, string>>;
-
-interface Statement {
-  readonly text: string;
-  /** Under this name each connection prepares it once. */
-  readonly name?: string;
-  readonly values: unknown[];
-}
 
 /** What is known of a connection. */
 interface Session {
@@ -239,11 +223,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     } catch (error) {
       // The connection is not used again. If the statement was not answered, the next one would wait for it.
       client.release(true);
-      const { message } = unavailable(reasonOf(error, address.password));
+      const reason = reasonOf(error, address.password);
+      const { message } = unavailable(reason);
       if (error instanceof DatabaseError && !ending.test(error.code ?? ''))
         throw new StoreUnavailable(message);
       leftBehind.add(session.backend);
-      throw message.includes('timeout') ? new WriteUncertain(message) : new ConnectionBroken(message);
+      throw reason === queryTimeout ? new WriteUncertain(message) : new ConnectionBroken(message);
     }
     client.release();
     // For example, the commit is on the disk, and an operator ended its wait for a standby.
@@ -409,117 +394,3 @@ const withoutNulls = ({ system_identifier, timeline, standbys_confirm }: ServerI
   ...(timeline === null ? {} : { timeline }),
   standbys_confirm,
 });
-
-/** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
-const storable = (value: string | null) => value?.replaceAll('\0', '\u2400') ?? null;
-
-/** What compareAndSet does to a row. */
-interface Change {
-  readonly id: string;
-  readonly version: string;
-  readonly change: RowChange | null;
-}
-
-/** Does the jobs that come while a statement is under way in the next one, so that they share a round trip and a commit. */
-function together<Job, Answer>(work: (jobs: readonly Job[]) => Promise<(job: Job) => Answer>) {
-  let waiting: { job: Job; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
-  let isServing = false;
-  async function serve(): Promise<void> {
-    isServing = true;
-    while (waiting.length > 0) {
-      // The answers to one batch often make the next one.
-      await nextTurn();
-      const batch = waiting;
-      waiting = [];
-      try {
-        const answerTo = await work(batch.map(({ job }) => job));
-        for (const { job, resolve } of batch) resolve(answerTo(job));
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    isServing = false;
-  }
-  return (job: Job): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      waiting.push({ job, resolve, reject });
-      if (!isServing) void serve();
-    });
-}
-
-function statementsFor(dialect: Dialect) {
-  const { table, now } = dialect;
-  const stored = storedColumns(now);
-  const given = givenColumns.join(', ');
-  const arrays = (count: number) => Array.from({ length: count }, (_, n) => `$${n + 1}::text[]`).join(', ');
-  const [leaseMs, storeId] = [givenColumns.length + 1, givenColumns.length + 2];
-  // In the order of their ids, so that two processes never wait for each other's rows.
-  const insert = (onConflict: string) => `WITH inserted AS (
-      INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
-      SELECT ${[...givenColumns.map((name) => `given.${name}`), ...insertedTimes(now, 'given.lease_ms')].join(', ')}
-      FROM unnest(${arrays(givenColumns.length)}, $${leaseMs}::bigint[]) AS given (${given}, lease_ms), bankql.store
-      WHERE store.id = $${storeId} AND store.standbys_confirm = (${standbysConfirm}) ORDER BY given.id
-      ON CONFLICT (id) DO ${onConflict} RETURNING ${stored})
-    SELECT * FROM inserted UNION ALL
-    SELECT ${stored} FROM ${table} WHERE id = ANY($1::text[]) AND id NOT IN (SELECT id FROM inserted)`;
-  const changed = [...changedColumns.map((name) => `${name} = given.${name}`), `updated_at = ${now}`].join(
-    ', ',
-  );
-  const change = `WITH given AS (
-      SELECT * FROM unnest(${arrays(2 + changedColumns.length)}) AS given (id, expected, ${changedColumns.join(', ')})),
-    replaced AS (
-      UPDATE ${table} SET ${changed} FROM given
-      WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NOT NULL RETURNING payment.version),
-    removed AS (
-      DELETE FROM ${table} USING given
-      WHERE payment.id = given.id AND payment.version = given.expected AND given.version IS NULL RETURNING payment.version)
-    SELECT version FROM replaced UNION ALL SELECT version FROM removed`;
-  const texts = {
-    recover: `INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
-      VALUES (${givenColumns.map((_, n) => `$${n + 1}`).join(', ')}, $${givenColumns.length + 1}::bigint, ${now}, ${now} + $${givenColumns.length + 2}::bigint)
-      ON CONFLICT (id) DO NOTHING RETURNING id`,
-    insert: insert('NOTHING'),
-    // A row that was stored already is written once more, so that standbys confirm it.
-    insertAgain: insert('UPDATE SET version = excluded.version WHERE payment.version = excluded.version'),
-  };
-
-  return {
-    insert: (rows: readonly NewRow[], store: string, isAgain: boolean): Statement => ({
-      name: isAgain ? 'bankql insert again' : 'bankql insert',
-      text: isAgain ? texts.insertAgain : texts.insert,
-      values: [
-        ...givenColumns.map((name) => rows.map((row) => storable(row[name]))),
-        rows.map((row) => row.lease_ms),
-        store,
-      ],
-    }),
-    recover: (row: NewRow, createdAt: number): Statement => ({
-      text: texts.recover,
-      values: [...givenColumns.map((name) => storable(row[name])), createdAt, row.lease_ms],
-    }),
-    change: (changes: readonly Change[]): Statement => ({
-      name: 'bankql change',
-      text: change,
-      values: [
-        changes.map(({ id }) => id),
-        changes.map(({ version }) => version),
-        ...changedColumns.map((name) => changes.map((each) => storable(each.change?.[name] ?? null))),
-      ],
-    }),
-    find: (id: string): Statement => ({
-      name: 'bankql find',
-      text: `SELECT ${stored} FROM ${table} WHERE id = $1`,
-      values: [id],
-    }),
-    search: (query: RowQuery): Statement => {
-      const { text, values } = searchSql(query, dialect);
-      return { text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
-    },
-    count: { text: countSql(dialect), values: [] },
-    purge: {
-      text: `DELETE FROM ${table} WHERE id IN (
-        SELECT id FROM ${table} WHERE ${expired(dialect)} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED)`,
-      values: [],
-    },
-  };
-}
