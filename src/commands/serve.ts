@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
 import { pino } from 'pino';
 import type { Registry } from 'prom-client';

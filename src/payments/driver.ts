@@ -24,6 +24,11 @@ export interface StoreDriver {
    * Shape: whether the row is now as given.
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
+  /**
+   * Inserts the row of a payment that began at `createdAt`, unless there is one with its id. Also works while `loss` is not null.
+   * Shape: whether it was inserted.
+   */
+  recover(row: NewRow, createdAt: number): Promise<boolean>;
   find(id: string): Promise<StoredRow | null>;
   /**
    * One page of rows in the order of the query, by an index. A PENDING row whose lease is over matches as UNKNOWN; finished rows

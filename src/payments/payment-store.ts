@@ -213,7 +213,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     const known = noticeLoss();
     if (known !== null) throw new StoreUnavailable(known);
     for (let round = 1; round <= maxRounds; round++) {
-      const row = newRow(given, leaseMs);
+      const row = newRow(advance(null, { kind: 'begin', record: given }), leaseMs);
       const stored = await driver.insert(row).catch((error) => {
         const attempt = { id, trackId, outcome: null };
         if (error instanceof WriteUncertain)
@@ -290,6 +290,11 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     get unwritten() {
       return [...unwritten.values()].filter(({ record }) => record !== null).length;
     },
+    async recover(record, by) {
+      assertOpen();
+      const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
+      return driver.recover(newRow(held, 0), record.createdAt);
+    },
     async acceptLoss(acceptedBy) {
       assertOpen();
       await driver.acceptLoss(acceptedBy);
@@ -335,10 +340,9 @@ const rowChange = ({ record, awaited }: HeldPayment): RowChange => ({
   json: JSON.stringify({ ...record, awaited }),
 });
 
-function newRow(record: PaymentRecord, leaseMs: number): NewRow {
-  const held = advance(null, { kind: 'begin', record });
+function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
   if (held == null) throw new Error('a beginning stores a record');
-  const { id, caller, payer, trackId, requestId, accountId, toAccountId } = record;
+  const { id, caller, payer, trackId, requestId, accountId, toAccountId } = held.record;
   return {
     ...rowChange(held),
     ...{ id, caller, payer, track_id: trackId, request_id: requestId },

@@ -39,11 +39,27 @@ export const belongsTo = (
   { id, fingerprint }: PaymentRecord,
 ): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
 
-/** Whether two records, or attempts, with the same key are of the same request. */
-export const isSameRequest = (
-  one: Pick<PaymentRecord, 'fingerprint'>,
-  other: Pick<PaymentRecord, 'fingerprint'>,
-): boolean => one.fingerprint.split('.')[1] === other.fingerprint.split('.')[1];
+/** The fingerprint of a record that was made from a log: the log does not tell the subscription key, and not all that was sent. */
+const noFingerprint = '';
+
+export const isFromLog = ({ fingerprint }: PaymentRecord): boolean => fingerprint === noFingerprint;
+
+/** Whether an attempt repeats the request of an earlier record with the same key. */
+export const isSameRequest = (earlier: PaymentRecord, attempt: PaymentRecord): boolean =>
+  isFromLog(earlier)
+    ? sentDetails.every((name) => earlier[name] === attempt[name])
+    : earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+
+/** What a log tells of a request. */
+const sentDetails = [
+  'operation',
+  'bankId',
+  'accountId',
+  'toBankId',
+  'toAccountId',
+  'currency',
+  'amount',
+] as const satisfies (keyof AuditEntry)[];
 
 /**
  * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
@@ -133,6 +149,21 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
     ...{ amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica, state },
   };
 }
+
+/** A record of a payment that only the audit log names. The protocol says what its state is. */
+export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
+  ...entry,
+  payer: '',
+  fingerprint: noFingerprint,
+  state: 'PENDING',
+  description: null,
+  idempotencyKey: '',
+  leaseUntil: entry.createdAt,
+  answer: null,
+  message: null,
+  settledBy: null,
+  history: [],
+});
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
 const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));

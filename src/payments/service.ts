@@ -22,13 +22,14 @@ import {
   withStoreErrors,
 } from './payment-errors.ts';
 import { type BankWords, noBankWords } from './payment-words.ts';
-import { maySend } from './protocol.ts';
+import { maySend, recordLost } from './protocol.ts';
 import {
   type AuditEntry,
   auditEntry,
   belongsTo,
   hashCaller,
   hashPayer,
+  isFromLog,
   isSameRequest,
   type Payer,
   type PaymentInput,
@@ -119,7 +120,7 @@ export interface PaymentService {
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
-   *         subscription key, and the caller's identity is not proven; STATE_UNAVAILABLE, also if no record is found in a store
+   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it; STATE_UNAVAILABLE, also if no record is found in a store
    *         that lost records.
    */
   find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
@@ -319,8 +320,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         const found = own(payer, record);
         // Null would say that nothing was paid under this key.
-        if (found === null && record !== null) throw keyReused(idempotencyKey, { belongs: false });
-        return found;
+        if (found === null && record !== null)
+          throw isFromLog(record)
+            ? foundInLog(record, idempotencyKey)
+            : keyReused(idempotencyKey, { belongs: false });
+        return found && { ...found, idempotencyKey };
       });
       return withStoreErrors(asked, recordNotRead(idempotencyKey));
     },
@@ -361,6 +365,10 @@ const tooLate = ({ operation, trackId }: PreparedCall) =>
 
 const nothingKnown = { status: null, answer: null, bankText: null };
 
+/** For a caller of whom the record of a log does not tell whether it is theirs. */
+const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
+  outcomeUnknown(record, idempotencyKey, recordLost.message);
+
 /** Gives the earlier payment's outcome as if it were this one's. Errors: the error that it ended with. */
 function replay<T extends PaymentOperation>(
   operation: T,
@@ -370,6 +378,7 @@ function replay<T extends PaymentOperation>(
 ): PaymentResult<T> {
   const { state, trackId, answer, status, message } = earlier;
   const belongs = belongsTo(payer, earlier);
+  if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };

@@ -22,6 +22,8 @@ const paymentEvent = z.object({
   code: z.string().optional(),
   bankText: z.string().optional(),
   settledBy: z.string().optional(),
+  /** The operator who read in a log that the payment had begun. */
+  recoveredBy: z.string().optional(),
 });
 export type PaymentEvent = Readonly<z.infer<typeof paymentEvent>>;
 
@@ -140,6 +142,12 @@ export interface PaymentStore {
    * fails with StoreUnavailable.
    */
   readonly loss: string | null;
+  /**
+   * Records a payment that only a log names, as UNKNOWN, so that its key is not free. Also works while `loss` is not null.
+   * `recoveredBy`: the operator who read the log.
+   * Shape: false if there is a record with its id.
+   */
+  recover(record: PaymentRecord, recoveredBy: string): Promise<boolean>;
   /** Records an operator's decision to continue without the lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string): Promise<void>;
   /** Counts the records, for the start, the metrics and the operator. Does not wait behind searches. */

@@ -33,7 +33,7 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     const search = readSearch({ ...values, state: values.state ?? [] }, now);
     const isSearch = search.isNarrowed || search.states !== null;
     const [text, ...others] = positionals;
-    const prefix = readIdPrefix(text ?? '');
+    const prefix = readIdPrefix(text);
     if (others.length > 0 || (prefix === null) === !isSearch)
       throw new StartError(
         'settle takes one id, or at least its first six digits; or a search such as --account a-1 --since 3h.',
@@ -60,11 +60,9 @@ interface Verdict {
 
 const settleOne =
   (prefix: string, verdict: Verdict): OperatorTask =>
-  async ({ withStore, now, write }) => {
-    const { record, line } = await withStore(async (store) => {
-      const found = await findUnknown(store, prefix);
-      return { record: found, line: await settleRecord(store, found, verdict, now) };
-    });
+  async ({ lookAtStore, withStore, now, write }) => {
+    const record = await lookAtStore((store) => findUnknown(store, prefix));
+    const line = await withStore((store) => settleRecord(store, record, verdict, now));
     write(`${paymentLines(record)}\nSettled as ${verdict.state} by ${verdict.settledBy}\n${line}`);
   };
 
@@ -72,16 +70,16 @@ const settleOne =
 const settleFound =
   (search: Search, verdict: Verdict, isConfirmed: boolean): OperatorTask =>
   async (context) => {
-    const { withStore, now, write } = context;
+    const { lookAtStore, withStore, now, write } = context;
+    const { records, hasMore } = await lookAtStore((store) => search.run(store, { states: ['UNKNOWN'] }));
+    if (hasMore)
+      throw new StartError(
+        `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
+      );
+    if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
+    write(paymentTable(records, now));
+    await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
     await withStore(async (store) => {
-      const { records, hasMore } = await search.run(store, { states: ['UNKNOWN'] });
-      if (hasMore)
-        throw new StartError(
-          `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
-        );
-      if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
-      write(paymentTable(records, now));
-      await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
       const missed: string[] = [];
       let settled = 0;
       for (const record of records) {

@@ -44,6 +44,7 @@ export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreO
     uncertainMs: 0,
     insert: (row) => ask(() => storedRow.parse(methods.insert(row))),
     compareAndSet: (id, version, change) => ask(() => methods.compareAndSet(id, version, change)),
+    recover: (...args) => ask(() => methods.recover(...args)),
     find: (id) => ask(() => storedRow.nullable().parse(methods.find(id))),
     search: (query) =>
       ask(() => {

@@ -3,7 +3,7 @@ import { type PaymentStore, StoreUnavailable } from '../store.ts';
 
 /** The calls of a store that are timed. */
 export type StoreOperation =
-  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'end' | 'unwritten' | 'drain' | 'close'>
+  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'recover' | 'end' | 'unwritten' | 'drain' | 'close'>
   | 'finish'
   | 'release';
 
@@ -111,6 +111,7 @@ export function observeStore(
     get unwritten() {
       return store.unwritten;
     },
+    recover: store.recover,
     acceptLoss: observed('acceptLoss', store.acceptLoss),
     count,
     begin: observed('begin', store.begin),

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { createPaymentStore } from '../payment-store.ts';
 import type { OnStoreEvent, PaymentStore } from '../store.ts';
 import { AddressError } from './postgres/address.ts';
@@ -76,17 +77,24 @@ async function openDriver(
 
 /**
  * Makes the payment store that STATE_URL names. A store that is there stays as it is.
+ * Shape:  its name for messages, and whether it was made.
  * Errors: an Error that names what is wrong, and the remedy.
  */
-export async function initStore(url: string): Promise<void> {
+export async function initStore(url: string): Promise<{ readonly shown: string; readonly isNew: boolean }> {
   const address = readStoreUrl(url);
+  const shown = shownStoreUrl(url, '***');
   if (address.kind === 'postgres') {
     const { initPostgres } = await import('./postgres/init.ts');
-    await initPostgres(address.address);
+    return { shown, isNew: await initPostgres(address.address) };
   }
-  if (address.kind !== 'sqlite') return;
-  const store = await openStore(url, { retentionMs: Number.MAX_SAFE_INTEGER, create: true });
+  const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;
+  const store = await openStore(url, {
+    retentionMs: Number.MAX_SAFE_INTEGER,
+    create: isNew,
+    readOnly: !isNew,
+  });
   await store.close();
+  return { shown, isNew };
 }
 
 /** Errors: an Error that says what is wrong with it, without repeating what may be a password. */

@@ -345,6 +345,41 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
       });
     });
 
+    describe('recover', () => {
+      const recover = (change = {}) => store.recover(pending({ createdAt: start, ...change }), 'Ada');
+
+      test('records a payment that only a log names as UNKNOWN, since it began, so that its key is not free', async () => {
+        expect(await recover()).toBe(true);
+        const recovered = {
+          state: 'UNKNOWN',
+          createdAt: start,
+          history: [
+            { state: 'PENDING', at: start },
+            { state: 'UNKNOWN', at: expect.any(Number), recoveredBy: 'Ada' },
+          ],
+        };
+        expect(await find()).toMatchObject(recovered);
+        expect(await begin({ trackId: 'attempt-2' })).toMatchObject({ ...recovered, trackId });
+        expect(await store.search({ states: ['UNKNOWN'] })).toHaveLength(1);
+        expect(await store.count()).toMatchObject({ records: 1, pending: 0, unknown: 1 });
+      });
+
+      test('leaves a record that is there', async () => {
+        await begin();
+        expect(await recover({ trackId: 'attempt-2' })).toBe(false);
+        expect(await find()).toEqual(stored());
+      });
+
+      test('is ended by the attempt itself, which may know its outcome, or by an operator', async () => {
+        await recover();
+        await recover({ id: 'b' });
+        expect(await end(done, { trackId: 'attempt-2' })).toBe(false);
+        expect(await end(done)).toBe(true);
+        expect(await find()).toMatchObject({ ...done, createdAt: start });
+        expect(await store.settle('b', 'REJECTED', 'ops')).toBe(true);
+      });
+    });
+
     describe('history', () => {
       const who = { replica: 'host:1', requestId: 'request-1' };
 

@@ -330,6 +330,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     uncertainMs: statementTimeoutMs + marginMs,
 
     insert,
+    async recover(row, createdAt) {
+      const { rows } = await callAgain(payments, () => statements.recover(row, createdAt));
+      return rows.length > 0;
+    },
     async compareAndSet(id, version, change) {
       const job = { id, version, change };
       if (await changeOne(job)) return true;

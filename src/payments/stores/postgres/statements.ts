@@ -66,6 +66,10 @@ export function statementsFor(dialect: Dialect) {
     insertAgain: insert('UPDATE SET version = excluded.version WHERE payment.version = excluded.version'),
   };
 
+  const recover = `INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
+    VALUES (${givenColumns.map((_, n) => `$${n + 1}`).join(', ')}, $${leaseMs}::bigint, ${now}, ${now} + $${leaseMs + 1}::bigint)
+    ON CONFLICT (id) DO NOTHING RETURNING id`;
+
   return {
     insert: (rows: readonly NewRow[], store: string, isAgain: boolean): Statement => ({
       name: isAgain ? 'bankql insert again' : 'bankql insert',
@@ -75,6 +79,10 @@ export function statementsFor(dialect: Dialect) {
         rows.map((row) => row.lease_ms),
         store,
       ],
+    }),
+    recover: (row: NewRow, createdAt: number): Statement => ({
+      text: recover,
+      values: [...givenColumns.map((name) => storable(row[name])), createdAt, row.lease_ms],
     }),
     change: (changes: readonly Change[]): Statement => ({
       name: 'bankql change',

@@ -26,11 +26,14 @@ export type RowMethods = ReturnType<typeof rowMethods>;
 export function rowMethods(database: DatabaseSync, retentionMs: number, now = sqliteNow) {
   const dialect: Dialect = { table: 'payment', mark: '?', now, retentionMs };
   const stored = storedColumns(now);
-  const values = [...givenColumns.map((name) => `$${name}`), ...insertedTimes(now, '$lease_ms')];
-  const insert = database.prepare(
-    `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${values.join(', ')})
-      ON CONFLICT DO NOTHING RETURNING ${stored}`,
-  );
+  const given = givenColumns.map((name) => `$${name}`).join(', ');
+  const insertWith = (times: readonly string[]) =>
+    database.prepare(
+      `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${given}, ${times.join(', ')})
+        ON CONFLICT DO NOTHING RETURNING ${stored}`,
+    );
+  const insert = insertWith(insertedTimes(now, '$lease_ms'));
+  const recover = insertWith(['$created_at', now, `${now} + $lease_ms`]);
   const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
   const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
   const replace = database.prepare(
@@ -43,6 +46,8 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
   const count = database.prepare(countSql(dialect, '(SELECT records FROM meta)'));
   return {
     insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
+    recover: (row: NewRow, createdAt: number): boolean =>
+      recover.get({ ...row, created_at: createdAt }) !== undefined,
     compareAndSet(id: string, expected: string, change: RowChange | null): boolean {
       const { changes } =
         change === null ? remove.run(id, expected) : replace.run({ ...change, id, expected });

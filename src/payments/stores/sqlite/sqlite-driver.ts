@@ -27,7 +27,7 @@ export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionM
   readonly inode: string | null;
 }
 
-type Method = 'open' | 'insert' | 'compareAndSet' | 'find' | 'count' | 'purge' | 'search';
+type Method = 'open' | 'insert' | 'recover' | 'compareAndSet' | 'find' | 'count' | 'purge' | 'search';
 
 export interface SqliteRequest {
   readonly id: number;
@@ -80,6 +80,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
     // The thread answers in order, and one that died writes no more: what a lookup does not find is not stored later.
     uncertainMs: 0,
     insert: async (row) => storedRow.parse(await ask('insert', row)),
+    recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
     compareAndSet: async (...args) => z.boolean().parse(await ask('compareAndSet', ...args)),
     find: async (id) => storedRow.nullable().parse(await ask('find', id)),
     search: async (query) => storedRow.array().parse(await thread.ask('search', [query], slow)),

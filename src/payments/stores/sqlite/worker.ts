@@ -39,7 +39,7 @@ class MissingStore extends Error {}
 /** What is at the path is no store that this bankql can use. */
 class UnusableStore extends Error {}
 
-const writes: ReadonlySet<string> = new Set(['insert', 'compareAndSet', 'purge']);
+const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
 
 /** Executes calls, in one transaction if one of them writes. Shape: the responses, which are true once it returns. */
 function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
