@@ -1,5 +1,5 @@
 import { maxErrorLength } from '../bank/errors.ts';
-import { type HttpResponse, partialContent, startsWithMark } from '../bank/http-message.ts';
+import { type HttpResponse, startsWithMark } from '../bank/http-message.ts';
 import { withoutHeadOffice } from '../bank/ids.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
 import { numberParts, plainDecimal } from '../contract/decimal.ts';
@@ -99,9 +99,7 @@ function classifySuccess(response: Answered, said: AnswerBody, options: Classify
   const isTaught = statusPath !== undefined || receiptPath !== undefined;
   const { meaning, names } = isTaught ? readPaths(said, options) : readSuccess(said, options);
   // An operator who names the place of the status knows what the bank means by 202.
-  const isDone =
-    meaning === 'done' &&
-    (doneStatuses.has(status) || (statusPath !== undefined && status !== partialContent));
+  const isDone = meaning === 'done' && (doneStatuses.has(status) || statusPath !== undefined);
   const isSilent = status === 202 && !speaksOfFailure(said, bankWords);
   const isAccepted = !isDone && (meaning === 'accepted' || (meaning !== 'rejected' && isSilent));
   const state = isDone ? 'DONE' : meaning === 'rejected' ? 'REJECTED' : 'UNKNOWN';
@@ -112,9 +110,7 @@ function classifySuccess(response: Answered, said: AnswerBody, options: Classify
     answer:
       isDone || isAccepted ? toStoredResponse(operation, readContent(operation, content), secrets) : null,
     drifts: [...driftsOf(response, said, operation), ...(isStrange ? (['payment-answer'] as const) : [])],
-    unknown: isStrange
-      ? { names: bounded(names), hint: hintFor(said, names.length > 0 && !isTaught) }
-      : undefined,
+    unknown: isStrange ? { names: bounded(names), hint: hintFor(said, names, isTaught) } : undefined,
   };
 }
 
@@ -127,6 +123,9 @@ interface About extends ClassifyOptions {
 type Members = Readonly<Record<string, unknown>>;
 type Check = (value: unknown, about: About) => boolean;
 type Checks = Readonly<Record<string, Check>>;
+
+/** Names of the bank are looked up in no prototype. */
+const checksOf = (checks: Checks): ReadonlyMap<string, Check> => new Map(Object.entries(checks));
 
 function readSuccess({ kind, value }: AnswerBody, options: ClassifyOptions): Finding {
   const isRequest = options.operation.envelope !== null;
@@ -141,7 +140,10 @@ function readSuccess({ kind, value }: AnswerBody, options: ClassifyOptions): Fin
 /** Reads an object, of which every member has to be known. */
 function readObject(object: Members, about: About): Finding {
   const members = Object.entries(object);
-  const meanings = members.flatMap(([name, value]) => statusesIn(fold(name), value, about));
+  const statuses = members.flatMap(([name, value]) => statusesIn(fold(name), value, about));
+  // A Transaction's is in its details, beside the Transaction's id.
+  const inside = membersOf(membersOf(object).details);
+  const meanings = 'status' in inside ? [...statuses, statusMeaning(inside.status, about)] : statuses;
   const [stated = null] = meanings.every((meaning) => meaning === meanings[0]) ? meanings : [];
   const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated }));
   const names = strange.flatMap(([name, value]) => pathsOf(name, value));
@@ -151,19 +153,22 @@ function readObject(object: Members, about: About): Finding {
   if (isAccepted && !speaksOfFailure({ kind: 'json', value: object }, about.bankWords))
     return finding('accepted', names);
   const hasReceipt = members.some(([name, value]) => words.receiptNames.has(fold(name)) && isReceipt(value));
-  const isProven = names.length === 0 && (stated !== null || (meanings.length === 0 && hasReceipt));
+  const hasEvidence = hasReceipt || statuses.length > 0;
+  const isProven = names.length === 0 && hasEvidence && (stated !== null || meanings.length === 0);
   return finding(isProven ? (stated ?? 'done') : null, names);
 }
 
 const isReasonName = (folded: string) => words.reasonNames.has(folded) || words.textNames.has(folded);
 
-/** What a member says as a status; a Transaction's is in its details, and a code or message is one if the operator says so. */
-function statusesIn(folded: string, value: unknown, { bankWords, isRequest }: About): (Meaning | null)[] {
-  const text = scalarOf(value) ?? '';
-  if (words.statusNames.has(folded)) return [meaningOf(text, bankWords, isRequest)];
-  if (folded === 'details' && isObject(value) && 'status' in value)
-    return [meaningOf(scalarOf(value.status) ?? '', bankWords, isRequest)];
-  const taught = isReasonName(folded) ? words.taughtMeaning(text, bankWords) : undefined;
+const statusMeaning = (value: unknown, { bankWords, isRequest }: About) =>
+  meaningOf(scalarOf(value) ?? '', bankWords, isRequest);
+
+/** What a member says as a status; a code or message is one if the operator says so. */
+function statusesIn(folded: string, value: unknown, about: About): (Meaning | null)[] {
+  if (words.statusNames.has(folded)) return [statusMeaning(value, about)];
+  const taught = isReasonName(folded)
+    ? words.taughtMeaning(scalarOf(value) ?? '', about.bankWords)
+    : undefined;
   return taught === undefined ? [] : [taught];
 }
 
@@ -176,12 +181,12 @@ function isKnown(folded: string, value: unknown, about: About): boolean {
       isReceipt(value) ||
       (folded === 'transactionids' && (isRequest || stated !== null) && isEmptyList(value))
     );
-  if (isEmptyContainer(value) || repetitions[folded]?.(value, about)) return true;
+  if (isEmptyContainer(value) || repetitions.get(folded)?.(value, about)) return true;
   if (stated === null) return false;
   if (isReasonName(folded) && words.taughtMeaning(text, bankWords) === stated) return true;
   if (stated === 'rejected' && words.reasonNames.has(folded))
     return isReason(folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords));
-  return besideStatus[folded]?.(value, about) ?? false;
+  return besideStatus.get(folded)?.(value, about) ?? false;
 }
 
 const isReason = (reason: Reason) => reason === 'decides' || reason === 'reason';
@@ -212,11 +217,12 @@ const repeats =
   (sentOf: (sent: Sent) => string | null | undefined, read: (text: string) => string | null): Check =>
   (value, about) =>
     isSame(value, sentOf(about.sent), read) ?? (about.stated !== null && isFreeText(value));
-const every =
-  (checks: Checks): Check =>
-  (value, about) =>
+const every = (checks: Checks): Check => {
+  const known = checksOf(checks);
+  return (value, about) =>
     isObject(value) &&
-    Object.entries(value).every(([name, member]) => checks[fold(name)]?.(member, about) ?? false);
+    Object.entries(value).every(([name, member]) => known.get(fold(name))?.(member, about) ?? false);
+};
 const each = (names: ReadonlySet<string>, check: Check): Checks =>
   Object.fromEntries([...names].map((name) => [name, check]));
 const oneOf =
@@ -248,11 +254,11 @@ const payer = every({
   bankid: repeats(({ bankId }) => bankId, bankCode),
 });
 const description: Check = (value, { sent, isEntry, stated }) =>
-  value === '' ||
+  isEmptyText(value) ||
   (sent.description ? value === sent.description : isEntry && stated !== null && isFreeText(value));
 
 /** What repeats the payment, the time of its creation, and links that lead nowhere else. */
-const repetitions: Checks = {
+const repetitions = checksOf({
   ...{ amount, currency, description, value: every({ amount, currency }), to: payee, from: payer },
   body: every({
     ...{ to: payee, value: every({ amount, currency }), description, from: payer },
@@ -261,10 +267,10 @@ const repetitions: Checks = {
   ...each(words.creationNames, (value, { now }) => isPast(value, now)),
   links: (value) => areLinks(value),
   self: (value) => isLink(value),
-};
+});
 
 /** The other members of the specification's records, beside a status that decides. */
-const besideStatus: Checks = {
+const besideStatus = checksOf({
   ...each(words.freeTextNames.record, isFreeText),
   otheraccount: oneOf(isFreeText, freeTextsIn('account')),
   thisaccount: oneOf(isFreeText, freeTextsIn('account')),
@@ -277,6 +283,7 @@ const besideStatus: Checks = {
       words.freeTextNames.stopped,
       (value, { stated }) => isEmptyText(value) || (stated === 'rejected' && isFreeText(value)),
     ),
+    // Its meaning is one of those that agree.
     status: () => true,
     description: (value, about) => description(value, { ...about, isEntry: true }),
     // Negative on the payer's account.
@@ -286,7 +293,7 @@ const besideStatus: Checks = {
     }),
     newbalance: freeTextsIn('money'),
   }),
-};
+});
 
 /** The answer to putTransactionsRequestAccount is judged by its entry for this payment. */
 function readRequests(value: unknown, about: About): Finding {
@@ -295,7 +302,10 @@ function readRequests(value: unknown, about: About): Finding {
   const listed = key === undefined ? value : around[key];
   const entries: readonly unknown[] = Array.isArray(listed) ? listed : [listed];
   const own = ownEntry(entries, key !== undefined && Array.isArray(listed), about.sent);
-  if (own === undefined) return finding(null, key === undefined ? Object.keys(around) : [key]);
+  if (own === undefined) {
+    const isAccepted = key === undefined && isObject(value) && readObject(value, about).meaning === 'accepted';
+    return finding(isAccepted ? 'accepted' : null, key === undefined ? Object.keys(around) : [key]);
+  }
   const found = readObject(own, { ...about, isEntry: true });
   // Members next to the list are about the whole answer.
   const { [key ?? '']: _, ...rest } = key === undefined ? {} : around;
@@ -383,7 +393,7 @@ const speaksOfFailure = ({ kind, value }: AnswerBody, bankWords: BankWords): boo
   Object.entries(isObject(value) ? value : { value }).some(([name, member]) => {
     const folded = fold(name);
     const text = scalarOf(member) ?? '';
-    const isNo = member === false || /^(?:false|no|0)$/i.test(text);
+    const isNo = member === false || /^(?:false|0)$/i.test(text);
     if (words.failureName.test(folded)) return !(isNo || isEmptyText(member) || isEmptyContainer(member));
     if (words.successName.test(folded)) return isNo;
     const said = [words.readCode(text, bankWords), words.readText(text, bankWords)];
@@ -421,15 +431,16 @@ function readReason(
   bankWords: BankWords,
 ): Reason | 'strange' {
   const text = scalarOf(value);
-  const isCode = /^(?:status|statuscode|code)$/.test(folded);
-  if (isEmptyText(value) || isEmptyContainer(value)) return 'neutral';
-  if (words.timeNames.has(folded)) return isPast(value) ? 'neutral' : 'strange';
-  if (words.requestIdNames.has(folded)) return isReceipt(value) ? 'neutral' : 'strange';
-  if (text === null || !(isCode || words.textNames.has(folded) || /^errors?$/.test(folded))) return 'strange';
-  if (!isCode) return words.readText(text, bankWords);
-  if (text === String(status) || (folded === 'status' && words.readText(text, bankWords) === 'neutral'))
-    return 'neutral';
+  const isPlain = text !== null && !isEmptyText(value);
+  const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
+  if (words.timeNames.has(folded)) return unless(isPast(value));
+  if (words.requestIdNames.has(folded)) return unless(isReceipt(value));
+  if (words.textNames.has(folded) || /^errors?$/.test(folded))
+    return isPlain ? words.readText(text, bankWords) : unless(isEmptyContainer(value));
+  if (!/^(?:status|statuscode|code)$/.test(folded)) return 'strange';
+  if (!isPlain || text === String(status)) return unless(isPlain);
   const reason = words.readCode(text, bankWords);
+  if (folded === 'status' && words.readText(text, bankWords) === 'neutral') return 'neutral';
   return reason === 'unknown' ? 'strange' : reason;
 }
 
@@ -472,7 +483,8 @@ function isReceipt(value: unknown): boolean {
   if (Array.isArray(value))
     return value.length > 0 && value.every((id) => !Array.isArray(id) && isReceipt(id));
   const text = scalarOf(value) ?? '';
-  if (text.length > 512 || !/^[\p{L}\p{N}][^\p{C}\p{Z}]*$/u.test(text) || /^[0.]*$/.test(text)) return false;
+  if (text.length > 512 || !/^(?![-+])[^\p{C}\p{Z}]*[\p{L}\p{N}][^\p{C}\p{Z}]*$/u.test(text)) return false;
+  if (/^[0.]*$/.test(text)) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
   return !isCode && ![text, ...text.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
 }
@@ -494,7 +506,7 @@ function isPast(value: unknown, now = Date.now()): boolean {
 const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\/\/|\/)\S*$/i.test(value);
 const isLink = (value: unknown): boolean =>
   isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
-const isLinkName = (name: unknown) => name === 'self' || name === 'status';
+const isLinkName = (name: unknown) => typeof name === 'string' && /^(?:self|status)$/.test(fold(name));
 /** Links named self or status; others lead to a step that is missing. */
 const areLinks = (links: unknown): boolean =>
   Array.isArray(links)
@@ -516,12 +528,15 @@ const pathsOf = (name: string, value: unknown): string[] => {
   return isObject(inner) ? Object.keys(inner).map((part) => `${name}.${part}`) : [name];
 };
 
-const hintFor = ({ kind, value }: AnswerBody, isShape: boolean): string => {
+/** The settings that would make bankql understand a success. */
+function hintFor({ kind, value }: AnswerBody, names: readonly string[], isTaught: boolean): string {
   if (kind === 'repeated') return 'none: a name occurs twice in one object';
-  return isShape || typeof value !== 'string'
-    ? 'BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT'
-    : 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED';
-};
+  const isWord =
+    isTaught || typeof value === 'string' || names.some((name) => words.statusNames.has(fold(name)));
+  return isWord
+    ? 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED'
+    : 'BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT';
+}
 
 function driftsOf(
   response: Answered,

@@ -106,7 +106,7 @@ const emptyWords = setOf(
 );
 /** Whether a text is one that no receipt, id or free text of an understood answer may be. */
 export const isTellingWord = (text: string): boolean =>
-  emptyWords.has(fold(text)) || statusWords.values().some((words) => words.has(fold(text)));
+  emptyWords.has(fold(text)) || /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '');
 
 /** Reasons that name funds or an account, without articles, `is` and `has been`. */
 const decidingPhrases =

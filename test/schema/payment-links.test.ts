@@ -70,7 +70,7 @@ describe('a transfer', () => {
 
   test.each([
     [{}, []],
-    [{ id: '', status: 'OK' }, []],
+    [{ status: 'OK' }, []],
     [{ id: '../x' }, ['makeTransaction.transaction BANK_BAD_RESPONSE']],
   ])('has no transaction where the bank answers %o', async (body, failures) => {
     await using fixture = await start();

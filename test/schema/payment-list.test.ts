@@ -118,7 +118,7 @@ describe('payments', () => {
     await pay('done');
     fixture.bank.otherwise(() => 'reset');
     await pay('unknown');
-    fixture.bank.otherwise({ status: 422, body: {} });
+    fixture.bank.otherwise({ status: 422, body: { message: 'Insufficient funds' } });
     await pay('rejected');
     expect(await keys({ states: ['UNKNOWN', 'PENDING'] })).toEqual(['unknown']);
     expect(await keys({ states: ['REJECTED', 'DONE'] })).toEqual(['rejected', 'done']);

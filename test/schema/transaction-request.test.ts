@@ -58,7 +58,7 @@ describe('putTransactionRequest', () => {
 
   test('sends what is required alone, to the bank that is named, through the default view', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
     const result = await fixture.ask(put('bankId: "B2", viewId: null, to: {}'));
     expect(result.data).toEqual({ putTransactionRequest: { transactionRequests: [] } });
     const { method, path, body } = onlyCall(fixture.bank);
