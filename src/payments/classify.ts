@@ -152,7 +152,7 @@ function readObject(object: Members, about: About): Finding {
     meanings.every((meaning) => meaning === 'accepted' || meaning === 'done');
   if (isAccepted && !speaksOfFailure({ kind: 'json', value: object }, about.bankWords))
     return finding('accepted', names);
-  const hasReceipt = members.some(([name, value]) => words.receiptNames.has(fold(name)) && isReceipt(value));
+  const hasReceipt = members.some(([name, value]) => isReceiptMember(fold(name), value));
   const hasEvidence = hasReceipt || statuses.length > 0;
   const isProven = names.length === 0 && hasEvidence && (stated !== null || meanings.length === 0);
   return finding(isProven ? (stated ?? 'done') : null, names);
@@ -178,7 +178,7 @@ function isKnown(folded: string, value: unknown, about: About): boolean {
   if (words.statusNames.has(folded)) return stated !== null;
   if (words.receiptNames.has(folded))
     return (
-      isReceipt(value) ||
+      isReceiptMember(folded, value) ||
       (folded === 'transactionids' && (isRequest || stated !== null) && isEmptyList(value))
     );
   if (isEmptyContainer(value) || repetitions.get(folded)?.(value, about)) return true;
@@ -303,14 +303,15 @@ function readRequests(value: unknown, about: About): Finding {
   const entries: readonly unknown[] = Array.isArray(listed) ? listed : [listed];
   const own = ownEntry(entries, key !== undefined && Array.isArray(listed), about.sent);
   if (own === undefined) {
-    const isAccepted = key === undefined && isObject(value) && readObject(value, about).meaning === 'accepted';
+    const isAccepted =
+      key === undefined && isObject(value) && readObject(value, about).meaning === 'accepted';
     return finding(isAccepted ? 'accepted' : null, key === undefined ? Object.keys(around) : [key]);
   }
   const found = readObject(own, { ...about, isEntry: true });
   // Members next to the list are about the whole answer.
   const { [key ?? '']: _, ...rest } = key === undefined ? {} : around;
   const whole = isEmptyContainer(rest) ? finding('done') : readObject(rest, about);
-  const isWhole = whole.meaning === 'done';
+  const isWhole = whole.names.length === 0 && (whole.meaning ?? 'done') === 'done';
   return finding(isWhole ? found.meaning : null, [...whole.names, ...found.names]);
 }
 
@@ -477,6 +478,15 @@ const isEmptyList = (value: unknown): boolean =>
   isEmptyText(value) || (Array.isArray(value) && value.every(isEmptyText));
 const isEmptyContainer = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** The specification has several `transaction_ids` in one text. */
+const isReceiptMember = (folded: string, value: unknown): boolean =>
+  words.receiptNames.has(folded) &&
+  isReceipt(
+    folded === 'transactionids' && typeof value === 'string'
+      ? value.split(/[,\s]+/).filter((id) => id !== '')
+      : value,
+  );
 
 /** Whether a value is an id, or a list of ids: no white space, no sign, and no word such as error, null, none or 0. */
 function isReceipt(value: unknown): boolean {

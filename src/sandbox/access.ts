@@ -1,7 +1,7 @@
 import type { Account } from '../contract/account.ts';
 import type { Database } from './database.ts';
 import { staffId } from './identity.ts';
-import { found, HttpError } from './request-checks.ts';
+import { HttpError } from './request-checks.ts';
 
 /** The views that the sandbox knows; an account may offer fewer of them (`views_available`). */
 export const views: readonly string[] = ['owner', 'public'];

@@ -309,6 +309,7 @@ describe('what is not what it looks like', () => {
     '{"id":"T","created":"2026-01-15T10:04:00Z"}',
     '{"id":"T","created":"2026-01-16"}',
     '{"transaction_ids":["T1","T2"]}',
+    '{"transaction_ids":"T1, T2"}',
     '{"status":"COMPLETED","transaction_ids":[]}',
     '{"id":"T","from":{"account_id":"payer","bank_id":"BK0"},"to":{"bank_id":"BK1XXX"}}',
     '{"id":"T","_links":{"self":{"href":"https://bank.example/T"},"status":"/T/status"}}',
