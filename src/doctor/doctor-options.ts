@@ -51,6 +51,7 @@ export const doctorUsage = [
     ([name, { credential, variable }]) =>
       `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
   ),
+  '  --payment-answer  a status and a body, such as 200 {"id":"T"}: explains, without a call, what they mean for a payment',
   '',
   '  bankql doctor --env-file production.env --account a-1',
   '',

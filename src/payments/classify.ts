@@ -488,13 +488,17 @@ const isReceiptMember = (folded: string, value: unknown): boolean =>
       : value,
   );
 
+/** Longer texts are no ids: the record would not hold them. */
+const maxReceipt = 4000;
+
 /** Whether a value is an id, or a list of ids: no white space, no sign, and no word such as error, null, none or 0. */
 function isReceipt(value: unknown): boolean {
   if (Array.isArray(value))
     return value.length > 0 && value.every((id) => !Array.isArray(id) && isReceipt(id));
   const text = scalarOf(value) ?? '';
-  if (text.length > 512 || !/^(?![-+])[^\p{C}\p{Z}]*[\p{L}\p{N}][^\p{C}\p{Z}]*$/u.test(text)) return false;
-  if (/^[0.]*$/.test(text)) return false;
+  const isId =
+    /^[^-+\p{C}\p{Z}][^\p{C}\p{Z}]*$/u.test(text) && /[\p{L}\p{N}]/u.test(text) && !/^[0.]*$/.test(text);
+  if (!isId || text.length > maxReceipt) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
   return !isCode && ![text, ...text.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
 }

@@ -440,7 +440,7 @@ describe('an intent whose key is another payment’s', () => {
 
   test('is paid under a new key where that one was refused', async () => {
     const storage = createStorage();
-    fixture.bank.on(line, { status: 422, body: {} });
+    fixture.bank.on(line, { status: 422, body: { code: 'INSUFFICIENT_FUNDS' } });
     await openPage(() => 'answer', storage, { patienceMs: 0 }).payments.pay('draft', Transfer, { input });
     fixture.bank.on(line, accepted);
     const paid = await openPage(undefined, storage).payments.pay('draft', Transfer, { input: other });
