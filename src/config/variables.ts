@@ -218,7 +218,7 @@ export const sections = {
     ),
     BANK_PAYMENT_STATUS: variable(
       optional(jsonPath),
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer; it then decides alone ([how](payment-operations.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](payment-operations.md#teach-bankql-your-bank))",
       { rarely: 'the log says that answers to payments are not known' },
     ),
     BANK_PAYMENT_RECEIPT: variable(

@@ -61,7 +61,7 @@ interface ClassifyOptions {
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
-/** What an answer says; `names` are the members that are not known. */
+/** The meaning of an answer, and its members that are not known. */
 interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
@@ -114,7 +114,7 @@ function classifySuccess(response: Answered, said: AnswerBody, options: Classify
   };
 }
 
-/** What is known while an object is read. `stated`: what its statuses say, if they agree. */
+/** The context of an object. `stated` is the meaning of its statuses, if they agree. */
 interface About extends ClassifyOptions {
   readonly isRequest: boolean;
   readonly isEntry: boolean;
@@ -137,11 +137,11 @@ function readSuccess({ kind, value }: AnswerBody, options: ClassifyOptions): Fin
   return isEmptyContainer(value) ? finding('done') : readObject(value, about);
 }
 
-/** Reads an object, of which every member has to be known. */
+/** Reads an object. It decides only if every member is known. */
 function readObject(object: Members, about: About): Finding {
   const members = Object.entries(object);
   const statuses = members.flatMap(([name, value]) => statusesIn(fold(name), value, about));
-  // A Transaction's is in its details, beside the Transaction's id.
+  // A Transaction has its id on the outside and its status in its details.
   const inside = membersOf(membersOf(object).details);
   const meanings = 'status' in inside ? [...statuses, statusMeaning(inside.status, about)] : statuses;
   const [stated = null] = meanings.every((meaning) => meaning === meanings[0]) ? meanings : [];
@@ -163,7 +163,7 @@ const isReasonName = (folded: string) => words.reasonNames.has(folded) || words.
 const statusMeaning = (value: unknown, { bankWords, isRequest }: About) =>
   meaningOf(scalarOf(value) ?? '', bankWords, isRequest);
 
-/** What a member says as a status; a code or message is one if the operator says so. */
+/** The meaning of a member that is a status. A code or message is one if the operator lists it. */
 function statusesIn(folded: string, value: unknown, about: About): (Meaning | null)[] {
   if (words.statusNames.has(folded)) return [statusMeaning(value, about)];
   const taught = isReasonName(folded)
@@ -212,7 +212,7 @@ function decimal(text: string): string | null {
   return `${sign}${whole}.${fraction}`;
 }
 
-/** What is not sent, or left empty, is known beside a status only. */
+/** Values that were not sent, or that the bank leaves empty, are known only with a status. */
 const repeats =
   (sentOf: (sent: Sent) => string | null | undefined, read: (text: string) => string | null): Check =>
   (value, about) =>
@@ -225,10 +225,6 @@ const every = (checks: Checks): Check => {
 };
 const each = (names: ReadonlySet<string>, check: Check): Checks =>
   Object.fromEntries([...names].map((name) => [name, check]));
-const oneOf =
-  (...checks: readonly Check[]): Check =>
-  (value, about) =>
-    checks.some((check) => check(value, about));
 
 /** Whether a text that the bank chooses says nothing of the outcome. */
 const isFreeText = (value: unknown): boolean => {
@@ -242,6 +238,11 @@ const isFreeText = (value: unknown): boolean => {
 };
 const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
   every(each(words.freeTextNames[record], isFreeText));
+/** Some banks write the object in place of its id: docs/real-banks.md. */
+const idOr = (record: keyof typeof words.freeTextNames): Check => {
+  const isObjectOfTexts = freeTextsIn(record);
+  return (value, about) => isFreeText(value) || isObjectOfTexts(value, about);
+};
 
 const amount = repeats(({ amount }) => amount, decimal);
 const currency = repeats(({ currency }) => currency, idText);
@@ -269,12 +270,12 @@ const repetitions = checksOf({
   self: (value) => isLink(value),
 });
 
-/** The other members of the specification's records, beside a status that decides. */
+/** The other members of the specification's records, which need a status that decides. */
 const besideStatus = checksOf({
   ...each(words.freeTextNames.record, isFreeText),
-  otheraccount: oneOf(isFreeText, freeTextsIn('account')),
-  thisaccount: oneOf(isFreeText, freeTextsIn('account')),
-  challenge: oneOf(isFreeText, freeTextsIn('challenge')),
+  otheraccount: idOr('account'),
+  thisaccount: idOr('account'),
+  challenge: idOr('challenge'),
   type: (value) => typeof value === 'string' && words.requestTypes.has(fold(value)),
   metadata: freeTextsIn('metadata'),
   details: every({
@@ -315,7 +316,7 @@ function readRequests(value: unknown, about: About): Finding {
   return finding(isWhole ? found.meaning : null, [...whole.names, ...found.names]);
 }
 
-/** The contract's only entry, or the one that repeats payee and value while all others differ; undefined if there is none. */
+/** The contract's only entry, or the one that repeats payee and value while all others differ. Undefined if no entry is. */
 function ownEntry(entries: readonly unknown[], isContractsList: boolean, sent: Sent): Members | undefined {
   if (!entries.every(isObject)) return undefined;
   if (entries.length === 1 && isContractsList) return entries[0];
@@ -330,7 +331,9 @@ function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currenc
   const to = membersOf(body.to);
   const value = membersOf(body.value);
   const account = isSame(to.accountid, toAccountId, idText);
-  const isAmount = isSame(value.amount, amount, decimal);
+  // An amount in an unknown form may be this one.
+  const isAmount =
+    decimal(scalarOf(value.amount) ?? '') === null ? null : isSame(value.amount, amount, decimal);
   const isCurrency = isSame(value.currency, currency, idText);
   if ([account, isAmount, isCurrency, isSame(to.bankid, toBankId, bankCode)].includes(false)) return false;
   return (account && isAmount && (isCurrency || currency === null)) || null;
@@ -365,7 +368,7 @@ function readPaths({ value: root }: AnswerBody, { bankWords, operation }: Classi
   return finding(meaning === 'done' && isContradicted ? null : meaning, names);
 }
 
-/** The value at a path, and the members beside it and beside the objects on the way. */
+/** The value at a path, and all members next to it and next to the objects on the way. */
 function placeOf(root: unknown, path: readonly string[]) {
   let value = root;
   const beside: Record<string, unknown> = {};
@@ -381,7 +384,7 @@ function placeOf(root: unknown, path: readonly string[]) {
   return { value, beside };
 }
 
-/** What is kept of an answer to makeTransaction that is read by paths. */
+/** The stored part of an answer to makeTransaction that is read by paths. */
 const taughtContent = ({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) => ({
   id: receiptPath && scalarOf(placeOf(value, receiptPath).value),
   status: statusPath && scalarOf(placeOf(value, statusPath).value),
@@ -445,7 +448,7 @@ function readReason(
   return reason === 'unknown' ? 'strange' : reason;
 }
 
-/** Whether a gateway refused the request before the bank saw it, in exactly its own words. */
+/** Whether the gateway refused the request before the bank saw it. */
 const isGatewayLimit = (status: number, value: unknown): boolean =>
   isObject(value) &&
   Object.keys(value).length === 2 &&

@@ -63,7 +63,7 @@ export const noBankWords: BankWords = bankWordsOf([], []);
 export const taughtMeaning = (text: string, { done, rejected }: BankWords): Meaning | undefined =>
   done.has(foldValue(text)) ? 'done' : rejected.has(foldValue(text)) ? 'rejected' : undefined;
 
-/** What a status says; null if the word is not known. The operator's words go first. */
+/** The meaning of a status; null if the word is not known. The operator's words go first. */
 export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
   const word = foldValue(text);
   if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
@@ -72,7 +72,7 @@ export function meaningOf(text: string, words: BankWords, isRequest: boolean): M
   );
 }
 
-/** Members by their folded names: of any answer, beside a status, and of a refusal. */
+/** Members by their folded names: of any answer, with a status, and of a refusal. */
 export const receiptNames = setOf('id uuid transaction_id transaction_ids payment_id transfer_id');
 export const statusNames = new Set(phrasesOf('|transaction|payment|transfer status|state|result|outcome'));
 export const creationNames =
@@ -100,7 +100,7 @@ export const requestTypes =
   TRANSFER_TO_ATM TRANSFER_TO_ACCOUNT TRANSFER_TO_REFERENCE_ACCOUNT SEPA_CREDIT_TRANSFERS INSTANT_SEPA_CREDIT_TRANSFERS
   TARGET_2_PAYMENTS CROSS_BORDER_CREDIT_TRANSFERS`);
 
-/** Values that stand for no value or for an error. */
+/** Values that mean no value, or an error. */
 const emptyWords = setOf(
   'error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a false true',
 );

@@ -112,7 +112,7 @@ export interface PaymentServiceOptions {
   readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
-  /** The bank's own words for how a payment ended, and where they are; see payment-words.ts. */
+  /** The bank's own words for a payment's outcome, and their paths; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
   /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
   readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;

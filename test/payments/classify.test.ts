@@ -390,6 +390,10 @@ describe('a list of transaction requests', () => {
     ['UNKNOWN', [{ status: 'FAILED' }, own('INITIATED')]],
     ['UNKNOWN', [own('FAILED'), own('INITIATED')]],
     ['UNKNOWN', [own('COMPLETED'), own('COMPLETED')]],
+    [
+      'UNKNOWN',
+      [{ status: 'FAILED', body: { to, value: { currency: 'EUR', amount: '5,00' } } }, own('COMPLETED')],
+    ],
     ['UNKNOWN', [other('COMPLETED')]],
     ['UNKNOWN', [dearer('COMPLETED')]],
     ['UNKNOWN', [other('COMPLETED'), dearer('COMPLETED')]],
