@@ -133,6 +133,7 @@ test('while the state store is down payments are refused and reads go on', async
     settle: down,
     count: down,
     acceptLoss: down,
+    recover: down,
     unwritten: 0,
     drain: async () => {},
     secret: '',
