@@ -217,7 +217,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   async function endWithoutAnswer(error: unknown, call: PreparedCall, record: PaymentRecord, key: string) {
     if (error instanceof TransportFailure && !error.sent) {
       await release(record, 'NOT_SENT');
-      return neverSent(mapTransportFailure(call, error), key);
+      return neverSent(error instanceof BegunTooLate ? tooLate(call) : mapTransportFailure(call, error), key);
     }
     const unknown = await finishUnknown(record, key, unknownBecause.noAnswer);
     return error instanceof TransportFailure ? unknown : error;
@@ -273,7 +273,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
      */
     const beforeStart = () => {
       if (!maySend(record, createdAt + elapsed() + sendTimeoutMs))
-        throw new TransportFailure('timeout', false, 'the payment took too long to begin');
+        throw new BegunTooLate('timeout', false, 'the payment took too long to begin');
     };
     const judged = await bank
       .send(call, { beforeStart })
@@ -352,6 +352,15 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     },
   };
 }
+
+/** The request was about to be written when its lease was nearly over. */
+class BegunTooLate extends TransportFailure {}
+
+const tooLate = ({ operation, trackId }: PreparedCall) =>
+  new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+    operation: operation.id,
+    ...(trackId === null ? {} : { trackId }),
+  });
 
 const nothingKnown = { status: null, answer: null, bankText: null };
 

@@ -50,13 +50,6 @@ test.each([
 
 const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 
-test('standbys are waited for with PostgreSQL, and a witness watches a SQLite file', () => {
-  for (const STATE_URL of ['postgres://me@a,b/pay', 'POSTGRESQL://me@a,b/pay'])
-    expect(readConfig({ ...real, STATE_URL, STATE_WAIT_REPLICAS: '1' }).state.waitReplicas).toBe(1);
-  const sqlite = { ...real, STATE_URL: 'sqlite:s.db', STATE_WITNESS: '/witness/mark' };
-  expect(readConfig(sqlite).state.witness).toBe('/witness/mark');
-});
-
 test('the viewer is the login with the sandbox bank; of another bank the operator says how', () => {
   const textsOf = (environment: Record<string, string>) => {
     const { customerId, accountId } = readConfig(environment).server.defaults.viewer;

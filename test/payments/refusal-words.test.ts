@@ -26,13 +26,13 @@ async function storeThatGoesAway() {
   };
   const store: PaymentStore = {
     ...kept,
-    async begin(record, now) {
+    async begin(record, leaseMs) {
       guard();
-      return kept.begin(record, now);
+      return kept.begin(record, leaseMs);
     },
-    async find(id, now) {
+    async find(id) {
       guard();
-      return kept.find(id, now);
+      return kept.find(id);
     },
   };
   return { store, state };

@@ -260,8 +260,8 @@ describe('makeTransaction', () => {
     await using fixture = await start({ store });
     fixture.bank.on(transfer, { status: 500 });
     await fixture.pay();
-    for (const { id } of await store.search({ states: ['UNKNOWN'] }, Date.now()))
-      expect(await store.settle(id, 'REJECTED', 'Ada: not booked', Date.now())).toBe(true);
+    for (const { id } of await store.search({ states: ['UNKNOWN'] }))
+      expect(await store.settle(id, 'REJECTED', 'Ada: not booked')).toBe(true);
     const { payment, userErrors } = await fixture.pay();
     expect(payment).toMatchObject({ state: 'REJECTED', failureCode: 'BANK_REJECTED' });
     expect(userErrors).toMatchObject([{ code: 'BANK_REJECTED', message: payment?.failureMessage }]);
