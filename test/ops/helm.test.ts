@@ -129,7 +129,6 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'Deployment',
       'HorizontalPodAutoscaler',
       'NetworkPolicy',
-      'PersistentVolumeClaim',
       'PodDisruptionBudget',
       'Service',
     ]);
@@ -144,7 +143,6 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'resources',
       'ports',
       'env',
-      'volumeMounts',
     ])
       expect(ours[part], part).toEqual(theirs[part]);
     const selector = ofKind(objects, 'Service').spec.selector;
