@@ -42,17 +42,29 @@ test('their PostgreSQL keeps payments across a power cut', () => {
 });
 
 test('a new store is made by a person, once: each file says how, and none does it by itself', () => {
-  const files = ['compose/compose.yaml', 'systemd/bankql.service', 'kubernetes/kustomization.yaml', 'helm/values.yaml'];
-  for (const file of files) expect([file, /^# .*\bpayment store\b.*\bonce\b/m.test(read(file))]).toEqual([file, true]);
+  const files = [
+    'compose/compose.yaml',
+    'systemd/bankql.service',
+    'kubernetes/kustomization.yaml',
+    'helm/values.yaml',
+  ];
+  for (const file of files)
+    expect([file, /^# .*\bpayment store\b.*\bonce\b/m.test(read(file))]).toEqual([file, true]);
   expect(read('compose/compose.yaml')).toMatch(/^# .* run --build --rm bankql-1 payments init$/m);
   expect(manifest('payments-init')).toMatchObject({
     kind: 'Job',
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ args: ['payments', 'init'] }] } } },
   });
-  const everywhere = readdirSync(join(root, 'ops'), { recursive: true, encoding: 'utf8', withFileTypes: true })
+  const everywhere = readdirSync(join(root, 'ops'), {
+    recursive: true,
+    encoding: 'utf8',
+    withFileTypes: true,
+  })
     .filter((entry) => entry.isFile() && entry.name !== 'payments-init.yaml')
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8').replaceAll(/^\s*#.*$/gm, ''));
-  expect(everywhere.filter((text) => /payments['",\s]+init|initContainers|ExecStartPre|helm\.sh\/hook/.test(text))).toEqual([]);
+  expect(
+    everywhere.filter((text) => /payments['",\s]+init|initContainers|ExecStartPre|helm\.sh\/hook/.test(text)),
+  ).toEqual([]);
 });
 
 test('the runbook’s commands as the service get the store and the folder of the unit', () => {
