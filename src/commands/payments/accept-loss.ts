@@ -9,8 +9,8 @@ export const acceptLoss = subcommand(
   `usage: bankql payments accept-loss [--from-log FILE] --by "<name>" --reason "<text>" [--yes]
 
 Lets payments go on in a store that lost records. A lost payment whose client sends it again is then paid again. With
---from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again. This
-works in a store that was made anew, too. Give the logs of all processes, in one file.
+--from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again, also
+in a new store. Give the logs of all processes, in one file.
 
   --from-log FILE      a log of bankql, a line of JSON each; lines of other kinds are left out
   --by NAME            who decided it
