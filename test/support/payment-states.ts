@@ -82,6 +82,7 @@ const postgres: StateKind = {
   ways: ['killed', 'held up'],
   async start() {
     const server = await startPostgres(durablePostgres);
+    await initStore(server.url);
     return {
       url: server.url,
       async takeAway(way) {
@@ -100,7 +101,10 @@ const postgres: StateKind = {
         await server.kill();
         return () => server.restart();
       },
-      lose: () => server.empty(),
+      async lose() {
+        await server.empty();
+        await initStore(server.url);
+      },
       pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => server.stop(),
     };

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import { compileCache } from './compile-cache.ts';
 
 /** bankql as the tests have bundled it, or as `npm start` runs it: where nothing is bundled, or a test takes the variable away. */
@@ -60,6 +61,9 @@ export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): Promise<BankqlProcess> {
+  const { STATE_URL: store } = environment;
+  // As an operator makes it, once. What is wrong with the address shows at the start.
+  if (store !== undefined) await initStore(store).catch(() => {});
   const { child, ended, output } = launch(environment, args);
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {
