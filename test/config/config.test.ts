@@ -100,15 +100,6 @@ test.each<[Record<string, string>, string]>([
   [{ ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
   [{ ...real, BANK_SUBSCRIPTION_KEY: 'k\n' }, 'or a line break at its end'],
   [{ STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
-  [{ STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
-  [{ STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
-  [{ ...real, STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
-  [{ ...real, STATE_URL: 'sqlite:s.db', STATE_WAIT_REPLICAS: '2' }, 'only PostgreSQL has standbys'],
-  ...['state.db', './state.db.mark', 'state.db-wal'].map((file): [Record<string, string>, string] => [
-    { ...real, STATE_URL: 'sqlite:state.db', STATE_WITNESS: file },
-    'it is a file of the payment store',
-  ]),
-  [{ ...real, STATE_WITNESS: '/witness/mark' }, 'a witness cannot tell that from a loss'],
   ...['abc', '399', '500', '4000', '400;409', ','].map((text): [Record<string, string>, string] => [
     { BANK_PAYMENT_REJECTED_STATUSES: text },
     'from 400 to 499, such as 400,401,402,403,404,405,413,415,422,429.',

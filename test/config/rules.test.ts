@@ -78,7 +78,7 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT_URL=redis://…@host/x cannot be used: give memory:', { RATE_LIMIT_URL: 'redis://:pw@host/x' }],
   [
-    'RATE_LIMIT_URL=postgres://…@a,b/db cannot be used: give memory:',
+    'RATE_LIMIT_URL=postgres://…@a,b/db cannot be used: it names several hosts:',
     { RATE_LIMIT_URL: 'postgres://me:pw@a,b/db' },
   ],
   ['RATE_LIMIT_URL=sqlite:rates.db cannot be used: give memory:', { RATE_LIMIT_URL: 'sqlite:rates.db' }],
