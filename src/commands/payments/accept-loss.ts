@@ -2,7 +2,7 @@ import { counted, StartError } from '../../errors.ts';
 import { recordFromLog } from '../../payments/record.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import { type LoggedAttempt, readAttempts } from './from-log.ts';
-import { confirm, expectNone, sentence, subcommand } from './operator.ts';
+import { confirm, expectNone, sentence, subcommand, thesePayments } from './operator.ts';
 import { paymentTable } from './payment-table.ts';
 
 export const acceptLoss = subcommand(
@@ -77,7 +77,7 @@ async function lostOf(
 }
 
 function questionOf(lost: number, loss: string | null): string {
-  const record = `ecord ${lost === 1 ? 'this payment' : `these ${lost} payments`} as UNKNOWN`;
-  if (loss === null) return `R${record}?`;
-  return lost === 0 ? 'Let payments go on without the lost records?' : `R${record}, and let payments go on?`;
+  if (lost === 0) return 'Let payments go on without the lost records?';
+  const record = `Record ${thesePayments(lost)} as UNKNOWN`;
+  return loss === null ? `${record}?` : `${record}, and let payments go on?`;
 }
