@@ -57,7 +57,11 @@ const who = 'user:top-secret';
 test.each([
   [`postgres://${who}@a:5432`, 'postgres://…@a:5432', 'it has to name a database'],
   [`postgres://${who}@@a/pay`, 'postgres://…@a/pay', 'percent-encode'],
-  [`postgres://user@a/pay?password=${who}`, 'postgres://…@a/pay?…', 'password is not supported: write it in front of the host'],
+  [
+    `postgres://user@a/pay?password=${who}`,
+    'postgres://…@a/pay?…',
+    'password is not supported: write it in front of the host',
+  ],
   [`postgres://${who}%@a/pay`, 'postgres://…@a/pay', '%25'],
   [`redis:${who}@a`, 'redis:…@a', 'Redis no longer stores payments'],
 ])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {

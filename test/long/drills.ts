@@ -18,6 +18,8 @@ export interface DrillContext {
   /** A folder of the drill's own. */
   readonly folder: string;
   start(environment?: Readonly<Record<string, string>>): Promise<BankqlProcess>;
+  /** Starts one that is expected to end by itself. */
+  serve(): Promise<{ readonly code: number | string | null; readonly output: string }>;
   /** `bankql payments …` over the same store. */
   operate(...args: string[]): Promise<{ readonly code: number | string | null; readonly output: string }>;
   /** Notes a violation where it does not hold. */
@@ -157,14 +159,20 @@ const clockAhead: Drill = {
 };
 
 const lostRecords: Drill = {
-  name: 'a store made anew',
-  async run({ bank, state, folder, start, operate, must }) {
+  name: 'a lost store, made again',
+  async run({ bank, state, folder, start, serve, operate, must }) {
     const first = await start({ LOG_LEVEL: 'info' });
     const paid = keys('paid', 20);
     await payPatiently(first, paid);
     await first.stop();
     const log = await saveLog(first, folder);
     await state.lose();
+    const refused = await serve();
+    must(refused.code !== 0, 'it starts without its store');
+    must(
+      /There is no payment store at .*payments init/.test(refused.output),
+      `the start says: ${refused.output}`,
+    );
     await operate('init');
     const recovered = await operate('accept-loss', '--from-log', log, ...decision);
     must(recovered.code === 0, `accept-loss: ${recovered.output}`);
@@ -204,6 +212,7 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
     ways,
     folder,
     start: async (more = {}) => made.use(await startProcess({ ...environment, ...more })),
+    serve: () => runProcess(environment),
     operate: (...args) => runProcess(environment, ['payments', ...args]),
     must: (holds, violation) => void (holds || violations.push(violation)),
   });

@@ -51,7 +51,6 @@ const sqlite: StateKind = {
       },
       async lose() {
         for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
-        await initStore(`sqlite:${path}`);
       },
       async pass(ms) {
         using database = new DatabaseSync(path, { timeout: 60_000 });
@@ -101,10 +100,7 @@ const postgres: StateKind = {
         await server.kill();
         return () => server.restart();
       },
-      async lose() {
-        await server.empty();
-        await initStore(server.url);
-      },
+      lose: () => server.empty(),
       pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => server.stop(),
     };

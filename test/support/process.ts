@@ -57,13 +57,17 @@ function launch(environment: Readonly<Record<string, string>>, args: readonly st
 }
 
 /** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
+/** The stores that were made. */
+const made = new Set<string>();
+
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): Promise<BankqlProcess> {
   const { STATE_URL: store } = environment;
   // As an operator makes it, once. What is wrong with the address shows at the start.
-  if (store !== undefined) await initStore(store).catch(() => {});
+  if (store !== undefined && !made.has(store)) await initStore(store).catch(() => {});
+  if (store !== undefined) made.add(store);
   const { child, ended, output } = launch(environment, args);
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {
