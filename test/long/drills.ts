@@ -1,3 +1,5 @@
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -13,9 +15,13 @@ export interface DrillContext {
   readonly bank: PaymentBank;
   readonly state: State;
   readonly ways: StateKind['ways'];
+  /** A folder of the drill's own. */
+  readonly folder: string;
   start(environment?: Readonly<Record<string, string>>): Promise<BankqlProcess>;
-  /** Starts bankql, which has to end by itself. */
+  /** Starts one that is expected to end by itself. */
   serve(): Promise<{ readonly code: number | string | null; readonly output: string }>;
+  /** `bankql payments …` over the same store. */
+  operate(...args: string[]): Promise<{ readonly code: number | string | null; readonly output: string }>;
   /** Notes a violation where it does not hold. */
   must(holds: boolean, violation: string): void;
 }
@@ -30,6 +36,7 @@ export interface Drill {
 
 const keys = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}-${n}`);
 const day = 86_400_000;
+const decision = ['--by', 'the drill', '--reason', 'a drill', '--yes'];
 
 /** Pays each of them, a few at a time. Shape: what was told, in their order. */
 async function payAll({ url }: BankqlProcess, all: readonly string[]): Promise<Told[]> {
@@ -92,6 +99,39 @@ const awayAtTheRetry: Drill = {
   },
 };
 
+/** The log of bankql so far, as a file. */
+async function saveLog({ output }: BankqlProcess, folder: string): Promise<string> {
+  const file = join(folder, 'bankql.log');
+  await writeFile(file, output());
+  return file;
+}
+
+const restoredBackup: Drill = {
+  name: 'restored backup',
+  isFor: ({ url }) => url.startsWith('sqlite:'),
+  async run({ bank, state, folder, start, operate, must }) {
+    const bankql = await start({ LOG_LEVEL: 'info' });
+    const file = join(folder, 'backup.db');
+    const [before, during, after] = [keys('before', 40), keys('during', 40), keys('after', 20)];
+    await payPatiently(bankql, before);
+    const underLoad = payAll(bankql, during);
+    const saved = await operate('backup', file);
+    must(saved.code === 0, `backup: ${saved.output}`);
+    await underLoad;
+    await payPatiently(bankql, after);
+    await bankql.stop();
+    await state.lose();
+    await copyFile(file, state.url.replace('sqlite:', ''));
+    const log = await saveLog(bankql, folder);
+    const recovered = await operate('accept-loss', '--from-log', log, ...decision);
+    must(recovered.code === 0, `accept-loss: ${recovered.output}`);
+    const again = await start();
+    await payAll(again, [...before, ...during, ...after]);
+    for (const key of [...before, ...during, ...after])
+      must(bank.of(key).length === 1, `${key} was sent ${bank.of(key).length} times`);
+  },
+};
+
 const clockAhead: Drill = {
   name: 'a clock 31 days ahead',
   async run({ bank, start, must }) {
@@ -118,22 +158,35 @@ const clockAhead: Drill = {
   },
 };
 
-const lostStore: Drill = {
-  name: 'a lost store',
-  async run({ bank, state, start, serve, must }) {
-    const first = await start();
+const lostRecords: Drill = {
+  name: 'a lost store, made again',
+  async run({ bank, state, folder, start, serve, operate, must }) {
+    const first = await start({ LOG_LEVEL: 'info' });
     const paid = keys('paid', 20);
     await payPatiently(first, paid);
     await first.stop();
+    const log = await saveLog(first, folder);
     await state.lose();
-    const { code, output } = await serve();
-    must(code !== 0, 'it starts without its store');
-    must(/There is no payment store at .*payments init/.test(output), `the start says: ${output}`);
-    for (const key of paid) must(bank.of(key).length === 1, `${key} was sent ${bank.of(key).length} times`);
+    const refused = await serve();
+    must(refused.code !== 0, 'it starts without its store');
+    must(
+      /There is no payment store at .*payments init/.test(refused.output),
+      `the start says: ${refused.output}`,
+    );
+    await operate('init');
+    const recovered = await operate('accept-loss', '--from-log', log, ...decision);
+    must(recovered.code === 0, `accept-loss: ${recovered.output}`);
+    const second = await start();
+    for (const { code, message } of await payAll(second, paid))
+      must(code === 'OUTCOME_UNKNOWN', `a payment of the log: ${code} ${message}`);
+    for (const { code, message } of await payPatiently(second, ['new']))
+      must(code === 'DONE', `a new payment: ${code} ${message}`);
+    for (const key of [...paid, 'new'])
+      must(bank.of(key).length === 1, `${key} was sent ${bank.of(key).length} times`);
   },
 };
 
-export const drills: readonly Drill[] = [awayAtTheRetry, clockAhead, lostStore];
+export const drills: readonly Drill[] = [awayAtTheRetry, restoredBackup, clockAhead, lostRecords];
 
 /** Does a drill over a fresh store. Shape: what was violated; null where the drill is not for this kind of store. */
 export async function runDrill(drill: Drill, { start, ways }: StateKind): Promise<string[] | null> {
@@ -142,6 +195,8 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
   if (drill.isFor?.(state) === false) return null;
   const bank = made.use(await startPaymentBank());
   bank.decide = accept;
+  const folder = await mkdtemp(join(tmpdir(), 'bankql-drill-'));
+  made.defer(() => rm(folder, { recursive: true }));
   const violations: string[] = [];
   const environment = {
     BANK_BASE_URL: bank.url,
@@ -150,12 +205,15 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
     BANK_BREAKER_THRESHOLD: '0',
     ...state.environment,
   };
+  await runProcess(environment, ['payments', 'init']);
   await drill.run({
     bank,
     state,
     ways,
+    folder,
     start: async (more = {}) => made.use(await startProcess({ ...environment, ...more })),
     serve: () => runProcess(environment),
+    operate: (...args) => runProcess(environment, ['payments', ...args]),
     must: (holds, violation) => void (holds || violations.push(violation)),
   });
   return violations;

@@ -132,6 +132,7 @@ test('while the state store is down payments are refused and reads go on', async
     search: down,
     settle: down,
     count: down,
+    recover: down,
     acceptLoss: down,
     recover: down,
     unwritten: 0,
