@@ -134,7 +134,6 @@ test('while the state store is down payments are refused and reads go on', async
     count: down,
     recover: down,
     acceptLoss: down,
-    recover: down,
     unwritten: 0,
     drain: async () => {},
     secret: '',

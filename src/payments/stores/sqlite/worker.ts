@@ -36,7 +36,7 @@ let inode = knownInode;
 
 /** There is no store at the path. */
 class MissingStore extends Error {}
-/** What is at the path is no store that this bankql can use. */
+/** The file at the path cannot be used by this bankql. */
 class UnusableStore extends Error {}
 
 const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
