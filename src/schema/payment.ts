@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
@@ -11,16 +12,22 @@ import { builder } from './builder.ts';
 import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
-import { encodeGlobalId, globalIdDescription, globalIdTypes } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
 
 export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
+
+const globalIdKey = z.tuple([z.string()]);
 
 // A payment's id is its Track-ID, which is found together with the caller. The bank is not called.
 globalIdTypes.set('Payment', {
   bankIdField: null,
   entityKey: null,
-  idsOf: (trackId) => ({ trackId }),
+  idsOf(key): { readonly trackId: string } {
+    const { data } = globalIdKey.safeParse(key);
+    if (data === undefined) throw forged();
+    return { trackId: data[0] };
+  },
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   load: ({ trackId }: { readonly trackId: string }, { payments, credentials }) =>
     payments.findByTrackId(credentials, trackId),
@@ -140,7 +147,7 @@ PaymentObject.implement({
     id: t.id({
       nullable: false,
       description: `${globalIdDescription} Nobody but the payment's caller can follow it.`,
-      resolve: ({ trackId }) => encodeGlobalId('Payment', trackId),
+      resolve: ({ trackId }) => encodeGlobalId('Payment', JSON.stringify([trackId])),
     }),
     idempotencyKey: t.string({
       nullable: false,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
