@@ -106,7 +106,7 @@ test.each<[string, () => Record<string, string>, string]>([
   [
     'a payment store that is a folder',
     () => ({ ...bank, STATE_URL: `sqlite:${folder}` }),
-    'cannot be used: it is a folder: name a file in it.',
+    'cannot be used: it is not a regular file.',
   ],
   [
     'a file of the payment store’s address',
