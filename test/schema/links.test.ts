@@ -150,8 +150,9 @@ describe('a transaction request', () => {
   test('of a payment’s answer is the one of the list only where the bank names it', async () => {
     await using fixture = await start();
     const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';
-    const named = { status: 'INITIATED', resource_url: '/requests#1' };
-    fixture.bank.on(put, { body: { 'transaction-requests': [named, { status: 'COMPLETED' }] } });
+    const named = { status: 'INITIATED', resource_url: '/requests#1', body: { to: { account_id: 'B' } } };
+    const another = { status: 'COMPLETED', body: { to: { account_id: 'C' } } };
+    fixture.bank.on(put, { body: { 'transaction-requests': [named, another] } });
     fixture.bank.on(requests, { body: { 'transaction-requests': [{ status: 'FAILED' }, named] } });
     const { data } = await fixture.ask(RequestPut, { key: 'k' });
     const [first, second] = data?.putTransactionRequest?.transactionRequests ?? [];
