@@ -138,7 +138,8 @@ function openToWrite(create: boolean, lockMs: number): OpenFile {
 
 function openOnce(create: boolean, lockMs: number): OpenFile {
   if (create) createFile();
-  if (!statSync(path).isFile()) throw new UnusableStore('it is not a regular file');
+  if (!statSync(path).isFile())
+    throw new UnusableStore('it is not a regular file, which STATE_URL has to name');
   const found = inodeOf(path);
   const prepare = (database: DatabaseSync) => {
     if (create) {
