@@ -132,6 +132,8 @@ function onceShellEnds(end: () => void): void {
 /** Runs what the words of the command line ask for. Errors: StartError. */
 async function run(): Promise<void> {
   const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
+  // Node reads its own before, and says nothing of what it leaves out.
+  const ofNode = takeEnvFiles(process.execArgv).envFiles;
   const invocation = readInvocation(words);
   if (invocation.kind === 'version')
     return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
@@ -140,7 +142,11 @@ async function run(): Promise<void> {
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');
-  const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
+  const context: CliContext = {
+    ...terminal,
+    ...resolveEnvironment(process.env, [...ofNode, ...envFiles]),
+    args,
+  };
   if (command.isService !== true) process.exitCode = Number(await command.run(context));
   else await serve(() => command.run(context));
 }

@@ -19,8 +19,7 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
-import { limitBank } from '../server/rate-limit/rate-limits.ts';
-import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
+import { type CountersOf, limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
@@ -84,17 +83,13 @@ export async function serveBankql(
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced, rateLimits, bankTls, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
-  const rates =
+  const rateLimiter =
     rateLimits &&
-    (await (
-      await import('../server/rate-limit/shared-counters.ts')
-    ).openRateLimiter({
-      limits: rateLimits,
-      memory: primaryCounters,
-      onRefusal: telemetry.onRateRefusal,
-      onStore: telemetry.onRateLimitStore,
-    }));
-  const rateLimiter = rates?.limiter ?? null;
+    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(
+      rateLimits,
+      primaryCounters,
+      telemetry.onRateRefusal,
+    );
   let tls = bankTls && (await readBankTls(bankTls));
   if (tls !== null) warnOfExpiry(tls, logger, Date.now());
   telemetry.watchCertificates(() =>
@@ -136,8 +131,8 @@ export async function serveBankql(
     },
     requestId: currentRequestId,
     replica,
-    rejectedStatuses: config.paymentRejectedStatuses,
     bankWords: config.paymentWords,
+    onUnknownAnswer: telemetry.onUnknownAnswer,
   });
   const payments = observeFailures(service, store, telemetry.onPaymentFailure);
   telemetry.watchStore(store);
@@ -242,7 +237,6 @@ export async function serveBankql(
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),
-        () => rates?.close(),
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
@@ -270,9 +264,9 @@ export async function readPersisted(
 
 /** The operator's secrets, which the text of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
-  const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
+  const { subscriptionKey, state, tracing, bankLimits, identity } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
-  for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl, rateLimits?.url]) {
+  for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
     const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }

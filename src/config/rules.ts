@@ -1,4 +1,4 @@
-import { normalized } from '../payments/outcome-words.ts';
+import { foldValue } from '../payments/payment-words.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
@@ -37,10 +37,15 @@ const isGiven = (value: unknown) => value !== undefined && value !== false;
 
 /** What variables demand of each other. */
 const rules: readonly Rule[] = [
-  ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
-    const both = done.find((word) => rejected.some((other) => normalized(other) === normalized(word)));
-    const remedy = `BANK_PAYMENT_REJECTED_WORDS has this word too: ${both}.`;
-    return both && ['BANK_PAYMENT_DONE', remedy, 'BANK_PAYMENT_REJECTED_WORDS'];
+  ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED: rejected }) => {
+    const both = done.find((word) => rejected.some((other) => foldValue(other) === foldValue(word)));
+    return (
+      both && [
+        'BANK_PAYMENT_DONE',
+        `BANK_PAYMENT_REJECTED has this word too: ${both}.`,
+        'BANK_PAYMENT_REJECTED',
+      ]
+    );
   },
 
   ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>

@@ -1,5 +1,5 @@
 import type { BankClient } from '../bank/client.ts';
-import { allowed, anonymousPart, type Caller } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/exchange.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import {
@@ -94,14 +94,6 @@ const parsedInMs = 100_000;
 /** Receiving so many bytes takes a turn, or more: 200 kB in a millisecond. */
 const receivedInTurn = 200_000 * turnMs;
 
-/** The limits of the answer to a request without credentials. */
-const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
-  ...limits,
-  values: allowed({ isAnonymous: true }, values),
-  bytes: allowed({ isAnonymous: true }, bytes),
-  part: anonymousPart,
-});
-
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
 export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   readonly payments: PaymentService;
@@ -134,11 +126,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
     const { holder } = request;
-    const { answerLimits } = services;
-    this.budget = new AnswerBudget(
-      request.credentials.isAnonymous === true ? anonymousLimits(answerLimits) : answerLimits,
-      holder,
-    );
+    this.budget = new AnswerBudget(services.answerLimits, holder);
     this.turnTaker = holder?.account;
     this.effects = effects;
     this.#expectedWork = expectedWork;
@@ -169,11 +157,10 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     const { effects, signal, turnTaker } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
-    const restCalls = allowed(credentials, limits.restCalls);
     const options = {
       bank: effects?.bank(bank) ?? bank,
       credentials,
-      limits: restCalls === limits.restCalls ? limits : { ...limits, restCalls },
+      limits,
       signal,
       observer,
       usage,

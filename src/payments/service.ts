@@ -6,8 +6,7 @@ import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { classifyPaymentResponse } from './classify-response.ts';
-import { type BankWords, defaultRejectedStatuses, noBankWords } from './outcome-words.ts';
+import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
   keyReused,
   neverSent,
@@ -22,6 +21,7 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
+import { type BankWords, noBankWords } from './payment-words.ts';
 import { maySend, recordLost } from './protocol.ts';
 import {
   type AuditEntry,
@@ -100,10 +100,10 @@ export interface PaymentServiceOptions {
   readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
-  /** The statuses with which the bank refuses a payment; see classify-response.ts. */
-  readonly rejectedStatuses?: ReadonlySet<number> | undefined;
-  /** The bank's own words for how a payment ended; see outcome-words.ts. */
+  /** The bank's own words for a payment's outcome, and their paths; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
+  /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
+  readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
 }
 
 export interface PaymentService {
@@ -157,7 +157,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     requestId = () => undefined,
     replica = null,
   } = options;
-  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords } = options;
+  const { bankWords = noBankWords, onUnknownAnswer } = options;
   const underWay = new Set<Promise<unknown>>();
 
   const track = <T>(work: Promise<T>): Promise<T> => {
@@ -256,7 +256,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const judge = (response: HttpResponse) => {
       const verdict = classifyPaymentResponse(response, {
         operation,
-        rejectedStatuses,
         bankWords,
         sent: details,
         secrets,
@@ -280,16 +279,18 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       .then(judge)
       // Whatever fails until here ends the payment all the same.
       .catch(async (error) => Promise.reject(await endWithoutAnswer(error, call, record, idempotencyKey)));
-    const { state, answer, isAccepted, drift, status, said, refusal } = judged;
+    const { state, answer, isAccepted, drifts, unknown, status, said, refusal } = judged;
+    for (const field of drifts) bank.noteDrift({ operation: operation.id, field });
     if (state === 'DONE') {
       const outcome = { state, answer, code: null, status, message: null, bankText: null };
       await finish(record, outcome);
-      if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
       const read = readStoredResponse(operation, answer, bank.noteDrift);
       const done = { ...record, ...outcome, updatedAt: now() };
       return { trackId: record.trackId, record: done, replayed: false, answer: read };
     }
     if (state === 'UNKNOWN') {
+      const text = status < 300 ? null : said;
+      if (unknown !== undefined) onUnknownAnswer?.({ operation: operation.id, status, text, ...unknown });
       const because = unknownBecause.answer(status, isAccepted);
       throw await finishUnknown(record, idempotencyKey, because, { status, answer, bankText: said });
     }

@@ -37,15 +37,14 @@ type PaymentListArguments = InputShapeFromFields<typeof args>;
 /** A payment's place: the list is sorted by these two. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
 
-/** The place of a payment in the list. */
 const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
   Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
 
 const cursorParts = z.tuple([z.int(), z.string()]);
 
-/** Errors: BAD_USER_INPUT for a text that is not a cursor. */
+/** Errors: BAD_USER_INPUT for what is no cursor. One of another caller is a place too, in this caller's own list. */
 function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
-  if (cursor === null || cursor === undefined) return undefined;
+  if (cursor == null) return undefined;
   const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
   if (data === undefined) throw notACursor(name);
   return { created_at: data[0], id: data[1] };
@@ -57,55 +56,41 @@ const isNewer = ({ createdAt, id }: PaymentRecord, place: Place) =>
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
 async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<PaymentRecord>> {
-  const { first, last } = args;
-  if (typeof first === 'number' && typeof last === 'number')
-    throw badUserInput('first and last exclude each other.', 'last');
-  const isBackward = typeof last === 'number';
+  const { first, last, states, accountId, since } = args;
+  if (first != null && last != null) throw badUserInput('first and last exclude each other.', 'last');
+  const isBackward = last != null;
   const size = last ?? first ?? defaultPage;
   const name = isBackward ? 'last' : 'first';
   if (size < 1 || size > maxPage) throw badUserInput(`${name} has to be from 1 to ${maxPage}.`, name);
   const after = placeAt('after', args.after);
   const before = placeAt('before', args.before);
-  const { states, accountId, since } = args;
   const filter = {
     states: states ?? undefined,
     accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
     since: since?.getTime(),
   };
+  const [start, end] = isBackward ? [before, after] : [after, before];
   // One more entry tells whether there is a further page.
-  const read = await searchPayments(
-    { ...filter, newestFirst: !isBackward, after: isBackward ? before : after },
+  const found = await searchPayments(
+    { ...filter, newestFirst: !isBackward, after: start },
     size + 1,
     context,
   );
-  const end = isBackward ? after : before;
-  const wanted =
-    end === undefined
-      ? read
-      : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.id !== end.id);
-  const page = wanted.slice(0, size);
-  const hasMore = wanted.length > size;
-  if (isBackward) page.reverse();
-  const edges = page.map(
-    (node): Edge<PaymentRecord> => ({
-      node,
-      get cursor() {
-        return cursorOf(node);
-      },
-    }),
+  const within = found.filter(
+    (payment) => end === undefined || (payment.id !== end.id && isNewer(payment, end) !== isBackward),
   );
+  const nodes = within.slice(0, size);
+  const hasMore = within.length > size;
+  if (isBackward) nodes.reverse();
+  const edges = nodes.map((node): Edge<PaymentRecord> => ({ node, cursor: cursorOf(node) }));
   return {
     edges,
-    nodes: page,
+    nodes,
     pageInfo: {
       hasNextPage: isBackward ? before !== undefined : hasMore,
       hasPreviousPage: isBackward ? hasMore : after !== undefined,
-      get startCursor() {
-        return edges[0]?.cursor ?? null;
-      },
-      get endCursor() {
-        return edges.at(-1)?.cursor ?? null;
-      },
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
     },
     get totalCount() {
       return searchPayments(filter, maxCount + 1, context).then(({ length }) =>
@@ -115,9 +100,12 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
   };
 }
 
-/** A caller's own payments, newest first by default; an operation reads them once for each query. Errors: those of PaymentService.search. */
+/**
+ * A caller's own payments, newest first by default; an operation reads them once for each query.
+ * Errors: AnswerLimitError; those of PaymentService.search.
+ */
 export const searchPayments = (
-  query: Omit<OwnPaymentsQuery, 'limit'>,
+  query: Omit<OwnPaymentsQuery, 'limit' | 'onPage'>,
   limit: number,
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>

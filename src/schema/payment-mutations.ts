@@ -17,7 +17,7 @@ import { type EstimateContext, fieldExtensions, knownObject } from './field-exte
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { mapListItem } from './list-item.ts';
-import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject, paymentByKey } from './payment.ts';
+import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
 import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
@@ -140,10 +140,10 @@ interface PaymentPayload {
 /** bankql's record of the payment. Errors: STATE_UNAVAILABLE. */
 async function paymentOf(
   { idempotencyKey, trackId, record }: PaymentPayload,
-  context: Context,
+  { payments, credentials }: Context,
 ): Promise<PaymentRecord | null> {
-  if (record !== null) return record;
-  const found = trackId === null ? null : await paymentByKey(idempotencyKey, context);
+  if (record !== null || trackId === null) return record;
+  const found = await payments.find(credentials, idempotencyKey);
   // A key that became free again may belong to another payment.
   return found?.trackId === trackId ? found : null;
 }
@@ -264,7 +264,7 @@ const paymentExtensions = <T extends PaymentOperation, Input extends { readonly 
       const call = callOf(input, context.defaults);
       validateIdempotencyKey(input.idempotencyKey);
       context.send(operation, call);
-      return { parent: { payment: { record: paymentDetails(call) } } };
+      return { parent: { payment: paymentDetails(call) } };
     },
   });
 

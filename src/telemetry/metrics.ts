@@ -9,6 +9,7 @@ import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
+import type { StrangeAnswer } from '../payments/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
@@ -19,6 +20,9 @@ import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
+
+/** The most shapes of unknown answers to payments that are logged. */
+const maxUnknownAnswers = 100;
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -86,13 +90,6 @@ export function createTelemetry(
     'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
     { refused: refusedByRate, budget: budgetNames },
   );
-  const rateStore = gauge(
-    'bankql_rate_limit_store_up',
-    '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
-    [],
-    'min',
-  );
-  rateStore.set(1);
   readCounter(
     'bankql_log_lines_dropped_total',
     'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
@@ -115,6 +112,7 @@ export function createTelemetry(
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
+  const unknownAnswers = new Set<string>();
 
   return {
     registry,
@@ -141,6 +139,14 @@ export function createTelemetry(
       if (seen.has(name)) return;
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
+    },
+    /** Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    onUnknownAnswer(answer: StrangeAnswer) {
+      const { operation, status, names, text } = answer;
+      const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
+      if (unknownAnswers.has(shape) || unknownAnswers.size >= maxUnknownAnswers) return;
+      unknownAnswers.add(shape);
+      logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
     },
     onUnreadable(answer: UnreadableAnswer) {
       unreadable.inc({ bank_operation: answer.operation });
@@ -182,16 +188,6 @@ export function createTelemetry(
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
     onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
-    /** `unavailable`: the reason; null when the store answers again. */
-    onRateLimitStore(unavailable: string | null) {
-      rateStore.set(unavailable === null ? 1 : 0);
-      if (unavailable === null) logger.warn('the store of rate limits is back: processes count together');
-      else
-        logger.error(
-          { reason: unavailable },
-          'the store of rate limits is away: each process counts on its own',
-        );
-    },
     onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');

@@ -197,7 +197,10 @@ describe('what a mutation did is told where its answer is too large', () => {
     [401, 'NOT_SENT', 'UNAUTHENTICATED'],
   ])('where the payment was answered with %s: %s', async (status, state, paymentCode) => {
     await using branches = await startBranches();
-    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', { status, body: {} });
+    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
+      status,
+      body: { code: 'INSUFFICIENT_FUNDS' },
+    });
     const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     const told = { ...paid(trackId, state), paymentCode };
@@ -207,7 +210,7 @@ describe('what a mutation did is told where its answer is too large', () => {
   test('where only its JSON is too long', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 5000 } });
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
-      body: { id: '\u0001'.repeat(1000), status: 'BOOKED' },
+      body: { id: `T${'\\'.repeat(3000)}`, status: 'BOOKED' },
     });
     const { result } = await ask(branches, payment('payment { transactionId }'));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;

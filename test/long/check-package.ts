@@ -111,10 +111,10 @@ async function checkClient(): Promise<void> {
   const program = `
     import { readdirSync, readFileSync } from 'node:fs';
     import { fileURLToPath } from 'node:url';
-    import { createClient, createPayments } from '@bankql/client';
+    import { createPayments, fetchSend } from '@bankql/client';
     const schema = readFileSync(fileURLToPath(import.meta.resolve('@bankql/client/schema.graphql')), 'utf8');
     const packages = readdirSync('node_modules').filter((name) => !name.startsWith('.'));
-    if (typeof createClient !== 'function' || typeof createPayments !== 'function') throw new Error('no client');
+    if (typeof fetchSend !== 'function' || typeof createPayments !== 'function') throw new Error('no client');
     if (!schema.includes('type Query')) throw new Error('no schema');
     if (packages.join() !== '@bankql') throw new Error(packages.join());`;
   execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: app, stdio: 'inherit' });

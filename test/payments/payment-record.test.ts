@@ -42,7 +42,10 @@ test('a record says which request and which process sent the payment, who asked,
     replica: 'host:7',
   });
   await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
-  bank.otherwise({ status: 422, body: { message: `no money, ${credentials['Auth-ID']}` } });
+  bank.otherwise({
+    status: 422,
+    body: { code: 'AM04', message: `no money, ${credentials['Auth-ID']}` },
+  });
   await bankql.ask(pay('key'));
   requestId = null;
   bank.otherwise({ status: 500, body: { message: 'disk full' } });

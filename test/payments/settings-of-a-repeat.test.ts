@@ -54,6 +54,7 @@ test.each([
   ['BANK_ID', { bankId: 'OTHER', viewId: 'owner' }],
   ['BANK_DEFAULT_VIEW', { bankId: 'BANK', viewId: 'other' }],
 ])('another %s: the repeat of a request that does not name it is refused', async (_, defaults) => {
+  bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
   expect((await ask(request, {}, credentials)).data).toEqual({ putTransactionRequest: { replayed: false } });
   const repeated = await ask(request, { defaults }, credentials);
   expect(repeated.errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');

@@ -74,9 +74,13 @@ describe('an idempotency key', () => {
 
   test('reads the balances of a replayed payment anew', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { id: 'TX', accounts: [{ balance: { amount: exact('1') } }] } });
+    fixture.bank.otherwise(({ method }) =>
+      method === 'POST'
+        ? { body: { id: 'TX' } }
+        : { body: { accounts: [{ balance: { amount: exact('1') } }] } },
+    );
     await fixture.ask(PayWithKeyAndRead, { input });
-    fixture.bank.otherwise({ body: { id: 'TX', accounts: [{ balance: { amount: exact('2') } }] } });
+    fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('2') } }] } });
     const result = await fixture.ask(PayWithKeyAndRead, { input });
     expect(result.data?.makeTransaction).toMatchObject({
       replayed: true,
@@ -158,7 +162,7 @@ describe('an idempotency key', () => {
 
   test('is one for both kinds of payment', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
     await fixture.ask(AskForTransaction, { input: request });
     expect(failuresOf(await fixture.ask(PayWithKey, { input }))).toEqual([
       'makeTransaction IDEMPOTENCY_KEY_REUSED',

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
@@ -167,13 +168,13 @@ describe('makeTransaction', () => {
     fixture.bank.otherwise({ status: 403 });
     const result = await fixture.ask(PayAndReadBalances, { input });
     expect(result.data?.makeTransaction?.payment).toEqual({
-      account: { balance: null },
-      public: { balance: null },
+      account: null,
+      public: null,
       to: { account: null },
     });
     expect(failuresOf(result).sort()).toEqual([
-      'makeTransaction.payment.account.balance FORBIDDEN',
-      'makeTransaction.payment.public.balance FORBIDDEN',
+      'makeTransaction.payment.account FORBIDDEN',
+      'makeTransaction.payment.public FORBIDDEN',
       'makeTransaction.payment.to.account FORBIDDEN',
     ]);
   });
@@ -184,11 +185,11 @@ describe('makeTransaction', () => {
     const { payment, errors } = await fixture.pay();
     expect(payment).toMatchObject({
       to: { bankId: 'TO-BANK', accountId: 'TO', account: null },
-      toAccount: { bankId: 'TO-BANK', accountId: 'TO', label: null },
+      toAccount: null,
     });
     expect(errors?.map(({ path, extensions }) => [path?.slice(2).join('.'), extensions.code])).toEqual([
       ['to.account', 'FORBIDDEN'],
-      ['toAccount.label', 'FORBIDDEN'],
+      ['toAccount', 'FORBIDDEN'],
     ]);
   });
 
@@ -256,7 +257,7 @@ describe('makeTransaction', () => {
   });
 
   test('says the same of a payment that an operator settled as refused as its record', async () => {
-    const store = await createMemoryStore({ retentionMs: 86_400_000 });
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
     await using fixture = await start({ store });
     fixture.bank.on(transfer, { status: 500 });
     await fixture.pay();
@@ -265,6 +266,15 @@ describe('makeTransaction', () => {
     const { payment, userErrors } = await fixture.pay();
     expect(payment).toMatchObject({ state: 'REJECTED', failureCode: 'BANK_REJECTED' });
     expect(userErrors).toMatchObject([{ code: 'BANK_REJECTED', message: payment?.failureMessage }]);
+  });
+
+  test('shows that it is done, with its record, also where the store cannot be read', async () => {
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    await using fixture = await start({ store });
+    const find = vi.spyOn(store, 'find').mockRejectedValue(new StoreUnavailable('The store is away.'));
+    for (const replayed of [false, true])
+      expect(await fixture.pay()).toMatchObject({ payment: { state: 'DONE' }, replayed, userErrors: [] });
+    expect(find).not.toHaveBeenCalled();
   });
 
   test('does not show another payment that has the key', async () => {

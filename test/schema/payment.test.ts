@@ -216,7 +216,7 @@ describe('payment', () => {
 describe('the audit log', () => {
   test('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { id: 'TX', note: 'the-answer' } });
+    fixture.bank.otherwise({ body: { id: 'TX', uuid: 'the-answer' } });
     await fixture.ask(PayForPayment, { input });
     await fixture.ask(PayForPayment, { input });
     expect(endedIn(fixture.bankql)).toEqual([

@@ -73,7 +73,7 @@ const scenes: Record<ErrorCode, Scene> = {
   UNAUTHENTICATED: { reply: says(401, { code: 'OBP-20001', message: 'User not logged in.' }) },
   FORBIDDEN: { reply: says(403, { code: 'OBP-20017', message: 'No access to this view.' }) },
   NOT_FOUND: { reply: says(404, { code: 'OBP-30046', message: 'Customer not found.' }) },
-  BANK_REJECTED: { reply: says(400, { code: 'OBP-40002', message: 'Insufficient funds.' }) },
+  BANK_REJECTED: { reply: says(400, { code: 'INSUFFICIENT_FUNDS', message: 'Insufficient funds.' }) },
   CONFLICT: { reply: says(200, { customer_id: 'C-7', email: 'alice@example.com' }) },
   RATE_LIMITED: { reply: says(429, {}, { 'Retry-After': '7' }) },
   BANK_ERROR: { reply: says(500, { message: 'hidden' }) },

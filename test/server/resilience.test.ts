@@ -156,11 +156,11 @@ describe('an operation’s calls', () => {
     expect(result.data).toEqual({
       first: { account: { owners: [good('o1'), good('o2'), null, null] } },
       second: null,
-      paid: { replayed: false, payment: { account: { label: null } } },
+      paid: { replayed: false, payment: { account: null } },
     });
     expect(failuresOf(result)).toEqual([
       'first.account.owners.2 CALL_BUDGET_EXCEEDED',
-      'paid.payment.account.label CALL_BUDGET_EXCEEDED',
+      'paid.payment.account CALL_BUDGET_EXCEEDED',
       'second CALL_BUDGET_EXCEEDED',
     ]);
     expect(lines().sort()).toEqual([

@@ -10,7 +10,7 @@ import {
   type Persisted,
 } from '../../src/options/persisted-documents.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
-import { createPaymentService, leaseMarginMs } from '../../src/payments/service.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
@@ -89,7 +89,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
 };
 
 /** The lease of a payment of createTestBankql. */
-export const testLeaseMs = bankDefaults.paymentTimeoutMs + leaseMarginMs;
+export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
 /** Counts nothing: what a request holds of a process with room for all. */
 export const createTestHolder = () => ({
@@ -170,7 +170,7 @@ export async function testOptions({
   const payments = createPaymentService({
     bank,
     admit: rateLimiter?.take,
-    store: store ?? createMemoryStore({ retentionMs: 86_400_000, now }),
+    store: store ?? createMemoryStore({ retentionMs: 86_400_000, ...(now && { now }) }),
     leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),

@@ -47,7 +47,9 @@ export async function readAttempts(
   try {
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
       number++;
-      const entry = line.includes('"audit"') ? readLine(line) : null;
+      if (line.includes('\0')) throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
+      // A byte order mark stands before the first line, or where files were joined.
+      const entry = line.includes('"audit"') ? readLine(line.replace(/^\uFEFF/, '')) : null;
       if (entry === undefined) writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
       if (entry == null) continue;
       const key = `${entry.id} ${entry.trackId}`;
