@@ -4,7 +4,7 @@ import { getOrMake } from './get-or-make.ts';
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** Other files count the rest: server/connection.ts, bank/pool.ts and bank/update-queue.ts. */
+/** Other files count the rest: server/connection.ts, bank/gate.ts and bank/update-queue.ts. */
 export type Resource = Counted | 'sockets' | 'connections' | 'updates';
 
 const megabyte = 1024 * 1024;
@@ -130,13 +130,13 @@ export const uses = {
     refuses: ['total'],
   },
   connections: {
-    unit: 'connections to the bank that REST calls use; reads and writes are counted separately',
+    unit: 'REST calls under way; reads and writes are counted separately',
     variable: 'BANK_CONNECTIONS',
     heap: null,
     total: '`BANK_CONNECTIONS`',
-    share: 1,
-    reserve: 1 / 8,
-    givesWay: 'nothing: waiting callers get equal turns, newcomers first',
+    share: 1 / 2,
+    reserve: 0,
+    givesWay: 'nothing: callers that wait are served in turn',
     times: 1,
     stalledMs: Infinity,
     refusal: 'no connection became free in time',

@@ -3,7 +3,6 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
-import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import {
   parseResponses,
@@ -18,6 +17,7 @@ import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
 import { type ReadLimits, SharedReads, type ShareOptions } from './shared-reads.ts';
+import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './transport.ts';
 import { UpdateQueue } from './update-queue.ts';
 
 export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origin'> {
@@ -28,14 +28,12 @@ export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origi
   readonly paymentTimeoutMs: number;
   /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
   readonly parsedCacheBytes: number;
-  /** The share of reads that may be tried again; 0 for none. */
-  readonly retryShare: number;
+  /** The share of reads that may be tried again; 0 for none, a tenth by default. */
+  readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
-  readonly breakerOpenMs: number;
-  /** From this time on an answer to a read or a write is slow; to a payment, after as much of its own deadline. */
-  readonly slowCallMs: number;
+  readonly breakerOpenMs?: number | undefined;
   /** These report what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
@@ -67,8 +65,15 @@ export interface BankClient {
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
-  /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
-  send(call: PreparedCall): Promise<HttpResponse>;
+  /**
+   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written: if it
+   * throws, nothing is sent.
+   * Errors: TransportFailure.
+   */
+  send(
+    call: PreparedCall,
+    options?: { readonly beforeStart?: (() => void) | undefined },
+  ): Promise<HttpResponse>;
   /**
    * Reads, checks the answer, and hands it to the reader: at once if it is known.
    * Shape:  the answer as in contract/.
@@ -107,21 +112,25 @@ export interface BankClient {
   close(): Promise<void>;
 }
 
+/** An answer is slow if it takes this part of its deadline. */
+const slowPart = 0.8;
+
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
  *
- *     share → parse → retry → report → breaker → pool → connection
+ *     share → parse → retry → report → breaker → gate → undici
  *
  * Reads take all of it; writes and payments begin at `report`. A step that is switched off is not part of it.
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, slowCallMs, onDrift, onUnreadable } = options;
+  const { timeoutMs, paymentTimeoutMs, onDrift, onUnreadable } = options;
+  const slowMs = slowPart * timeoutMs;
   const breakerOptions = {
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
-    slowMs: { read: slowCallMs, write: slowCallMs, payment: (slowCallMs * paymentTimeoutMs) / timeoutMs },
+    slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
     onChange: options.onBreaker,
   };
   const transport = createTransport({ ...options, origin });
@@ -129,21 +138,14 @@ export function createBankClient(options: BankOptions): BankClient {
   const updates = new UpdateQueue(options.onShed);
   const reads = new SharedReads(options, parseResponses(options, retry(options, attempt)));
 
-  async function send(call: PreparedCall): Promise<HttpResponse> {
+  const send: BankClient['send'] = async (call, { beforeStart } = {}) => {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const limits = limitedBy(performance.now() + limitMs);
     reads.invalidate(call);
-    try {
-      return await new Promise((resolve, reject) => {
-        attempt(call, limits, (result) => {
-          if (result instanceof TransportFailure) reject(result);
-          else resolve(result);
-        });
-      });
-    } finally {
-      reads.invalidate(call);
-    }
-  }
+    const result = await attempt(call, limitedBy(performance.now() + limitMs, beforeStart));
+    reads.invalidate(call);
+    if (result instanceof TransportFailure) throw result;
+    return result;
+  };
 
   return {
     prepare: (operation, input) => prepareCall(prefix, operation, input),

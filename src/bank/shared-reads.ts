@@ -4,11 +4,10 @@ import { BankqlError, type ErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { type Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
-import { type CallLimits, contextOptions, type ReadBudget } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
-import { intake } from './intake.ts';
 import type { Fetch, Reader, ReadResult } from './parsed-responses.ts';
 import type { PreparedCall } from './request.ts';
+import type { CallLimits, ReadBudget } from './transport.ts';
 
 /** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for an unavailable bank. */
 export type ReadSource = 'bank' | SharedSource;
@@ -56,6 +55,9 @@ const isUnavailable = (error: unknown) =>
     : error instanceof TransportFailure && error.reason === 'timeout';
 
 const publicGroup = 'public';
+
+/** AsyncLocalStorage.snapshot would do the same in a hundred times the time. */
+const contextOptions = { requireManualDestroy: true };
 
 /** How long a stale answer may be served while the bank is unavailable. */
 const staleMs = 10 * 60 * 1000;
@@ -204,7 +206,7 @@ interface Asked {
   readonly stale: CachedValue<ReadResult> | null;
 }
 
-/** A read that others can join; null once they cannot, so that no table of a Map keeps it (linked-list.ts describes these). */
+/** A read that others can join; null once they cannot, so that no table of a Map keeps it. */
 interface Joinable {
   read: Read | null;
 }
@@ -390,7 +392,6 @@ class SharedWork {
   constructor(bytes: number, work: () => void) {
     this.bytes = bytes;
     this.#work = work;
-    intake.unparsed += bytes;
   }
 
   readonly run = (): void => {
@@ -400,7 +401,6 @@ class SharedWork {
   };
 
   drop(): void {
-    if (this.#work !== null) intake.unparsed -= this.bytes;
     this.#work = null;
     this.#context = null;
   }

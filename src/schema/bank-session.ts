@@ -1,10 +1,10 @@
 import type { BankClient } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadBudget } from '../bank/exchange.ts';
 import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
+import type { ReadBudget } from '../bank/transport.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';

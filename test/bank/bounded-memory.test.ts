@@ -10,7 +10,7 @@ const mostGrowth = 2;
 test('32,000 paths, each of another caller, leave no more than the caches may hold', async () => {
   await using bank = await startForgetfulBank();
   // No call may be refused because the machine is slow.
-  const patient = { timeoutMs: 120_000, connectionWaitMs: 120_000, slowCallMs: 120_000, breakerThreshold: 0 };
+  const patient = { timeoutMs: 120_000, waitMs: 120_000, slowCallMs: 120_000, breakerThreshold: 0 };
   const cacheBytes = 8 * 1024 * 1024;
   await using client = createTestClient(bank.url, {
     publicCacheTtlMs: 600_000,

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { OperationDeadline, TimerQueue } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { TransportFailure } from '../../src/bank/http-message.ts';
 
 afterEach(() => {
@@ -20,7 +20,6 @@ describe('however many wait, there is one timer and one listener', () => {
     const patience = new OperationDeadline({
       deadline: performance.now() + 100,
       signal,
-      timers: new TimerQueue(),
     });
     const held = () => [getEventListeners(signal, 'abort').length, vi.getTimerCount()];
     expect(held()).toEqual([0, 0]);
@@ -34,8 +33,7 @@ describe('however many wait, there is one timer and one listener', () => {
       expect(held()).toEqual([1, 1]);
       patience.removeWaiter(wait);
     }
-    // The timer stays for the next that waits, and then passes without a trace.
-    expect(held()).toEqual([0, 1]);
+    expect(held()).toEqual([0, 0]);
     patience.addWaiter(waiter());
     expect(held()).toEqual([1, 1]);
   });
@@ -55,7 +53,6 @@ describe('who waits is told to give up, once', () => {
     const patience = new OperationDeadline({
       deadline: performance.now() + 100,
       signal,
-      timers: new TimerQueue(),
     });
     const [one, two, gone] = [waiter(), waiter(), waiter()];
     const [wait] = [gone, one, two].map((each) => patience.addWaiter(each));
@@ -88,7 +85,6 @@ test('less time is not more time, and leaves the same signal', () => {
   const patience = new OperationDeadline({
     deadline: performance.now() + 100,
     signal: leaving.signal,
-    timers: new TimerQueue(),
   });
   const [less, same] = [
     patience.cappedAt(performance.now() + 50),
@@ -101,4 +97,14 @@ test('less time is not more time, and leaves the same signal', () => {
   expect([one.told, two.told]).toEqual([['timeout'], []]);
   leaving.abort();
   expect(two.told).toEqual(['cancelled']);
+});
+
+test('one with an earlier deadline ends with the one that it was made from', () => {
+  const patience = new OperationDeadline();
+  const less = patience.cappedAt(performance.now() + 60_000);
+  const one = waiter();
+  less.addWaiter(one);
+  patience.cancel();
+  expect(one.told).toEqual(['cancelled']);
+  expect(less.ended).toMatchObject({ reason: 'cancelled', sent: false });
 });

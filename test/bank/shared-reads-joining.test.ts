@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
-import type { CallLimits } from '../../src/bank/exchange.ts';
 import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
 import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
 import { SharedReads, type SharedSource } from '../../src/bank/shared-reads.ts';
+import type { CallLimits } from '../../src/bank/transport.ts';
 import { getBranches } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';

@@ -183,7 +183,7 @@ describe('private reads', () => {
   });
 
   test('that join a call which found no connection wait for one themselves', async () => {
-    const client = clientWith({ connections: 1, connectionWaitMs: 50 });
+    const client = clientWith({ connections: 1, waitMs: 50 });
     const release = held({ body: {} });
     const busy = readFrom(client, getCustomer, ofCustomer(alice, 'busy'));
     await arrived(1);

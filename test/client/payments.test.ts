@@ -45,7 +45,7 @@ beforeAll(async () => {
       timeoutMs: milliseconds,
       paymentTimeoutMs: milliseconds,
       connectTimeoutMs: milliseconds,
-      connectionWaitMs: milliseconds,
+      waitMs: milliseconds,
     },
   });
 });

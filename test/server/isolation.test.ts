@@ -30,7 +30,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   await using bankql = await createTestBankql({
     bankUrl: bank.url,
     // A slow machine refuses nobody: 500 requests wait for connections at once.
-    bankOptions: { publicCacheTtlMs: 50, connectionWaitMs: 240_000, timeoutMs: 240_000, slowCallMs: 240_000 },
+    bankOptions: { publicCacheTtlMs: 50, waitMs: 240_000, timeoutMs: 300_000 },
     limits: { timeoutMs: 240_000, restCalls: 100 },
   });
   const query =
@@ -72,7 +72,7 @@ const inFlight = ({ server }: ServerFixture) => server.held.requests;
 test('100 logins with 20 REST calls each at a time delay nobody’s single read by more than two calls', async () => {
   const patience = 60_000;
   await using fixture = await startServerFixture({
-    bankOptions: { connections: 16, operationShare: 1, connectionWaitMs: patience, timeoutMs: patience },
+    bankOptions: { connections: 16, waitMs: patience, timeoutMs: patience },
     limits: { restCalls: 50, timeoutMs: patience },
   });
   const { bank } = fixture;

@@ -56,15 +56,11 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     // None: undici counts them with one timer for all that this thread simulates, the dead and the worlds before included.
     connectTimeoutMs: 0,
     connections: 2,
-    connectionWaitMs: 250,
-    operationShare: 1,
-    connectionPerCaller: false,
+    waitMs: 250,
     maxBodyBytes: 1024 * 1024,
     retryShare: 0,
     // Every fault is to reach the bank: no breaker pauses payments in between.
     breakerThreshold: 0,
-    breakerOpenMs: 10_000,
-    slowCallMs: 1600,
     publicCacheTtlMs: 0,
     publicCacheBytes: 0,
     parsedCacheBytes: 1024 * 1024,
