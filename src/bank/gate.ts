@@ -38,16 +38,19 @@ interface GateOptions {
   readonly onCrowded?: ((crowd: Crowd | null) => void) | undefined;
 }
 
-/** The part of the calls that one caller, one bank operation, or all unproven callers of one peer may have under way. */
-const { share } = uses.connections;
+/** The part of the calls that one caller, or all unproven callers of one peer, may have under way. */
+const { share: callerShare } = uses.connections;
+/** That of one bank operation: more, so that one caller cannot have all of it, and less than all, for the other operations. */
+const operationShare = 3 / 4;
 
 /**
- * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, one bank operation
- * and the unproven callers of one peer have half of them at most. Callers that wait are served in turn.
+ * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
+ * one peer, have half of them at most; one bank operation has three quarters. Callers that wait are served in turn.
  */
 export class Gate implements Crowd {
   readonly #options: GateOptions;
-  readonly #most: number;
+  readonly #mostOfCaller: number;
+  readonly #mostOfOperation: number;
   readonly #crowd: number;
   #free: number;
   /** The calls under way, by caller and by peer. */
@@ -62,7 +65,8 @@ export class Gate implements Crowd {
 
   constructor(options: GateOptions) {
     this.#options = options;
-    this.#most = Math.max(1, Math.floor(options.max * share));
+    this.#mostOfCaller = Math.max(1, Math.floor(options.max * callerShare));
+    this.#mostOfOperation = Math.max(1, Math.floor(options.max * operationShare));
     this.#crowd = Math.max(2, Math.floor(options.max / 4));
     this.#free = options.max;
   }
@@ -110,12 +114,12 @@ export class Gate implements Crowd {
   }
 
   #fits({ caller: { name, group }, operation }: GateCall): boolean {
-    if (this.#free === 0 || this.#usageOf(operation).taken >= this.#most) return false;
+    if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
     return this.#hasRoom(name) && (group === name || this.#hasRoom(group));
   }
 
   #hasRoom(key: string): boolean {
-    return (this.#held.get(key) ?? 0) < this.#most;
+    return (this.#held.get(key) ?? 0) < this.#mostOfCaller;
   }
 
   #letThrough(call: GateCall): void {

@@ -90,7 +90,7 @@ export type Send = (call: PreparedCall, limits: CallLimits) => Promise<HttpResul
 export interface Transport {
   readonly send: Send;
   usage(): readonly PoolUsage[];
-  /** How many calls are under way, of the kind of which more are. */
+  /** The number of calls under way: reads or writes, whichever are more. */
   held(): number;
   /** From now on connections are opened with these certificates, and none is used again that was opened before. */
   useTls(secureContext: SecureContext): void;

@@ -44,8 +44,8 @@ function gateOf(max: number, onCrowded?: (crowd: Crowd | null) => void) {
 
 const times = <T>(count: number, act: () => T): T[] => Array.from({ length: count }, act);
 
-describe('half of the calls at most are', () => {
-  test('one caller’s: a quiet one goes at once, beside a greedy one', () => {
+describe('at most', () => {
+  test('half of the calls are one caller’s: a quiet one goes at once, beside a greedy one', () => {
     const { gate, entered, ask } = gateOf(8);
     times(20, () => ask('greedy', { operation: `op-${Math.random()}` }));
     expect(gate.held).toBe(4);
@@ -53,15 +53,22 @@ describe('half of the calls at most are', () => {
     expect(entered.slice(4)).toEqual(['quiet21', 'quiet22', 'quiet23', 'quiet24']);
   });
 
-  test('of one bank operation: those of others go at once, beside a slow one', () => {
+  test('half are of one caller, of one bank operation too: a quiet caller of it goes at once', () => {
+    const { entered, ask } = gateOf(8);
+    times(20, () => ask('greedy'));
+    times(2, () => ask('quiet'));
+    expect(entered.slice(4)).toEqual(['quiet21', 'quiet22']);
+  });
+
+  test('three quarters are of one bank operation: those of others go at once, beside a slow one', () => {
     const { gate, entered, ask } = gateOf(8);
     for (let nth = 0; nth < 20; nth++) ask(`caller-${nth}-`, { operation: 'slow' });
-    expect(gate.held).toBe(4);
+    expect(gate.held).toBe(6);
     ask('caller', { operation: 'quick' });
     expect(entered.at(-1)).toBe('caller21');
   });
 
-  test('of callers of one peer whom nobody vouches for, however many names they claim', () => {
+  test('half are of callers of one peer whom nobody vouches for, however many names they claim', () => {
     const { gate, entered, ask } = gateOf(8);
     for (let nth = 0; nth < 20; nth++) ask(`claimed-${nth}-`, { operation: `op-${nth}`, peer: '192.0.2.1' });
     expect(gate.held).toBe(4);
@@ -70,7 +77,7 @@ describe('half of the calls at most are', () => {
     expect(entered.slice(4)).toEqual(['proven21', 'elsewhere22']);
   });
 
-  test('where one call at a time may go, anybody’s', () => {
+  test('one call goes where one at a time may, anybody’s', () => {
     const { gate, ask } = gateOf(1);
     ask('a');
     expect(gate.held).toBe(1);
@@ -169,6 +176,7 @@ test('tells who waits when a quarter as many callers do as may go, when one leav
   });
   // However many calls of one caller wait.
   times(6, () => ask('a'));
+  times(2, () => ask('b'));
   expect(told).toEqual([]);
   const other = ask('b');
   expect(told).toEqual(['ab']);

@@ -37,7 +37,11 @@ test('all values that cannot be used are named at once, a line each', () => {
 });
 
 test('what follows from a value that cannot be used is not named beside it', () => {
-  const { problems } = refused({ BANK_TIMEOUT_MS: 'x', OPERATION_TIMEOUT_MS: '100', BANK_TRANSFER_TIMEOUT_MS: '100' });
+  const { problems } = refused({
+    BANK_TIMEOUT_MS: 'x',
+    OPERATION_TIMEOUT_MS: '100',
+    BANK_TRANSFER_TIMEOUT_MS: '100',
+  });
   expect(problems.map(({ variable }) => variable)).toEqual(['BANK_TIMEOUT_MS']);
 });
 

@@ -43,7 +43,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
     'Auth-ID': `caller-${Math.floor(index / 10)}${index % 10 < 5 ? '' : 'X'}`,
   }));
   expect(new Set(callers.map((caller) => JSON.stringify(caller))).size).toBe(50);
-  let foreign = 0;
+  const unexpected = new Set<string>();
   let answers = 0;
   await Promise.all(
     callers.map(async (caller) => {
@@ -55,14 +55,15 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
         const expected = {
           bank: { customer: { email }, again: { email }, branches: { nodes: [{ name: 'nobody' }] } },
         };
-        for (const { data } of results) {
+        for (const result of results) {
           answers++;
-          if (JSON.stringify(data) !== JSON.stringify(expected)) foreign++;
+          if (JSON.stringify(result) !== JSON.stringify({ data: expected }))
+            unexpected.add(JSON.stringify(result));
         }
       }
     }),
   );
-  expect([answers, foreign]).toEqual([4000, 0]);
+  expect([answers, [...unexpected]]).toEqual([4000, []]);
   // It was shared, or the test would show nothing.
   expect(bank.calls.length).toBeLessThan(4000);
 });
@@ -70,9 +71,9 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
 const inFlight = ({ server }: ServerFixture) => server.held.requests;
 
 test('100 logins with 20 REST calls each at a time delay somebody’s single read by one call of each', async () => {
-  const patience = 60_000;
+  const patience = 540_000;
   await using fixture = await startServerFixture({
-    bankOptions: { connections: 32, waitMs: patience, timeoutMs: patience },
+    bankOptions: { connections: 22, waitMs: patience, timeoutMs: patience },
     limits: { restCalls: 50, timeoutMs: patience },
   });
   const { bank } = fixture;
