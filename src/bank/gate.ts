@@ -42,6 +42,8 @@ interface GateOptions {
 const { share: callerShare } = uses.connections;
 /** That of one bank operation: more, so that one caller cannot have all of it, and less than all, for the other operations. */
 const operationShare = 3 / 4;
+/** How many callers and peers without a call stay known. */
+const maxIdle = 1000;
 
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
@@ -134,7 +136,8 @@ export class Gate implements Crowd {
 
   #hold(key: string, more: number): void {
     const held = (this.#held.get(key) ?? 0) + more;
-    if (held === 0) this.#held.delete(key);
+    // A Map that grows and shrinks with each call leaves tables behind.
+    if (held === 0 && this.#held.size > maxIdle) this.#held.delete(key);
     else this.#held.set(key, held);
   }
 
