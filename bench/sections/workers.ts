@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
@@ -47,12 +48,11 @@ function paymentsFor(port: number, seconds: number): readonly Buffer[] {
 export async function measureWorkers(bench: Bench): Promise<WorkersResult[]> {
   const { bank, options } = bench;
   const folder = await mkdtemp(join(tmpdir(), 'bankql-workers-'));
-  const open = (name: string, workers: number) =>
-    bench.open(bankql, {
-      ...neverLate,
-      WORKERS: String(workers),
-      STATE_URL: `sqlite:${join(folder, `${name}.db`)}`,
-    });
+  const open = async (name: string, workers: number) => {
+    const url = `sqlite:${join(folder, `${name}.db`)}`;
+    await initStore(url);
+    return bench.open(bankql, { ...neverLate, WORKERS: String(workers), STATE_URL: url });
+  };
   bank.set({});
   try {
     await using first = await open('first', 1);

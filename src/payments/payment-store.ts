@@ -128,7 +128,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
 
   /**
    * Applies an event to a record. `first`: the record as it was read, if it was.
-   * Shape: the record after it, null if there is none, and whether it changed.
+   * Shape: the record after it, null if it is gone, and whether it changed.
    */
   async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {
     let before = first === undefined ? await load(id) : first;

@@ -130,7 +130,7 @@ export interface PaymentService {
    */
   search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly PaymentRecord[]>;
   /**
-   * The caller's payment with this Track-ID; null if there is none, or if it is somebody else's. Sends nothing.
+   * The caller's payment with this Track-ID; null for any other Track-ID. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
@@ -365,7 +365,7 @@ const tooLate = ({ operation, trackId }: PreparedCall) =>
 
 const nothingKnown = { status: null, answer: null, bankText: null };
 
-/** For a caller of whom the record of a log does not tell whether it is theirs. */
+/** The error for a caller if a record was made from a log, which does not tell whether the payment is theirs. */
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
   outcomeUnknown(record, idempotencyKey, recordLost.message);
 

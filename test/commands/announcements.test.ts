@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createAnnouncements, type Started } from '../../src/commands/announcements.ts';
+import { createAnnouncements, describeState, type Started } from '../../src/commands/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 
 const overSandbox: Started = {
@@ -64,4 +64,28 @@ test('how many workers there are is said once, for all of them', () => {
   const { log } = announce(false, { ...overSandbox, config: { ...overSandbox.config, workers: 2 } });
   expect(JSON.parse(log).msg).toContain('2 workers share the port.');
   expect(announce(false, overSandbox).log).not.toContain('workers');
+});
+
+const now = Date.UTC(2026, 0, 15);
+const counts = { records: 0, expired: 0, pending: 0, unknown: 0, newestAt: null, now };
+
+test.each([
+  [counts, 'Payment records: none.'],
+  [{ ...counts, records: 12, newestAt: now - 7_200_000 }, 'Payment records: 12, the newest 2 h 0 min old.'],
+  [
+    { ...counts, records: 3, pending: 1, unknown: 2, newestAt: now },
+    'Payment records: 3, the newest 0 s old; 1 PENDING, 2 UNKNOWN.',
+  ],
+  [null, 'Payment records: the store does not answer at the moment.'],
+])('the start says of %j: %s', (found, line) => {
+  expect(describeState(found, null, now)).toBe(line);
+});
+
+test('the start says that records are in memory only, and loudly that payments are refused', () => {
+  expect(describeState(counts, null, now, true)).toBe(
+    'Payment records: none yet; they are kept in memory, until bankql stops.',
+  );
+  expect(describeState(counts, 'Its row is missing.', now)).toMatch(
+    /^\*\*\* PAYMENTS ARE REFUSED \*\*\* Its row is missing\. Reads go on\./,
+  );
 });

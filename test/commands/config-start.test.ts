@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
@@ -122,6 +123,7 @@ test.each(['\n', '\r\n', ' ', '\uFEFF'])(
   async (end) => {
     mkdirSync(join(folder, 'store'), { recursive: true });
     const named = `sqlite:${folder}/store/state.db`;
+    await initStore(named);
     for (const STATE_URL of [named, named + end])
       expect(await start({ ...quiet, ...real, STATE_URL })).toBeNull();
     const files = readdirSync(join(folder, 'store'));

@@ -96,15 +96,6 @@ test.each<[Record<string, string>, string]>([
   [{ ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
   [{ ...real, BANK_SUBSCRIPTION_KEY: 'k\n' }, 'take away the white space at its ends'],
   [{ STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
-  [{ STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
-  [{ STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
-  [{ ...real, STATE_WAIT_REPLICAS: '1' }, 'only PostgreSQL has standbys'],
-  [{ ...real, STATE_URL: 'sqlite:s.db', STATE_WAIT_REPLICAS: '2' }, 'only PostgreSQL has standbys'],
-  ...['state.db', './state.db.mark', 'state.db-wal'].map((file): [Record<string, string>, string] => [
-    { ...real, STATE_URL: 'sqlite:state.db', STATE_WITNESS: file },
-    'it is a file of the payment store',
-  ]),
-  [{ ...real, STATE_WITNESS: '/witness/mark' }, 'a witness cannot tell that from a loss'],
   [{ BANK_PAYMENT_DONE: 'POSTED,,SENT' }, 'words, codes or texts of up to 200 characters'],
   [
     { BANK_PAYMENT_REJECTED: 'In doubt', BANK_PAYMENT_DONE: 'POSTED, in_doubt' },

@@ -80,6 +80,7 @@ async function check(node: string): Promise<void> {
       .toString()
       .trim();
   const said = run('--version');
+  run('payments', 'init');
   const child = spawn(binary, [bankql], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const address = await addressOf(child);

@@ -40,41 +40,44 @@ test('pods get no variables of Services, whose names may be those of settings', 
   expect(read('helm/templates/deployment.yaml')).toContain('\n      enableServiceLinks: false\n');
 });
 
-test('their PostgreSQL keeps payments across a power cut, and the witness tells if it lost some', () => {
+test('their PostgreSQL keeps payments across a power cut', () => {
   expect(compose.services.postgres.command.join(' ')).toMatch(
     /fsync=on .*full_page_writes=on .*synchronous_commit=on/,
   );
 });
 
-test('the witness of each is a file of a folder that its user may write, apart from the store', () => {
-  // A volume takes the owner that the folder has in the image.
-  expect(read('Dockerfile')).toContain('RUN mkdir /witness && chown 1000:1000 /witness');
-  for (const name of ['bankql-1', 'bankql-2']) {
-    const { environment, volumes } = compose.services[name];
-    expect(environment.STATE_WITNESS).toBe('/witness/mark');
-    expect(volumes).toEqual([expect.stringMatching(/^witness-\d:\/witness$/)]);
-  }
-  expect(manifest('configmap').data.STATE_WITNESS).toBe('/witness/mark');
-  const { spec } = manifest('deployment').spec.template;
-  expect(spec.securityContext.fsGroup).toBe(1000);
-  expect(spec.containers[0].volumeMounts).toEqual([{ name: 'witness', mountPath: '/witness' }]);
-  const { claimName } = spec.volumes[0].persistentVolumeClaim;
-  expect(manifest('witness')).toMatchObject({
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: claimName },
-    spec: { accessModes: ['ReadWriteMany'] },
+test('a new store is made by a person, once: each file says how, and none does it by itself', () => {
+  const files = [
+    'compose/compose.yaml',
+    'systemd/bankql.service',
+    'kubernetes/kustomization.yaml',
+    'helm/values.yaml',
+  ];
+  for (const file of files)
+    expect([file, /^# .*\bpayment store\b.*\bonce\b/m.test(read(file))]).toEqual([file, true]);
+  expect(read('compose/compose.yaml')).toMatch(/^# .* run --build --rm bankql-1 payments init$/m);
+  expect(manifest('payments-init')).toMatchObject({
+    kind: 'Job',
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ args: ['payments', 'init'] }] } } },
   });
-  const unit = read('systemd/bankql.service');
-  expect(unit).toMatch(/^Environment=STATE_WITNESS=\/var\/lib\/bankql-witness\/mark$/m);
-  expect(unit).toMatch(/^StateDirectory=bankql bankql-witness$/m);
+  const everywhere = readdirSync(join(root, 'ops'), {
+    recursive: true,
+    encoding: 'utf8',
+    withFileTypes: true,
+  })
+    .filter((entry) => entry.isFile() && entry.name !== 'payments-init.yaml')
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8').replaceAll(/^\s*#.*$/gm, ''));
+  expect(
+    everywhere.filter((text) => /payments['",\s]+init|initContainers|ExecStartPre|helm\.sh\/hook/.test(text)),
+  ).toEqual([]);
 });
 
-test('the runbook’s commands as the service get the store, the witness and the folders of the unit', () => {
+test('the runbook’s commands as the service get the store and the folder of the unit', () => {
   const unit = read('systemd/bankql.service');
   const [command = ''] =
     /bankql-in-service\(\) \{[^}]*\}/.exec(readFileSync(join(root, 'docs/runbook.md'), 'utf8')) ?? [];
   const settings = [...unit.matchAll(/^Environment=(STATE_.*)$/gm)].map(([, setting = '']) => setting);
-  expect(settings).toHaveLength(2);
+  expect(settings).toHaveLength(1);
   for (const setting of settings) expect(command).toContain(` -E ${setting} `);
   const [, folders] = /^StateDirectory=(.*)$/m.exec(unit) ?? [];
   expect(command).toContain(` -p StateDirectory="${folders}" `);
@@ -145,7 +148,8 @@ test('ports, paths and labels are those of the others', () => {
   expect(read('compose/nginx.conf').match(/^ {2}server bankql-\d:4000/gm)).toHaveLength(4);
 });
 
-test('kustomization names every other file of its folder', () => {
-  const others = readdirSync(join(root, 'ops/kubernetes')).filter((file) => file !== 'kustomization.yaml');
+test('kustomization names every other file of its folder, but for what a person runs', () => {
+  const apart = ['kustomization.yaml', 'payments-init.yaml'];
+  const others = readdirSync(join(root, 'ops/kubernetes')).filter((file) => !apart.includes(file));
   expect(manifest('kustomization').resources.toSorted()).toEqual(others.toSorted());
 });

@@ -128,7 +128,6 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'Deployment',
       'HorizontalPodAutoscaler',
       'NetworkPolicy',
-      'PersistentVolumeClaim',
       'PodDisruptionBudget',
       'Service',
     ]);
@@ -143,7 +142,6 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'resources',
       'ports',
       'env',
-      'volumeMounts',
     ])
       expect(ours[part], part).toEqual(theirs[part]);
     const selector = ofKind(objects, 'Service').spec.selector;

@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
@@ -107,7 +106,7 @@ test('where the log cannot take a line, the refusal speaks of this request alone
 });
 
 test('where no connection is free, so does it, and the key is free', async () => {
-  await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, waitMs: 20 } });
+  await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, connectionWaitMs: 20 } });
   const held = Promise.withResolvers<void>();
   fixture.bank.otherwise(async () => {
     await held.promise;
@@ -218,85 +217,4 @@ describe('a payment whose request is late', () => {
     expect(adviceFor(code)).not.toMatch(/(another|new) key/);
     expect(adviceFor(code)).toMatch(/the same key/i);
   });
-});
-
-/**
- * Each place that says that nothing was (is) sent: file, clause, and why it may say so. Before another one is added it is to
- * be asked what became of an earlier request with the same key: who is told that nothing was sent, and believes it of that
- * one too, pays twice.
- */
-const places: Readonly<Record<string, string>> = {
-  'docs/decisions/0008-dispatch-instead-of-request.md: If the handler was not called, nothing was sent':
-    'of the one request of a record: transport.ts',
-  'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: Such a request sent nothing, so the app can safely repeat it with fewer fields':
-    'of this request alone',
-  'docs/errors.md: This request sent nothing': 'the words that speak of this request alone',
-  'docs/errors.md: This request sent nothing, but an earlier one may have': 'of this request alone',
-  'docs/errors.md: this request sent nothing': 'of this request alone',
-  'docs/hardening.md: Such a request sent nothing and may be repeated': 'of this request alone',
-  'docs/payment-protocol.md: no answer claims that nothing was sent if something was':
-    'the name of an invariant',
-  'docs/payment-protocol.md: its pool, its deadlines, and how it knows that nothing was sent':
-    'the name of a part of the code',
-  'docs/payments.md: sent nothing, unless':
-    '*this request* did; the clause goes on to name where an answer says otherwise',
-  'docs/payments.md: bankql did not reach the bank, and sent nothing with this key':
-    'of the one request of a record: another one of the key would have been found',
-  'docs/explore.md: The payment failed, and this request sent nothing for it': 'of this request alone',
-  'src/options/explain/explain.ts: a payment for which this request sent nothing':
-    'a comment on this request',
-  'src/bank/client.ts: nothing is sent': 'a comment on one request',
-  'src/bank/transport.ts: until then, nothing was sent': 'a comment on one request',
-  'docs/schema.md: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
-  'docs/schema.md: this request sent nothing': 'of this request alone',
-  'schema.graphql: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
-  'schema.graphql: this request sent nothing': 'of this request alone',
-  'src/errors.ts: this request sent nothing': 'of this request alone',
-  'src/schema/payment.ts: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
-  'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
-  'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
-  'src/payments/payment-errors.ts: Codes with which this request sent nothing': 'a comment on this request',
-  'src/payments/record.ts: because nothing was sent, or because the bank did not accept the caller':
-    'a comment on one request',
-  'src/payments/service.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':
-    'a comment on the one request of a record',
-  'src/payments/service.ts: STATE_UNAVAILABLE and OVERLOADED, where this request sent nothing but an earlier one may have, with':
-    'a comment on this request',
-  'src/payments/service.ts: nothing was sent':
-    'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
-  'src/payments/payment-errors.ts: This idempotency key was used with another subscription key, so that this request sent nothing':
-    'about this request: what another subscription key paid may have been executed, as the next sentence says',
-  'src/payments/payment-errors.ts: This request sent nothing':
-    'a damaged record: it was read, and nothing was sent',
-  'src/payments/protocol-store.ts: If this process dies first, a PENDING record stays, which becomes UNKNOWN although nothing was sent':
-    'a comment; nobody is told so',
-  'src/payments/protocol.ts: A process that tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
-    'a comment on the rule',
-  'src/payments/protocol-store.ts: the answer to its caller is that nothing was sent':
-    'a comment on this request',
-};
-
-const root = join(import.meta.dirname, '../..');
-const pages = ['README.md', 'SECURITY.md', 'schema.graphql'];
-for (const [folder, ending] of [
-  ['src', '.ts'],
-  ['docs', '.md'],
-] as const) {
-  for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
-    if (file.endsWith(ending)) pages.push(`${folder}/${file.split(sep).join('/')}`);
-  }
-}
-
-/** The clauses of a text that say so, each on one line and without what marks a comment. */
-function clausesOf(text: string): string[] {
-  const flat = text.replaceAll(/\s*\n\s*(?:\*\s|\/\/\s)?\s*/g, ' ');
-  const found = flat.match(/[^.;:|(`'"*]*(?:nothing (?:was|is|were) sent|sent nothing)[^.;:|)`'"*]*/gi) ?? [];
-  return found.map((clause) => clause.trim());
-}
-
-test('each place that says that nothing was sent has a reason to', () => {
-  const said = pages.flatMap((file) =>
-    clausesOf(readFileSync(join(root, file), 'utf8')).map((clause) => `${file}: ${clause}`),
-  );
-  expect([...new Set(said)].sort()).toEqual(Object.keys(places).sort());
 });

@@ -12,7 +12,6 @@ const longest = [
   'main',
   'payments/history',
   'server/unread',
-  'simulation/simulation',
   'secrets-process',
   'commands/unwritten-outcome-lines',
   'server/attacks',

@@ -51,7 +51,6 @@ const sqlite: StateKind = {
       },
       async lose() {
         for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
-        await initStore(`sqlite:${path}`);
       },
       async pass(ms) {
         using database = new DatabaseSync(path, { timeout: 60_000 });
@@ -82,6 +81,7 @@ const postgres: StateKind = {
   ways: ['killed', 'held up'],
   async start() {
     const server = await startPostgres(durablePostgres);
+    await initStore(server.url);
     return {
       url: server.url,
       async takeAway(way) {

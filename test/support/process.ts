@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import { compileCache } from './compile-cache.ts';
 
 /** bankql as the tests have bundled it, or as `npm start` runs it: where nothing is bundled, or a test takes the variable away. */
@@ -54,10 +55,17 @@ function launch(environment: Readonly<Record<string, string>>, args: readonly st
 }
 
 /** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
+/** The stores that were made. */
+const made = new Set<string>();
+
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): Promise<BankqlProcess> {
+  const { STATE_URL: store } = environment;
+  // As an operator makes it, once. What is wrong with the address shows at the start.
+  if (store !== undefined && !made.has(store)) await initStore(store).catch(() => {});
+  if (store !== undefined) made.add(store);
   const { child, ended, output } = launch(environment, args);
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {

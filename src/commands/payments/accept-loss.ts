@@ -2,15 +2,15 @@ import { counted, StartError } from '../../errors.ts';
 import { recordFromLog } from '../../payments/record.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import { type LoggedAttempt, readAttempts } from './from-log.ts';
-import { confirm, expectNone, sentence, subcommand } from './operator.ts';
+import { confirm, expectNone, sentence, subcommand, thesePayments } from './operator.ts';
 import { paymentTable } from './payment-table.ts';
 
 export const acceptLoss = subcommand(
   `usage: bankql payments accept-loss [--from-log FILE] --by "<name>" --reason "<text>" [--yes]
 
 Lets payments go on in a store that lost records. A lost payment whose client sends it again is then paid again. With
---from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again. This
-works in a store that was made anew, too. Give the logs of all processes, in one file.
+--from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again, also
+in a new store. Give the logs of all processes, in one file.
 
   --from-log FILE      a log of bankql, a line of JSON each; lines of other kinds are left out
   --by NAME            who decided it
@@ -77,7 +77,7 @@ async function lostOf(
 }
 
 function questionOf(lost: number, loss: string | null): string {
-  const record = `ecord ${lost === 1 ? 'this payment' : `these ${lost} payments`} as UNKNOWN`;
-  if (loss === null) return `R${record}?`;
-  return lost === 0 ? 'Let payments go on without the lost records?' : `R${record}, and let payments go on?`;
+  if (lost === 0) return 'Let payments go on without the lost records?';
+  const record = `Record ${thesePayments(lost)} as UNKNOWN`;
+  return loss === null ? `${record}?` : `${record}, and let payments go on?`;
 }

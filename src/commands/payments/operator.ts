@@ -81,6 +81,9 @@ export function sentence(option: string, meaning: string, value: string | undefi
 /** A payment's id, or its first six digits or more; null for any other text. */
 export const readIdPrefix = (text = ''): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
+/** For a question. */
+export const thesePayments = (count: number) => (count === 1 ? 'this payment' : `these ${count} payments`);
+
 /** Errors: StartError if words follow that the command does not take. */
 export function expectNone(command: string, words: readonly string[]): void {
   if (words.length > 0) throw new StartError(`${command} does not take "${words.join(' ')}".`);

@@ -2,7 +2,7 @@ import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/record.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
-import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand } from './operator.ts';
+import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand, thesePayments } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 
 const options = {
@@ -78,7 +78,7 @@ const settleFound =
       );
     if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
     write(paymentTable(records, now));
-    await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
+    await confirm(context, `Settle ${thesePayments(records.length)} as ${verdict.state}?`, isConfirmed);
     await withStore(async (store) => {
       const missed: string[] = [];
       let settled = 0;
@@ -97,8 +97,6 @@ const settleFound =
       if (missed.length > 0) throw new StartError(missed.join('\n'));
     });
   };
-
-const countOf = (payments: number) => (payments === 1 ? 'this payment' : `these ${payments} payments`);
 
 /** Gives its line of the audit log. Errors: StartError. */
 async function settleRecord(

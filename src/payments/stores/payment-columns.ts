@@ -95,7 +95,7 @@ const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
 const isUnfinished = ({ states }: RowQuery): boolean =>
   states?.every((state) => state === 'PENDING' || state === 'UNKNOWN') === true;
 
-/** The table to read from. SQLite, which has no statistics of it, is told the index. */
+/** The table to read from. SQLite keeps no statistics of it, so the query names the index. */
 function tableOf(query: RowQuery, { table, mark }: Dialect): string {
   if (mark === '$' || isNarrow(query)) return table;
   const { caller } = query;
@@ -165,8 +165,8 @@ export function searchSql(query: RowQuery, dialect: Dialect, upTo?: Place): Sql 
 }
 
 /**
- * SQL that finds the row at which a step of a query over so many rows ends, by an index alone. It finds none if fewer rows are
- * left, or if few rows can match anyway.
+ * SQL that finds the row where a step of a query ends: a step reads `rows` rows. It reads nothing but an index. Null if few rows
+ * can match anyway; it finds no row if fewer are left.
  */
 export function stepSql(query: RowQuery, dialect: Dialect, rows: number): Sql | null {
   if (isNarrow(query)) return null;

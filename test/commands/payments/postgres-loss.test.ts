@@ -24,17 +24,17 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   const rows = () => postgres.query('SELECT id, state FROM bankql.payment ORDER BY id');
 
   test('init makes the tables once, and says so', async () => {
-    const shown = `postgres://127.0.0.1:${postgres.port}/bankql`;
     expect((await run(['find'])).errors).toMatch(/^There is no payment store at .*bankql payments init/);
     expect(await run(['init'])).toMatchObject({
       code: 0,
       output: expect.stringContaining('Made a new, empty'),
     });
     await begin('a');
-    const again = await run(['init']);
-    expect(again).toMatchObject({ code: 0, errors: '', output: expect.stringContaining('stays as it is') });
-    expect(again.output).not.toContain('***@127');
-    expect(shown).toContain('127.0.0.1');
+    expect(await run(['init'])).toMatchObject({
+      code: 0,
+      errors: '',
+      output: expect.stringContaining('stays as it is'),
+    });
     expect(await rows()).toHaveLength(1);
   });
 

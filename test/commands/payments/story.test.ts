@@ -1,9 +1,12 @@
+import { exec } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { lease, pending, unknown } from '../../payments/stores/store-conformance.ts';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { operate } from '../../support/operate.ts';
+import { ada, inStore, operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 import { runProcess, startProcess } from '../../support/process.ts';
@@ -15,6 +18,7 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
   await using bank = await startPaymentBank();
   bank.decide = () => reply(422, JSON.stringify({ message: 'The daily limit of 500 EUR is used up.' }));
   const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'state.db')}` };
+  expect(await runProcess(environment, ['payments', 'init'])).toMatchObject({ code: 0 });
   await using bankql = await startProcess(environment);
   const response = await fetch(`${bankql.url}/graphql`, {
     method: 'POST',
@@ -59,4 +63,44 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
     ),
   ]);
   for (const secret of Object.values(credentials)) expect(`${table}${story}`).not.toContain(secret);
+});
+
+test('the commands read STATE_URL, and end by themselves', async () => {
+  const { id, trackId } = pending();
+  const STATE_URL = `sqlite:${join(folder, 'of-the-commands.db')}`;
+  const payments = (...args: string[]) => runProcess({ STATE_URL }, ['payments', ...args]);
+  expect(await payments('find')).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^There is no payment store at .*bankql payments init/),
+  });
+  expect(await payments('init')).toMatchObject({ code: 0 });
+  await inStore(STATE_URL, async (store) => {
+    await store.begin(pending(), lease);
+    await store.end({ id, trackId, outcome: unknown });
+  });
+  expect(await payments('find')).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
+  expect(await payments('settle', id, '--as', 'done', ...ada)).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('Settled as DONE by Ada'),
+  });
+  expect(await runProcess({}, ['payments', 'find'])).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^STATE_URL is memory:, or not set/),
+  });
+});
+
+test('a reader that has seen enough is no error', async () => {
+  const STATE_URL = `sqlite:${join(folder, 'many.db')}`;
+  await inStore(STATE_URL, (store) =>
+    Promise.all(
+      Array.from({ length: 200 }, (_, n) => store.begin(pending({ id: `${n}`.padStart(64, 'b') }), lease)),
+    ),
+  );
+  const entry = join(import.meta.dirname, '../../../bin/bankql.js');
+  const command = `"${process.execPath}" "${entry}" payments find --limit 200 --json; echo "exit code $?" >&2`;
+  // The shell's own status would be that of head.
+  const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
+    env: { PATH: process.env.PATH ?? '', STATE_URL },
+  });
+  expect([stdout, stderr]).toEqual(['[', 'exit code 0\n']);
 });

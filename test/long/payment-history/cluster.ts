@@ -10,6 +10,8 @@ import type { ChaosEvent, Workload } from './workload.ts';
 /** Two processes of bankql over one store and one bank, and all that can happen to them. */
 export interface Cluster extends AsyncDisposable {
   readonly stateUrl: string;
+  /** Lets time pass for all that the store holds. */
+  pass(ms: number): Promise<void>;
   readonly bank: readonly BankEntry[];
   /** How often each kind of event was made to happen. */
   readonly events: ReadonlyMap<string, number>;
@@ -154,6 +156,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
   const resources = made.move();
   return {
     stateUrl: state.url,
+    pass: state.pass,
     bank: log,
     events,
     misdeeds,

@@ -115,6 +115,7 @@ export async function runHistory(
     }
     if (code === 'IDEMPOTENCY_IN_PROGRESS') underWay.push([payment, amount]);
   });
+  await machine.pass(3_600_000);
   const records = await readRecords(machine.stateUrl);
   await byClients(underWay, ([payment, amount], n) => ask(payment, amount, n, 'after the lease'));
   await machine.stop();
@@ -145,7 +146,7 @@ const retryAfterMs = 1_000;
 const readings = { most: 20, everyMs: 500 };
 
 /**
- * All records. The clock of whoever reads them is far ahead, so that all leases have ended, for everybody. A payment whose
+ * All records. An hour has passed for the store, so that all leases have ended. A payment whose
  * client was told, or gave up, may still be under way in a slow process: its record would be read in two states, or as PENDING.
  * So they are read again until none changes.
  */

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { initStore } from '../../../src/payments/stores/open-store.ts';
 import { freePort } from '../../support/loopback.ts';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
@@ -53,6 +54,7 @@ export async function startTopology(): Promise<Topology> {
   chmodSync(folder, 0o755);
   const bank = await startPaymentBank();
   const postgres = await startPostgres(durable);
+  await initStore(postgres.url);
   const ports = { 'bankql-1': await freePort(), 'bankql-2': await freePort() };
   const running = new Map<Replica, BankqlProcess>();
 
@@ -64,7 +66,6 @@ export async function startTopology(): Promise<Topology> {
         BANK_BASE_URL: bank.url,
         BANK_ID: 'BANK',
         STATE_URL: postgres.url,
-        STATE_WITNESS: join(folder, `${replica}.witness`),
         HOST: '127.0.0.1',
         PORT: String(ports[replica]),
         METRICS_PORT: '0',

@@ -17,7 +17,7 @@ test.each([
   ['absolute', join(folder, 'a', 'state.db')],
   ['relative', relative('.', join(folder, 'b', 'state.db'))],
 ])('opens a file with a path that is %s', async (_, path) => {
-  const store = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs });
+  const store = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, create: true });
   expect(existsSync(path)).toBe(true);
   expect(await store.begin(pending(), start)).toBeNull();
   await store.close();

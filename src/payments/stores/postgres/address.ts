@@ -61,7 +61,7 @@ const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
   pgbouncer:
-    "it stands for a pooler that gives each transaction another connection; give the address of a pooler in session mode, or the database's own (Supabase: port 5432)",
+    "such a pooler gives each transaction another connection; give the address of a pooler in session mode, or the database's own (Supabase: port 5432)",
   hostaddr: 'give the address as the host',
   ssl: 'use sslmode',
 };

@@ -32,7 +32,7 @@ export const createStoreTable = `CREATE TABLE bankql.store (
   system_identifier text, timeline integer, standbys_confirm boolean NOT NULL,
   loss_accepted_by text, loss_accepted_at timestamptz)`;
 
-/** Of a new store, or of one that is continued although it lost its row. */
+/** The identity of a new store, or of a store that goes on after it lost its row. */
 export const newIdentity = (): Pick<StoreIdentity, 'id' | 'secret'> => ({
   id: randomUUID(),
   secret: randomBytes(32).toString('hex'),

@@ -56,7 +56,7 @@ const usualStatementTimeoutMs = 3_000;
 const marginMs = 1_000;
 const usualStartTimeoutMs = 5_000;
 const startPauseMs = 250;
-/** A connection is checked anew after this time. */
+/** A connection is replaced after this time, and so checked again. */
 const maxLifetimeSeconds = 600;
 /** How often an insert is tried while others store and delete the row. */
 const maxRounds = 5;
@@ -174,7 +174,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return pool.on('error', () => {});
   }
 
-  /** A connection to the latest primary. Errors: ServerRefused; an Error that says why there is none. */
+  /** A connection to the latest primary. Errors: ServerRefused; an Error that says why it cannot be made. */
   async function connect(pool: Pool): Promise<{ readonly client: PoolClient; readonly session: Session }> {
     for (;;) {
       const client = await pool.connect().catch((error) => Promise.reject(connectError(error, address)));

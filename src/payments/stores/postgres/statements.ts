@@ -12,7 +12,7 @@ import {
 } from '../payment-columns.ts';
 import { standbysConfirm } from './server.ts';
 
-/** The statements of the payment store, each of which is a transaction of its own. */
+/** The statements of the payment store. Each is a transaction of its own. */
 
 export interface Statement {
   readonly text: string;

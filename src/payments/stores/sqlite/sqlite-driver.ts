@@ -21,7 +21,7 @@ interface SqliteOptions {
   readonly readOnly: boolean;
 }
 
-/** What a worker thread is started with. */
+/** The data that a worker thread starts with. */
 export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
   /** The file that it may open; null for any. */
   readonly inode: string | null;

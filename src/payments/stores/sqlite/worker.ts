@@ -36,7 +36,7 @@ let inode = knownInode;
 
 /** There is no store at the path. */
 class MissingStore extends Error {}
-/** What is at the path is no store that this bankql can use. */
+/** The file at the path cannot be used by this bankql. */
 class UnusableStore extends Error {}
 
 const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
@@ -108,7 +108,9 @@ function openFile(create: boolean, lockMs: number): OpenFile {
 
 function inodeOf(name: string): string | null {
   const stat = statSync(name, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+  if (stat === undefined) return null;
+  if (!stat.isFile()) throw new UnusableStore('it is not a regular file');
+  return `${stat.dev}:${stat.ino}`;
 }
 
 function openToRead(lockMs: number): OpenFile {
@@ -138,7 +140,6 @@ function openToWrite(create: boolean, lockMs: number): OpenFile {
 
 function openOnce(create: boolean, lockMs: number): OpenFile {
   if (create) createFile();
-  if (!statSync(path).isFile()) throw new UnusableStore('it is not a regular file');
   const found = inodeOf(path);
   const prepare = (database: DatabaseSync) => {
     if (create) {
