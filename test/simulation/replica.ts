@@ -63,7 +63,6 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     breakerThreshold: 0,
     publicCacheTtlMs: 0,
     publicCacheBytes: 0,
-    parsedCacheBytes: 1024 * 1024,
   });
   /** When the wall clock has shown a time: it jumps. */
   const shownAt = new Map<number, number>();
