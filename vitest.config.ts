@@ -15,7 +15,7 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 const alone = [
   'test/engine/{documents,many-documents,work}.test.ts',
   'test/bank/bounded-memory.test.ts',
-  'test/payments/unwritten-ends.test.ts',
+
   'test/server/kept-texts.test.ts',
   'test/server/rate-limit/bounded-counters.test.ts',
 ];

@@ -8,6 +8,12 @@ bankql reads environment variables. An empty variable counts as unset. Switches 
 \`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
 value and the remedy. It also refuses misspelt names, such as \`BNAK_BASE_URL\`.
 
+White space, line breaks, byte order marks and other invisible characters at the ends of a value are removed. In \`HOST\`,
+\`BANK_SUBSCRIPTION_KEY\` and the issuer, the audience and the claims of tokens they are refused. A secret's file may end with a
+line break. Quotes around a value and control characters in it are refused. A file of \`--env-file\` is read as Node reads it
+(\`export\`, quotes and comments). It must be in UTF-8. If a name is there twice, the last value counts. A line that Node would
+ignore or cut off is refused. Variables that Kubernetes makes of Services (\`SANDBOX_PORT=tcp://…\`) are ignored.
+
 \`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\`.
 
 `;

@@ -54,11 +54,7 @@ if (cluster.isPrimary) cluster.setupPrimary({ execArgv: [...process.execArgv, '-
 /** The exit code if the command fails. */
 let failureCode = 1;
 
-/** What is to be written before the process ends, however it ends. */
-let flush = () => {};
-
 function crash(error: unknown): void {
-  flush();
   terminal.writeError(`${formatFatalError(error)}\n`);
   process.exit(failureCode);
 }
@@ -88,7 +84,6 @@ async function serve(start: () => Promise<Service | number>): Promise<void> {
   const started = await start();
   if (typeof started === 'number') return process.exit(started);
   service = started;
-  flush = service.flush;
   if (service.ended === undefined) return;
   await service.ended;
   process.exit(0);
@@ -109,10 +104,7 @@ function handleSignals(running: () => Service | null): void {
     // Nothing is under way yet.
     if (service === null) process.exit(code);
     // An operator that asks twice does not want to wait.
-    if (stopping) {
-      flush();
-      process.exit(1);
-    }
+    if (stopping) process.exit(1);
     stopping = true;
     void service.stop().then(() => process.exit(0));
   };
@@ -140,6 +132,8 @@ function onceShellEnds(end: () => void): void {
 /** Runs what the words of the command line ask for. Errors: StartError. */
 async function run(): Promise<void> {
   const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
+  // Node reads its own before, and says nothing of what it leaves out.
+  const ofNode = takeEnvFiles(process.execArgv).envFiles;
   const invocation = readInvocation(words);
   if (invocation.kind === 'version')
     return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
@@ -148,7 +142,11 @@ async function run(): Promise<void> {
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');
-  const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
+  const context: CliContext = {
+    ...terminal,
+    ...resolveEnvironment(process.env, [...ofNode, ...envFiles]),
+    args,
+  };
   if (command.isService !== true) process.exitCode = Number(await command.run(context));
   else await serve(() => command.run(context));
 }

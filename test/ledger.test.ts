@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
-import { getIntrospectionQuery } from 'graphql';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { usesTable } from '../bin/print-configuration.ts';
@@ -19,10 +18,9 @@ import {
   shedReasons,
   uses,
 } from '../src/ledger.ts';
-import { authenticateByHeaders } from '../src/server/auth/header-credentials.ts';
 import { type RunningServer, serve } from '../src/server/server.ts';
 import { createTelemetry } from '../src/telemetry/metrics.ts';
-import { createTestBankql, credentials, type Result, testOptions } from './support/bankql.ts';
+import { credentials, testOptions } from './support/bankql.ts';
 import { documented } from './support/documented.ts';
 import { ledgerLimits } from './support/ledger-limits.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
@@ -268,42 +266,6 @@ test('the totals, their defaults and the metrics come from the table of uses', a
   expect(labels('bankql_held_max', 'resource')).toEqual(resources);
   expect(labels('bankql_requests_shed_total', 'why')).toEqual(shedReasons);
   expect(text).toContain('bankql_requests_shed_total{why="connections"} 1');
-});
-
-test('a request without credentials may cost a tenth, which is enough for introspection', async () => {
-  await using bank = await startRecordingBank();
-  bank.otherwise({
-    body: {
-      branches: Array.from({ length: 4000 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true, name: 'B' })),
-    },
-  });
-  await using bankql = await createTestBankql({
-    bankUrl: bank.url,
-    authenticate: authenticateByHeaders('the-operators-key'),
-    limits: { restCalls: 50, timeoutMs: 60_000 },
-  });
-  const large = '{ bank { branches { nodes { name branchId } } } }';
-  const codesOf = ({ errors = [] }: Result<unknown>) => errors.map(({ extensions }) => extensions.code);
-  expect(codesOf(await bankql.ask(large, undefined, {}))).toEqual(['LIMIT_EXCEEDED']);
-  expect(codesOf(await bankql.ask(large))).toEqual([]);
-  // Fields that fail, ids, REST calls and searched entries: twice a tenth of each.
-  const ids = Array.from({ length: 20 }, (_, n) => `"${n}"`).join(' ');
-  const banks = Array.from(
-    { length: 10 },
-    (_, n) => `b${n}: bank(bankId: "B${n}") { branches { totalCount } }`,
-  );
-  for (const twice of [
-    '{ bank { branches(first: 200) { nodes { bank { branches(first: -1) { totalCount } } } } } }',
-    `{ nodes(ids: [${ids}]) { id } }`,
-    `{ ${banks.join(' ')} }`,
-    `{ bank { ${['a', 'b', 'c', 'd', 'e'].map((city) => `${city}: branches(city: "${city}") { totalCount }`).join(' ')} } }`,
-  ]) {
-    const [anonymous, known] = [await bankql.ask(twice, undefined, {}), await bankql.ask(twice)];
-    expect([twice, codesOf(anonymous)]).toEqual([twice, ['LIMIT_EXCEEDED']]);
-    expect([twice, codesOf(known).includes('LIMIT_EXCEEDED') && known.data === null]).toEqual([twice, false]);
-  }
-  const { data, errors } = await bankql.ask(getIntrospectionQuery(), undefined, {});
-  expect([errors, typeof data]).toEqual([undefined, 'object']);
 });
 
 describe('over a socket', () => {

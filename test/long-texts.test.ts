@@ -1,61 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
-import { operations } from '../src/contract/operations.ts';
 import { parseWithin } from '../src/engine/limits.ts';
-import { classifyPaymentResponse } from '../src/payments/classify-response.ts';
-import { defaultRejectedStatuses, noBankWords, readOutcome } from '../src/payments/outcome-words.ts';
 import { foldText } from '../src/schema/text-search.ts';
 import { transactionIdsOf } from '../src/schema/transaction-request.ts';
 import { checkRequest } from '../src/server/request.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
 /** Texts whose length somebody else decides take a time that grows no faster than they do. */
-
-const classify = (status: number, body: string, operation = operations.putTransactionsRequestAccount) =>
-  classifyPaymentResponse(
-    { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(body) },
-    {
-      operation,
-      rejectedStatuses: defaultRejectedStatuses,
-      bankWords: noBankWords,
-      sent: { description: null, toBankId: 'B', toAccountId: 'a', currency: 'EUR', amount: '1' },
-      secrets: [],
-    },
-  ).state;
-
-const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-
-describe('an answer to a payment', () => {
-  test.each(['failed', 'success', 'pending'])('with lists inside of `%s` is read list by list', (name) => {
-    const vocabulary = {
-      operation: operations.putTransactionsRequestAccount,
-      bankWords: noBankWords,
-      sent: { description: null },
-    };
-    expect(readOutcome({ status: 'done', [name]: JSON.parse(nested(100_000)) }, vocabulary)).toBe('done');
-    expect(classify(200, `{"status":"done","${name}":["a","b"]}`)).toBe('DONE');
-  });
-
-  test('is UNKNOWN if it is deeper than any record', () => {
-    const answer = (value: string) =>
-      `{"transaction-requests":[{"status":"INITIATED","body":{"to":{"bank_id":${value}}}}]}`;
-    expect(classify(200, answer('"B"'))).toBe('DONE');
-    expect(classify(200, answer(nested(60_000)))).toBe('UNKNOWN');
-  });
-
-  test('may have a word in a list of one', () => {
-    expect(classify(200, '{"failed":["yes"]}')).toBe('UNKNOWN');
-    expect(classify(400, '{"code":400,"message":"declined","failed":[true]}')).toBe('REJECTED');
-    expect(classify(400, '{"code":400,"message":"declined","success":[true]}')).toBe('UNKNOWN');
-  });
-
-  test('is UNKNOWN if it is a long refusal, which is not searched for words', () => {
-    const refusal = (length: number) => JSON.stringify({ code: 400, message: 'x'.repeat(length) });
-    expect(classify(400, refusal(60_000))).toBe('REJECTED');
-    expect(classify(400, refusal(66_000))).toBe('UNKNOWN');
-    expect(classify(200, refusal(66_000))).toBe('UNKNOWN');
-  });
-});
 
 describe('an error of the bank', () => {
   const response = (length: number) => ({

@@ -192,7 +192,7 @@ test.each(['help', '--help'])('%s names the commands and every variable', async 
 
 const payment = `mutation { makeTransaction(input: {
   bankId: "BANK", accountId: "from", to: { accountId: "to" }, value: { amount: "12.50" }, idempotencyKey: "key-1"
-}) { replayed transactionId trackId } }`;
+}) { replayed payment { transactionId trackId } } }`;
 
 test('over a real bank payments are kept in a file: a restart forgets nothing', async () => {
   await using bank = await startRecordingBank();
@@ -201,12 +201,14 @@ test('over a real bank payments are kept in a file: a restart forgets nothing', 
   await using first = await startProcess(environment);
   const paid = await post(first.url, payment, credentials);
   const trackId = bank.calls[0]?.headers['track-id'];
-  expect(paid).toEqual({ data: { makeTransaction: { replayed: false, transactionId: 'tx-1', trackId } } });
+  expect(paid).toEqual({
+    data: { makeTransaction: { replayed: false, payment: { transactionId: 'tx-1', trackId } } },
+  });
   await first.stop('SIGKILL');
 
   await using second = await startProcess(environment);
   expect(await post(second.url, payment, credentials)).toEqual({
-    data: { makeTransaction: { replayed: true, transactionId: 'tx-1', trackId } },
+    data: { makeTransaction: { replayed: true, payment: { transactionId: 'tx-1', trackId } } },
   });
   expect(bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/from/make-transaction']);
   expect(await second.stop()).toBe(0);
@@ -235,7 +237,7 @@ test('a payment whose client left runs to its end before the process does', asyn
 
   await using again = await startProcess(environment);
   expect(await post(again.url, payment, credentials)).toMatchObject({
-    data: { makeTransaction: { replayed: true, transactionId: 'tx-2' } },
+    data: { makeTransaction: { replayed: true, payment: { transactionId: 'tx-2' } } },
   });
   expect(bank.calls).toHaveLength(1);
 });

@@ -137,7 +137,7 @@ function expectNoCanary(text: string, secrets: readonly string[] = Object.values
 }
 
 const pay = `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" },
-  value: { amount: "1" }, idempotencyKey: "${canaries.idempotencyKey}" }) { trackId } }`;
+  value: { amount: "1" }, idempotencyKey: "${canaries.idempotencyKey}" }) { payment { trackId } } }`;
 
 const put = 'mutation { putProduct(input: { product: {} }) { trackId } }';
 

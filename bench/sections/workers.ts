@@ -25,7 +25,7 @@ const seconds = 1;
 const payment = `mutation Pay($key: String!) { makeTransaction(input: {
   accountId: "alice-current", idempotencyKey: $key, value: { amount: "1.25", currency: "EUR" },
   to: { bankId: "BENCHCY2", accountId: "account-1" }
-}) { status replayed } }`;
+}) { replayed payment { status } } }`;
 
 /** More than a worker executes in a second. */
 const paymentsPerSecond = 10_000;

@@ -51,8 +51,8 @@ export interface BankClient {
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
   /**
-   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written: if it
-   * throws, nothing is sent.
+   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
+   * to prevent that.
    * Errors: TransportFailure.
    */
   send(

@@ -20,11 +20,6 @@ export interface Identity {
 
 /** A caller: the credentials that the bank receives, and anything else known about the caller. */
 export interface Caller extends Credentials {
-  /**
-   * Whether the request shows no credentials at all, or nobody has proven its name and it has no subscription key: it may cost a
-   * tenth of what others may.
-   */
-  readonly isAnonymous?: boolean;
   /** Whether its identity is proven, and the subscription key is the operator's, which says nothing of the caller. */
   readonly isProven?: boolean;
   /** Left out if it is not known how the caller came by these credentials. */
@@ -32,14 +27,6 @@ export interface Caller extends Credentials {
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
   readonly claims?: Readonly<Record<string, string>>;
 }
-
-/** An anonymous caller may use a tenth of each budget, since nobody can be held to account for that. */
-const anonymousDivisor = 10;
-export const anonymousPart = 1 / anonymousDivisor;
-
-/** What a caller may use of a budget. */
-export const allowed = ({ isAnonymous }: Pick<Caller, 'isAnonymous'>, budget: number): number =>
-  isAnonymous === true ? Math.ceil(budget / anonymousDivisor) : budget;
 
 /** The header that carries each of them, in the specification's spelling. */
 export const credentialHeaders = {

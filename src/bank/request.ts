@@ -147,13 +147,13 @@ function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
   return headers;
 }
 
-/** A call as it is sent: with its Track-ID and `traceparent`, if it has these. */
-export function toHttpRequest({ request, trackId, traceparent }: PreparedCall): HttpRequest {
-  if (trackId === null && traceparent === null) return request;
+/** The headers of a call as it is sent: with its Track-ID and `traceparent`, if it has these. */
+export function headersOf({ request, trackId, traceparent }: PreparedCall): string[] {
+  if (trackId === null && traceparent === null) return request.headers;
   const headers = [...request.headers];
   if (trackId !== null) headers.push('Track-ID', trackId);
   if (traceparent !== null) headers.push('traceparent', traceparent);
-  return { ...request, headers };
+  return headers;
 }
 
 /** The same call once more, under a Track-ID of its own. */

@@ -20,6 +20,8 @@ import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
+export const isJsonType = (type: string): boolean => jsonType.test(type);
+
 /** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
 
@@ -38,6 +40,7 @@ export const responseDrifts = {
   envelope: 'the record or list is not where the contract has it',
   'empty-record': 'the record, or the object around the list, has no member',
   'empty-body': 'a PUT is answered without the record',
+  'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
 /** Receives each drift; for a value, also its position in the content, and what the contract expects there. */

@@ -5,7 +5,7 @@ import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
 import { type Crowd, Gate, type GateCall, type OperationUsage } from './gate.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
-import { type PreparedCall, toHttpRequest } from './request.ts';
+import { headersOf, type PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
@@ -261,8 +261,9 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
 
   enter(): void {
     const { dispatcher, origin } = this.#lane;
+    const { method, path, body } = this.#call.request;
     this.#enteredAt = performance.now();
-    dispatcher.dispatch({ ...toHttpRequest(this.#call), origin }, this);
+    dispatcher.dispatch({ origin, method, path, headers: headersOf(this.#call), body }, this);
   }
 
   refuse(): void {
@@ -305,7 +306,8 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    if (!noEncoding.test(String(headers['content-encoding'] ?? '')))
+    const { 'content-encoding': encoding } = headers;
+    if (encoding !== undefined && !noEncoding.test(String(encoding)))
       this.#stopReading('the answer is encoded although none was asked for');
   }
 

@@ -1,21 +1,15 @@
 export type { ErrorCode } from '../errors.ts';
+export type { Document, PaymentError, PaymentErrorCode, TypedDocument } from './answer.ts';
 export {
   type Answer,
-  BankqlClientError,
-  type Client,
-  type ClientError,
-  type ClientErrorCode,
-  type ClientOptions,
-  createClient,
-  type Document,
-  dataOf,
-  type Print,
-  type RequestOptions,
-  type TypedDocument,
-} from './graphql-client.ts';
+  type FetchSend,
+  type FetchSendOptions,
+  fetchSend,
+  type GraphQLError,
+} from './fetch-send.ts';
+export type { KeyStorage } from './key-store.ts';
 export {
   createPayments,
-  type KeyStorage,
   type PaymentOutcome,
   type PaymentOutcomeState,
   type PaymentQuery,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import type { StoreStatus } from '../payments/store.ts';
+import type { RowCounts } from '../payments/driver.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 import { formatAge } from './payments/payment-table.ts';
 import type { ServiceStart } from './workers/messages.ts';
@@ -80,17 +80,17 @@ function banner(started: Started): string {
 
 /** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
 export function describeState(
-  status: StoreStatus | null,
+  counts: RowCounts | null,
   loss: string | null,
   now: number,
   isInMemory = false,
 ): string {
   if (loss !== null)
     return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payment-stores.md, "A store that lost records".`;
-  if (status === null) return 'Payment records: the store does not answer at the moment.';
+  if (counts === null) return 'Payment records: the store does not answer at the moment.';
   // A start is the beginning of such a store.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
-  const { records, pending, unknown, newestAt } = status;
+  const { records, pending, unknown, newestAt } = counts;
   if (records === 0 || newestAt === null) return 'Payment records: none.';
   const open = pending + unknown === 0 ? '' : `; ${pending} PENDING, ${unknown} UNKNOWN`;
   return `Payment records: ${records}, the newest ${formatAge(now - newestAt)} old${open}.`;

@@ -24,9 +24,16 @@ export async function readBankTls(files: TlsFiles) {
   const read = async (name: keyof typeof variables) => {
     const file = files[name];
     if (file === undefined) return undefined;
-    return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
       throw new StartError(`${variables[name]}=${file} cannot be read: ${error.code}.`);
     });
+    // Not decodeText: remarks between certificates may be in another charset.
+    if (bytes.includes(0))
+      throw new StartError(
+        `${variables[name]}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
+      );
+    // Behind a mark, OpenSSL would not see that a certificate begins.
+    return bytes.subarray(bytes.indexOf(mark) === 0 ? mark.length : 0);
   };
   const [cert, key, ca] = [await read('cert'), await read('key'), await read('ca')];
   // OpenSSL takes a file without any for one that vouches for nobody.
@@ -49,14 +56,22 @@ export async function readBankTls(files: TlsFiles) {
   }
 }
 
-const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+const mark = Buffer.from('\uFEFF');
 
-const expiryOf = (pem: Buffer): number =>
-  Math.min(
-    ...Array.from(pem.toString('latin1').matchAll(block), ([text]) =>
-      Date.parse(new X509Certificate(text).validTo),
-    ),
-  );
+const begin = /-----BEGIN CERTIFICATE-----/g;
+const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
+
+/**
+ * When the first certificate expires, in milliseconds since 1970.
+ * Errors: an Error if the text has no certificate, or OpenSSL would skip one because it is indented or cut off.
+ */
+function expiryOf(pem: Buffer): number {
+  const text = pem.toString('latin1');
+  const certificates = Array.from(text.matchAll(block), ([certificate]) => new X509Certificate(certificate));
+  if (certificates.length === 0 || certificates.length !== text.match(begin)?.length)
+    throw new Error('a certificate is not whole');
+  return Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
+}
 
 export const daysLeft = (expiry: number, now: number): number => (expiry - now) / (24 * 60 * 60 * 1000);
 

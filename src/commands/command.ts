@@ -50,8 +50,6 @@ export interface Service {
   reload(): Promise<void>;
   /** SIGUSR2: replaces the processes that serve by new ones, or leaves a warning if there is only one. Never rejects. */
   replaceWorkers?(): Promise<void>;
-  /** Writes at once, before the process ends, what no other process knows. Never throws. */
-  flush(): void;
   /** SIGTERM: lets what is under way end. */
   stop(): Promise<void>;
   /** Settles if it ends without a signal; undefined if it never does. Errors: StartError. */

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/environment.ts';
 import { StartError } from '../errors.ts';
-import { checkWitness } from '../payments/high-water-mark.ts';
+import { openStore } from '../payments/stores/open-store.ts';
+import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
@@ -37,11 +39,16 @@ async function checkFiles(config: Config): Promise<string> {
     if (days < 0) problems.push(`${variable} cannot be used: its certificate expired on ${date}.`);
     lines += `The certificate in ${variable} expires on ${date}, in ${days} days.\n`;
   }
-  const { checkStateFolder, readPersisted, readSchema } = await import('./serve.ts');
-  const { url, witness } = config.state;
-  await checkStateFolder(url).catch(collect);
-  if (witness !== undefined && parseStoreUrl(url).kind !== 'memory')
-    await checkWitness(witness).catch(collect);
+  const { url, create } = config.state;
+  const store = parseStoreUrl(url);
+  // A server may be away now, and here by the start.
+  if (store.kind === 'postgres')
+    await clientOptions(store.address).catch(({ message }: Error) => {
+      problems.push(`STATE_URL cannot be used: a file of it cannot be read: ${message}.`);
+    });
+  if (store.kind === 'sqlite' && (!create || existsSync(store.path)))
+    await openStore(url, { ...config.state, readOnly: true }).then((opened) => opened.close(), collect);
+  const { readPersisted, readSchema } = await import('./serve.ts');
   if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;

@@ -1,15 +1,19 @@
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { readDoctorOptions } from '../doctor/doctor-options.ts';
+import { explainPaymentAnswer, paymentAnswerIn } from '../payments/explain-answer.ts';
 import { example } from '../sandbox/identity.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
+
 import { openSandbox } from './sandbox.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
 export async function checkBank({ environment, args, write, progress }: CliContext): Promise<number> {
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const answer = paymentAnswerIn(args);
+  if (answer !== null) return explainPaymentAnswer(answer, config.paymentWords, write);
   const { bankId, viewId, accountScope } = config.server.defaults;
   const given = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },

@@ -3,37 +3,35 @@ import { StartError, stopStart } from '../errors.ts';
 import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import type { CliContext } from './command.ts';
-import { find, list, show } from './payments/find.ts';
-import { findMissing } from './payments/from-log.ts';
-import type { OperatorContext, OperatorSubcommand } from './payments/operator.ts';
+import { acceptLoss } from './payments/accept-loss.ts';
+import { backup } from './payments/backup.ts';
+import { find, show } from './payments/find.ts';
+import { init } from './payments/init.ts';
+import { notInMemory, type OperatorContext, type OperatorSubcommand } from './payments/operator.ts';
 import { settle } from './payments/settle.ts';
-import { acceptLoss, backup, restore } from './payments/store.ts';
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
   Object.entries({
-    list,
+    init,
     find,
     show,
-    'find-missing': findMissing,
     settle,
     backup,
-    restore,
     'accept-loss': acceptLoss,
   }),
 );
 
 const usage = `usage: bankql payments <command> [options]
 
-  list          payments of unknown outcome as a table, or of other states; oldest first
-  find          payments by key, caller, account, Track-ID, request id, time
+  init          makes the payment store that STATE_URL names
+  find          payments, newest first: all, or by state, key, caller, account, Track-ID, request id, time
   show          one payment and its story
-  find-missing  payments that a log names and the store does not have
   settle        says what the bank did with payments of unknown outcome
-  backup        copies the records while bankql serves
-  restore       puts a backup in the place of the records
-  accept-loss   lets payments go on after records were lost
+  backup        copies a SQLite store while bankql serves
+  accept-loss   lets payments go on after records were lost, with those that a log names recorded as UNKNOWN
 
-\`bankql payments <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are.
+\`bankql payments <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are. find
+and show write nothing, neither in the store nor next to it.
 Exit codes: 0 done, 1 not done, or not all of it; the message on standard error says why.
 `;
 
@@ -86,11 +84,7 @@ async function withStore<T>(
   { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
-  if (url === 'memory:') {
-    throw new StartError(
-      'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
-    );
-  }
+  notInMemory(url);
   // Only the bankql that serves says what has expired: with a shorter retention than there, a command would delete records.
   const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER };
   const store = await open(url, { ...kept, create: false }).catch(stopStart());

@@ -14,8 +14,9 @@ import {
 } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import type { CheckDocument } from '../engine/validation.ts';
-import { messageOf, StartError, stopStart } from '../errors.ts';
+import { messageOf, orStop, StartError, stopStart } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
+import { decodeText } from '../plain-text.ts';
 import { type CliContext, readWords } from './command.ts';
 import { documentCheckOf } from './schema.ts';
 
@@ -71,7 +72,12 @@ async function sourcesIn(folder: string) {
   const names = await readdir(folder, { recursive: true }).catch(stopStart(`${folder} cannot be read: `));
   const files = names.filter((name) => name.endsWith('.graphql')).sort();
   if (files.length === 0) throw new StartError(`${folder} holds no .graphql file.`);
-  return Promise.all(files.map(async (file) => ({ file, text: await readFile(join(folder, file), 'utf8') })));
+  return Promise.all(
+    files.map(async (file) => {
+      const bytes = await readFile(join(folder, file));
+      return { file, text: orStop(() => decodeText(bytes), `${file} cannot be used: `) };
+    }),
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { messageOf } from '../errors.ts';
+import { trimmed } from '../plain-text.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 import { isLogLevel, logLevels } from '../telemetry/log.ts';
 
@@ -51,7 +52,7 @@ export async function readLogLevel({
   const text = await readFile(logLevelFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw unusable(`it cannot be read: ${error.code}; an empty file leaves LOG_LEVEL in force.`);
   });
-  const level = text.trim() || logLevel;
+  const level = trimmed(text) || logLevel;
   if (isLogLevel(level)) return level;
   throw unusable(`let it hold one of ${logLevels.join(', ')}.`);
 }

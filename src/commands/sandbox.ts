@@ -118,5 +118,5 @@ function announced(sandbox: Sandbox, write: CliContext['write']): Service {
       '',
     ].join('\n'),
   );
-  return { stop: () => sandbox.close(), reload: async () => {}, flush() {} };
+  return { stop: () => sandbox.close(), reload: async () => {} };
 }

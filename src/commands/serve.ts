@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { localStateUrl } from '../config/rules.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
@@ -20,8 +19,7 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
-import { limitBank } from '../server/rate-limit/rate-limits.ts';
-import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
+import { type CountersOf, limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
@@ -34,7 +32,7 @@ import {
 } from '../telemetry/operation-observer.ts';
 import { alice, bearer, createAnnouncements, describeState } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
-import { type CliContext, checkFolder, type Service, takeAll } from './command.ts';
+import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
@@ -85,17 +83,13 @@ export async function serveBankql(
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced, rateLimits, bankTls, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
-  const rates =
+  const rateLimiter =
     rateLimits &&
-    (await (
-      await import('../server/rate-limit/shared-counters.ts')
-    ).openRateLimiter({
-      limits: rateLimits,
-      memory: primaryCounters,
-      onRefusal: telemetry.onRateRefusal,
-      onStore: telemetry.onRateLimitStore,
-    }));
-  const rateLimiter = rates?.limiter ?? null;
+    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(
+      rateLimits,
+      primaryCounters,
+      telemetry.onRateRefusal,
+    );
   let tls = bankTls && (await readBankTls(bankTls));
   if (tls !== null) warnOfExpiry(tls, logger, Date.now());
   telemetry.watchCertificates(() =>
@@ -114,7 +108,6 @@ export async function serveBankql(
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
-  await checkStateFolder(config.state.url);
   const opened = await openStore(config.state.url, {
     ...config.state,
     onEvent: telemetry.onStoreEvent,
@@ -138,11 +131,11 @@ export async function serveBankql(
     },
     requestId: currentRequestId,
     replica,
-    rejectedStatuses: config.paymentRejectedStatuses,
     bankWords: config.paymentWords,
+    onUnknownAnswer: telemetry.onUnknownAnswer,
   });
   const payments = observeFailures(service, store, telemetry.onPaymentFailure);
-  telemetry.watchStore(store, payments.unwrittenEnds);
+  telemetry.watchStore(store);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -169,10 +162,10 @@ export async function serveBankql(
     whyNotReady: config.readyNeedsState
       ? async () => {
           // Clients that ask while nobody pays find out too.
-          await store.recentStatus();
+          await store.recentCounts();
           if (store.loss !== null) return 'payment records lost';
           if (!store.isUp) return 'payment store away';
-          return payments.unwrittenEnds() === 0 ? null : 'outcomes of payments not written';
+          return store.unwritten === 0 ? null : 'outcomes of payments not written';
         }
       : undefined,
     schema: served,
@@ -204,7 +197,7 @@ export async function serveBankql(
     ? null
     : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
   const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
-  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now(), isInMemory);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
@@ -232,12 +225,9 @@ export async function serveBankql(
     async replaceWorkers() {
       logger.warn('SIGUSR2: nothing is replaced, because there are no workers');
     },
-    flush: payments.logUnwrittenEnds,
     async stop(options) {
       isStopping = true;
       announcements?.stopping();
-      // The sender of the signal may not wait for the rest.
-      payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(options),
         () => metricsServer?.close(),
@@ -246,7 +236,6 @@ export async function serveBankql(
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),
-        () => rates?.close(),
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
@@ -272,20 +261,11 @@ export async function readPersisted(
   return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
 }
 
-/**
- * Errors: ConfigError if the payment store's file is to be in a folder that does not exist. A mistyped one, created, would
- * be a new store, which knows of no earlier payment.
- */
-export async function checkStateFolder(url: string): Promise<void> {
-  const store = parseStoreUrl(url);
-  if (store.kind === 'sqlite' && url !== localStateUrl) checkFolder('STATE_URL', url, store.path);
-}
-
 /** The operator's secrets, which the text of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
-  const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
+  const { subscriptionKey, state, tracing, bankLimits, identity } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
-  for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl, rateLimits?.url]) {
+  for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
     const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }

@@ -1,5 +1,6 @@
 import yoctoSpinner from 'yocto-spinner';
 import { StartError } from '../errors.ts';
+import { visible } from '../plain-text.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { errorLocation } from '../telemetry/log.ts';
 
@@ -18,7 +19,8 @@ const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo
 
 /** Describes why the start failed: one line if the reason is known, else the stack. */
 export function describeStartFailure(error: unknown): string {
-  if (error instanceof StartError) return error.message;
+  // Words of the command line, names of files and messages of libraries may hold what a terminal would obey.
+  if (error instanceof StartError) return error.message.split('\n').map(visible).join('\n');
   if (!(error instanceof Error)) return String(error);
   const isListening = 'syscall' in error && listenCalls.has(String(error.syscall));
   const remedy = isListening && 'code' in error ? listenRemedies[String(error.code)] : undefined;

@@ -1,4 +1,5 @@
 import { StartError } from '../errors.ts';
+import { visible } from '../plain-text.ts';
 
 export interface ConfigProblem {
   readonly variable: string;
@@ -16,7 +17,7 @@ export class ConfigError extends StartError {
   constructor(problems: readonly ConfigProblem[]) {
     super(
       problems
-        .map(({ variable, value, remedy }) => `${variable}=${value} cannot be used: ${remedy}`)
+        .map(({ variable, value, remedy }) => visible(`${variable}=${value} cannot be used: ${remedy}`))
         .join('\n'),
     );
     this.problems = problems;

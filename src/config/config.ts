@@ -1,15 +1,16 @@
 import type { BankOptions } from '../bank/client.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
-import { bankWordsOf } from '../payments/outcome-words.ts';
+import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { ConfigError } from './config-error.ts';
-import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
+import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, jwksProxyOf } from './proxy.ts';
+import { removedVariablesIn } from './removed-variables.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
@@ -26,16 +27,25 @@ export function readConfig(environment: Environment): Config {
   const { values, problems } = readVariables(environment);
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
-    ...problems,
+    // Without traces, variables of OpenTelemetry are meant for other programs.
+    ...problems.filter(({ variable }) => !variable.startsWith('OTEL_') || sendsTraces(values, isBad)),
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
-    // Only if traces are sent: elsewhere on the machine these may be meant for other programs.
-    ...(values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : unsupportedVariables(environment)),
+    ...removedVariablesIn(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return configOf(values);
 }
+
+/** Also with an address that cannot be used: that is a problem, and no wish to send none. */
+const sendsTraces = (
+  { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values,
+  isBad: ReadonlySet<string> = new Set(),
+): boolean =>
+  !OTEL_SDK_DISABLED &&
+  OTEL_TRACES_EXPORTER?.toLowerCase() !== 'none' &&
+  (endpoint !== undefined || isBad.has('OTEL_EXPORTER_OTLP_ENDPOINT'));
 
 function configOf(values: Values) {
   const bank = values.BANK_BASE_URL === undefined ? null : { baseUrl: values.BANK_BASE_URL };
@@ -139,16 +149,18 @@ function configOf(values: Values) {
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     /** Whether /ready answers 503 while payments cannot be recorded. */
     readyNeedsState: values.READY_NEEDS_STATE,
-    /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
-    paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
-    paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),
+    /** How the bank says what became of a payment. */
+    paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
+      statusPath: values.BANK_PAYMENT_STATUS,
+      receiptPath: values.BANK_PAYMENT_RECEIPT,
+    }),
     state: {
       // If it is null, contradictions() has reported it.
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      waitReplicas: values.STATE_WAIT_REPLICAS,
-      witness: values.STATE_WITNESS,
+      /** A store that the operator names is made by `bankql payments init`, on purpose. */
+      create: values.STATE_URL === undefined,
     },
     sandbox: {
       port: values.SANDBOX_PORT,
@@ -187,18 +199,23 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: Values) {
+function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY }: Values) {
   if (RATE_LIMIT === undefined && RATE_LIMIT_PER_KEY === undefined) return null;
-  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null, url };
+  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null };
 }
 
 function tracingOf(values: Values): TracingOptions | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
-  if (endpoint === undefined) return null;
+  if (endpoint === undefined || !sendsTraces(values)) return null;
+  const { OTEL_RESOURCE_ATTRIBUTES: attributes, OTEL_SERVICE_NAME: serviceName } = values;
   return {
     endpoint,
     headers,
-    serviceName: values.OTEL_SERVICE_NAME,
+    attributes: {
+      'service.name': 'bankql',
+      ...attributes,
+      ...(serviceName === undefined ? {} : { 'service.name': serviceName }),
+    },
     sampler: values.OTEL_TRACES_SAMPLER,
     share: values.OTEL_TRACES_SAMPLER_ARG,
     toBank: values.BANK_TRACEPARENT,

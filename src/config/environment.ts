@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
-import { messageOf, StartError } from '../errors.ts';
+import { messageOf, orStop, StartError } from '../errors.ts';
+import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import {
   fileEnding,
@@ -15,10 +16,32 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The text of a variable; undefined if it is not set, or empty. */
+/**
+ * The link to a service that Kubernetes puts into every container: for a service called `sandbox` this is SANDBOX_PORT. No
+ * operator sets such a value.
+ */
+const isServiceLink = (name: string, value: string): boolean =>
+  /^\w+_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value);
+
+/** The text of a variable, without white space and marks at its ends unless they are refused; undefined if it is not set, or empty. */
 function givenOf(environment: Environment, name: VariableName): string | undefined {
-  const { alias }: Variable = variables[name];
-  return (alias === undefined ? undefined : environment[alias]) || environment[name] || undefined;
+  const { alias, isVerbatim = false }: Variable = variables[name];
+  const textOf = (key: string): string => {
+    const given = environment[key] ?? '';
+    const text = trimmed(given);
+    return isServiceLink(key, text) ? '' : isVerbatim && text !== '' ? given : text;
+  };
+  return (alias === undefined ? '' : textOf(alias)) || textOf(name) || undefined;
+}
+
+const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
+
+/** Why a text is not what it seems to be, as a remedy; null if it is. */
+function disguiseOf(text: string, { isVerbatim = false, isList = false }: Variable): string | null {
+  if (isVerbatim && text !== trimmed(text)) return 'take away the white space at its ends.';
+  if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
+  const [hidden] = (isList ? /(?!\s)[\p{Cc}\p{Cf}]/u : /[\p{Cc}\p{Cf}]/u).exec(text) ?? [];
+  return hidden === undefined ? null : `it contains ${visible(hidden)}: take that away.`;
 }
 
 /**
@@ -31,15 +54,19 @@ export function readVariables(environment: Environment): {
 } {
   const problems: ConfigProblem[] = [];
   const read = (name: VariableName): unknown => {
-    const { read: readText, fallback, show }: Variable = variables[name];
+    const variable: Variable = variables[name];
     const given = givenOf(environment, name);
-    if (given === undefined) return fallback;
+    if (given === undefined) return variable.fallback;
+    const refuse = (remedy: string) =>
+      void problems.push({ variable: name, value: variable.show(given), remedy });
+    const disguise = disguiseOf(given, variable);
     try {
-      return readText(given);
+      if (disguise === null) return variable.read(given);
+      refuse(disguise);
     } catch (error) {
-      problems.push({ variable: name, value: show(given), remedy: messageOf(error) });
+      refuse(messageOf(error));
     }
-    return fallback;
+    return variable.fallback;
   };
   // The one place where texts become typed values: each is what its own format made of it.
   const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
@@ -49,34 +76,34 @@ export function readVariables(environment: Environment): {
 const isKnown = (name: string) =>
   Object.hasOwn(variables, name) || secretVariables.some((secret) => name === secret + fileEnding);
 
-/** What OpenTelemetry's SDKs read, and bankql does not. */
-const unsupported: Readonly<Record<string, string>> = {
-  OTEL_SDK_DISABLED: 'bankql does not read it: leave OTEL_EXPORTER_OTLP_ENDPOINT out to send no traces.',
-  OTEL_RESOURCE_ATTRIBUTES:
-    'bankql does not read it: it sends OTEL_SERVICE_NAME; add attributes in the collector.',
-};
-
-export const unsupportedVariables = (environment: Environment): ConfigProblem[] =>
-  Object.entries(unsupported).flatMap(([variable, remedy]) =>
-    environment[variable] ? [{ variable, value: environment[variable], remedy }] : [],
-  );
-
 /** Two letters that changed places are two edits. */
 const maxEdits = 2;
 /** A shorter name is near to too many that are not ours. */
 const minLength = 8;
 
-/** Names that environments set for other programs, although they are almost HTTPS_PROXY and NO_PROXY. */
-const otherPrograms: readonly string[] = ['HTTP_PROXY', 'WS_PROXY'];
+/** Names that environments set for other programs, although they are almost HTTPS_PROXY, LOG_TIME, STATE_URL or METRICS_PORT. */
+const otherPrograms: readonly string[] = [
+  ...['HTTP_PROXY', 'WS_PROXY'],
+  ...['LOG_FILE', 'LOG_TYPE', 'LOG_SIZE', 'LOG_NAME'],
+  ...['STORE_URL', 'STATIC_URL', 'STAGE_URL', 'STATS_URL'],
+  ...['METRICS_PATH', 'METRICS_HOSTS'],
+];
 
 /**
  * Names that are almost those of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox bank would
  * start. Their values are not shown: they may be anything.
  */
 export function misspelledVariables(environment: Environment): ConfigProblem[] {
-  return Object.keys(environment).flatMap((name) => {
-    if (name.length < minLength || isKnown(name) || otherPrograms.includes(name) || !environment[name])
-      return [];
+  return Object.entries(environment).flatMap(([given, value = '']) => {
+    const problem = (remedy: string) => [{ variable: given, value: '…', remedy }];
+    if (value === '' || isServiceLink(given, value)) return [];
+    // Node's own --env-file takes a byte order mark for a part of the first name.
+    const name = given.replaceAll(/[\s\p{Cf}]/gu, '');
+    if (name !== given && isKnown(name))
+      return problem(
+        `take away what cannot be seen in the name ${name}; if it is in a file, save that in UTF-8 without a byte order mark.`,
+      );
+    if (name.length < minLength || isKnown(name) || otherPrograms.includes(name)) return [];
     const meant = variableNames.find(
       // A difference in length takes as many edits: checking it first avoids nearly all distances, which take far
       // longer.
@@ -85,8 +112,7 @@ export function misspelledVariables(environment: Environment): ConfigProblem[] {
         Math.abs(known.length - name.length) <= maxEdits &&
         distance(name, known) <= maxEdits,
     );
-    if (meant === undefined) return [];
-    return [{ variable: name, value: '…', remedy: `no variable has this name: did you mean ${meant}?` }];
+    return meant === undefined ? [] : problem(`no variable has this name: did you mean ${meant}?`);
   });
 }
 
@@ -103,17 +129,21 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
-    const text = readText(file, `--env-file ${file}`);
-    const bad = lineWithoutValue(text);
+    const text = normalized(readText(file, `--env-file ${file}`));
+    const bad = misleadingLine(text);
     if (bad !== null)
-      throw new StartError(`--env-file ${file}, line ${bad}: give NAME=value; a comment begins with #.`);
+      throw new StartError(
+        `--env-file ${file}, line ${bad}: give NAME=value; put a value with # or quotes in other quotes; a comment begins with #.`,
+      );
     for (const [name, value] of Object.entries(parseEnv(text))) {
       environment[name] = value;
       sources.set(name, file);
     }
   }
   for (const [name, value] of Object.entries(own)) {
-    if (value === undefined || value === '') continue;
+    if (value === undefined || withoutLineEnds(value) === '') continue;
+    // Node's own --env-file takes the mark for a part of the first name, which was read without it above.
+    if (name.startsWith(mark) && sources.has(name.slice(1))) continue;
     environment[name] = value;
     sources.delete(name);
   }
@@ -122,22 +152,40 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   return { environment, sources };
 }
 
-/** The first line that parseEnv would leave out without a word; null if there is no such line. Its text may be a secret. */
-function lineWithoutValue(text: string): number | null {
-  // A value in quotes may have several lines.
-  const lines = text
-    .replaceAll(/=\s*(["'`])[\s\S]*?\1/g, (value) => `=${value.replaceAll(/[^\n]/g, '')}`)
-    .split('\n');
-  const index = lines.findIndex(
-    (line) => line.trim() !== '' && !line.trim().startsWith('#') && !line.includes('='),
-  );
-  return index === -1 ? null : index + 1;
+const mark = '\uFEFF';
+
+/** The text of an env file as parseEnv reads it right: it knows no CR that ends a line, mark, or tab behind `export`. */
+const normalized = (text: string): string =>
+  text
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/^\uFEFF+/gm, '')
+    .replaceAll(/^([^\S\n]*export)[^\S\n]+/gm, '$1 ');
+
+/** A line of an env file, or several if a value in quotes has them: an assignment, a comment or nothing. */
+const line =
+  /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
+
+/**
+ * The first line that parseEnv would read as something else than it seems to be, or leave out: one without a name or a value,
+ * with words behind a quoted value, with a quote that nothing closes, or with a # in a value, which would be cut off there.
+ * Null if there is no such line. Its text may be a secret.
+ */
+function misleadingLine(text: string): number | null {
+  for (line.lastIndex = 0; line.lastIndex < text.length; ) {
+    const at = line.lastIndex;
+    if (!line.test(text)) return text.slice(0, at).split('\n').length;
+  }
+  return null;
 }
 
 /** The text of a file. Errors: StartError, which names it so. */
 export function readText(file: string, name = file): string {
+  return orStop(() => decodeText(bytesOf(file, name)), `${name} cannot be used: `);
+}
+
+function bytesOf(file: string, name: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (cause) {
     throw new StartError(`${name} cannot be read: ${codeOf(cause)}.`, { cause });
   }
@@ -149,19 +197,24 @@ function takeSecret(
   sources: Map<string, string>,
 ): ConfigProblem[] {
   const variable = name + fileEnding;
-  const file = environment[variable];
-  if (!file) return [];
+  const file = trimmed(environment[variable] ?? '');
+  if (file === '') return [];
   const refuse = (remedy: string): ConfigProblem[] => [{ variable, value: file, remedy }];
-  if (environment[name]) return refuse(`${name} is set too: leave one of them out.`);
+  if (trimmed(environment[name] ?? '') !== '') return refuse(`${name} is set too: leave one of them out.`);
+  let bytes: Buffer;
   try {
-    // Editors and `echo` end a file with a line break that belongs to no secret.
-    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    if (secret === '') return refuse('the file is empty.');
+    bytes = readFileSync(file);
+  } catch (error) {
+    return refuse(`the file cannot be read: ${codeOf(error)}.`);
+  }
+  try {
+    const secret = withoutLineEnds(decodeText(bytes));
+    if (trimmed(secret) === '') return refuse('the file is empty.');
     environment[name] = secret;
     sources.set(name, file);
     return [];
   } catch (error) {
-    return refuse(`the file cannot be read: ${codeOf(error)}.`);
+    return refuse(messageOf(error));
   }
 }
 
@@ -173,7 +226,9 @@ const codeOf = (error: unknown): string =>
 export function inForce(environment: Environment, sources: Sources): string {
   const lines = variableNames.map((name) => settingOf(name, environment, sources));
   const width = 40;
-  return lines.map(({ setting, source }) => `${setting.padEnd(width)}  # ${source}\n`).join('');
+  return lines
+    .map(({ setting, source }) => `${visible(setting).padEnd(width)}  # ${visible(source)}\n`)
+    .join('');
 }
 
 function settingOf(name: VariableName, environment: Environment, sources: Sources) {

@@ -1,13 +1,13 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
-import { defaultRejectedStatuses } from '../payments/outcome-words.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
-import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
 
 /** How a variable is written. */
@@ -16,6 +16,13 @@ interface TextFormat<T> {
   readonly read: (text: string) => T;
   /** A value as it may be shown, whether it is refused or in force; by default as it is. */
   readonly show?: (text: string) => string;
+  /**
+   * It is sent, compared or listened on as it is. White space, line breaks and marks at its ends are refused; other variables
+   * lose them.
+   */
+  readonly isVerbatim?: boolean;
+  /** Its parts may be in several lines. */
+  readonly isList?: boolean;
 }
 
 /** The format of a variable, with its default and the text that documents that. */
@@ -24,7 +31,11 @@ export interface Format<T> extends TextFormat<T> {
   readonly shownFallback: string;
 }
 
-const withDefault = <T>(format: TextFormat<T>, fallback: T, shownFallback = String(fallback)): Format<T> => ({
+export const withDefault = <T>(
+  format: TextFormat<T>,
+  fallback: T,
+  shownFallback = String(fallback),
+): Format<T> => ({
   ...format,
   fallback,
   shownFallback,
@@ -89,16 +100,44 @@ const flags = new Map([
   ...['off', '0', 'false'].map((word) => [word, false] as const),
 ]);
 
-export const anyFlag: TextFormat<boolean> = { read: parsed('give on or off.', (text) => flags.get(text)) };
+export const anyFlag: TextFormat<boolean> = {
+  read: parsed('give on or off.', (text) => flags.get(text.toLowerCase())),
+};
 
 export const flag = (fallback: boolean) => withDefault(anyFlag, fallback, fallback ? 'on' : 'off');
 
 export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => {
-  const read = parsed(`give one of ${words.join(', ')}.`, (text) => words.find((word) => word === text));
+  const read = parsed(`give one of ${words.join(', ')}.`, (text) =>
+    words.find((word) => word === text.toLowerCase()),
+  );
   return withDefault({ read }, fallback, `\`${fallback}\``);
 };
 
 export const anyText: TextFormat<string> = { read: (text) => text };
+
+/** A text that is compared byte for byte, such as with a claim of a token. */
+export const verbatimText: TextFormat<string> = { ...anyText, isVerbatim: true };
+
+export const textList: TextFormat<string> = { ...anyText, isList: true };
+
+const hostLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+
+/** A name whose last part is a number would be read as an address. */
+const isHostName = (name: string): boolean => {
+  const labels = name.replace(/\.$/, '').split('.');
+  return (
+    name.length <= 253 && labels.every((label) => hostLabel.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')
+  );
+};
+
+/** Where a server listens. */
+export const hostName: TextFormat<string> = {
+  isVerbatim: true,
+  read: checked(
+    'give a host name or an address, such as localhost, 0.0.0.0 or ::1, without brackets and port.',
+    (host) => isIP(host) !== 0 || isHostName(host),
+  ),
+};
 
 export const text = (fallback: string) => withDefault(anyText, fallback, `\`${fallback}\``);
 
@@ -107,21 +146,45 @@ export const optional = <T>(format: TextFormat<T>, unset = 'none') =>
   withDefault<T | undefined>(format, undefined, unset);
 
 /** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
-export const collectorHeaders: TextFormat<Readonly<Record<string, string>>> = {
-  show: () => '…',
-  read: parsed('give names and values such as api-key=secret, several with commas.', (list) => {
+const pairs = (remedy: string, isPair: (name: string, value: string) => boolean) =>
+  parsed(remedy, (list): Readonly<Record<string, string>> | undefined => {
     try {
-      const pairs = list.split(',').map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([!-~ ]*)$/.exec(pair));
-      if (!pairs.every((pair) => pair !== null)) return undefined;
-      return Object.fromEntries(
-        pairs.map(([, name = '', value = '']) => [name, decodeURIComponent(value.trim())]),
-      );
+      const given = list
+        .split(',')
+        .filter((pair) => pair.trim() !== '')
+        .map((pair) => /^([^=]+)=(.*)$/s.exec(pair) ?? [])
+        .map(([, name = '', value = '']) => [name.trim(), decodeURIComponent(value.trim())] as const);
+      return given.every(([name, value]) => isPair(name, value)) ? Object.fromEntries(given) : undefined;
     } catch {
       // Not percent-encoded.
       return undefined;
     }
+  });
+
+export const collectorHeaders: TextFormat<Readonly<Record<string, string>>> = {
+  show: () => '…',
+  isList: true,
+  read: pairs('give names and values such as api-key=secret, several with commas.', (name, value) => {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
   }),
 };
+
+export const resourceAttributes: TextFormat<Readonly<Record<string, string>>> = {
+  isList: true,
+  read: pairs(
+    'give names and values such as deployment.environment.name=production, several with commas, values percent-encoded.',
+    (name) => /^[!-~]+$/.test(name),
+  ),
+};
+
+/** Like OpenTelemetry's SDKs: any other text than true leaves them on. */
+export const isDisabled = withDefault<boolean>(
+  { read: (text) => text.toLowerCase() === 'true' },
+  false,
+  '`false`',
+);
 
 /** An id that can be a segment of a path. */
 export const id = (variable: string): TextFormat<string> => ({
@@ -134,8 +197,9 @@ export const viewerTemplate: TextFormat<string> = { read: validateViewerTemplate
 /** The operator's subscription key, which is never shown. */
 export const subscriptionKey: TextFormat<string> = {
   show: () => '…',
+  isVerbatim: true,
   read: checked(
-    'it has to be up to 255 printable ASCII characters, without white space or a line break at its end.',
+    'it has to be up to 255 printable ASCII characters, without white space at its ends.',
     (key) => {
       try {
         validateCredential(credentialHeaders.subscriptionKey, key);
@@ -163,39 +227,34 @@ export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
 
 const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
 
-const shownStatuses = [...defaultRejectedStatuses].join(',');
+const maxOutcomeWord = 200;
 
-/** Statuses of a refusal, separated by commas or white space. */
-export const refusalStatuses: Format<ReadonlySet<number>> = withDefault(
-  {
-    read: parsed(
-      // Without 409, which may mean that the payment was executed before.
-      `give statuses from 400 to 499, such as ${shownStatuses}.`,
-      (list) => {
-        const given = wordsOf(list);
-        const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));
-        return areStatuses ? new Set(given.map(Number)) : undefined;
-      },
-    ),
-  },
-  defaultRejectedStatuses,
-  `\`${shownStatuses}\``,
-);
-
-/** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
+/** Words, codes or whole texts by which a bank says how a payment ended, separated by commas. They may contain spaces. */
 export const outcomeWords = withDefault<readonly string[]>(
   {
+    isList: true,
     read: parsed(
-      'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
+      `give words, codes or texts of up to ${maxOutcomeWord} characters, separated by commas, such as POSTED,AWAITING CLEARING.`,
       (list) => {
         const given = list.split(',').map((word) => word.trim());
-        return given.every((word) => /[^\s_-]/.test(word) && word.length <= 64) ? given : undefined;
+        return given.every((word) => /[^\s_-]/.test(word) && word.length <= maxOutcomeWord)
+          ? given
+          : undefined;
       },
     ),
   },
   [],
   'none',
 );
+
+/** A path in JSON: names and positions, separated by dots. Shape: its parts; none for the whole. */
+export const jsonPath: TextFormat<readonly string[]> = {
+  read: parsed('give a path such as data.status or 0.id, or . for the whole answer.', (path) => {
+    if (path === '.') return [];
+    const parts = path.split('.');
+    return parts.length <= 16 && parts.every((part) => /^\S(?:.{0,62}\S)?$/.test(part)) ? parts : undefined;
+  }),
+};
 
 /** Words separated by commas or white space; `holds` is true for each. */
 const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {
@@ -205,14 +264,28 @@ const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => 
   return given;
 };
 
-const readOrigins = wordsThat(
-  (origin) => URL.parse(origin)?.origin === origin,
-  (wrong) => `give origins such as https://app.example; ${wrong} is not one.`,
-);
+/**
+ * An origin as browsers send it: scheme, host, and a port that is not the scheme's own. Apps have schemes of their own
+ * (`capacitor://localhost`), whose origin a URL does not tell.
+ * Errors: an Error that says what to give instead.
+ */
+function originOf(word: string): string {
+  const refuse = (why: string) => new Error(`give origins such as https://app.example; ${word} is ${why}.`);
+  if (/[*|{}()^$\\]/.test(word)) throw refuse('a pattern, which no browser sends: name each origin');
+  if (/^(null|file:\/*)$/i.test(word))
+    throw refuse('what pages without an origin send, whoever wrote them: serve the page from a host');
+  if (/^(wss?|ftp):/i.test(word))
+    throw refuse('not one of a page: pages have http, https or the scheme of an app');
+  const url = URL.parse(word);
+  const [, scheme = '', host = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#@\\]+)\/?$/i.exec(word) ?? [];
+  if (url === null || !/^(\[[0-9a-f:.]+\]|[\w.~-]+)$/i.test(url.hostname)) throw refuse('not one');
+  if (host === '') throw refuse('not one: give scheme, host and port, without a path');
+  return url.origin === 'null' ? `${scheme}://${host}`.toLowerCase() : url.origin;
+}
 
-/** Origins as browsers send them. */
+/** Origins as browsers send them, in lower case. */
 export const origins = withDefault<ReadonlySet<string>>(
-  { read: (list) => new Set(readOrigins(list)) },
+  { isList: true, read: (list) => new Set(wordsOf(list).map(originOf)) },
   new Set(),
   'none',
 );
@@ -222,12 +295,17 @@ const readHeaderNames = wordsThat(
   (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
 );
 
-export const headerNames = withDefault<readonly string[]>({ read: readHeaderNames }, [], 'none');
+export const headerNames = withDefault<readonly string[]>(
+  { isList: true, read: readHeaderNames },
+  [],
+  'none',
+);
 
 const isAlgorithm = (word: string) => jwtAlgorithms.some((known) => known === word);
 
 /** Algorithms of signatures: public keys only. */
 export const signatureAlgorithms: TextFormat<string[]> = {
+  isList: true,
   read: wordsThat(
     isAlgorithm,
     () => `give some of ${jwtAlgorithms.join(' ')}; none and HS* are never accepted.`,
@@ -238,7 +316,14 @@ export const signatureAlgorithms: TextFormat<string[]> = {
 const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');
 
 /** An address, which is never shown with the credentials that may be in it. */
-const address = (read: (text: string) => string): TextFormat<string> => ({ show: withoutUserinfo, read });
+const address = (read: (text: string) => string): TextFormat<string> => ({
+  show: withoutUserinfo,
+  read(given) {
+    // A parser of URLs leaves out a line break, and puts %20 in the place of a blank.
+    if (/\s/.test(given)) throw new Error('leave out the white space in it.');
+    return read(given);
+  },
+});
 
 const isHttp = (url: URL | null): url is URL => url?.protocol === 'https:' || url?.protocol === 'http:';
 const hasUserinfo = ({ username, password }: URL) => username !== '' || password !== '';
@@ -254,18 +339,23 @@ export const bankAddress = address((given) => {
 });
 
 export const collectorAddress = address(
-  checked('give an address without credentials, such as http://127.0.0.1:4318.', (given) => {
+  checked('give an address without credentials, ? and #, such as http://127.0.0.1:4318.', (given) => {
     const url = URL.parse(given);
-    return isHttp(url) && !hasUserinfo(url);
+    return isHttp(url) && !hasUserinfo(url) && url.search === '' && url.hash === '';
   }),
 );
 
-export const proxyAddress = address(
-  checked('give an address such as http://proxy.example:3128.', (given) => {
-    const url = URL.parse(given);
-    return isHttp(url) && url.pathname === '/' && url.search === '';
-  }),
-);
+export const proxyAddress = address((given) => {
+  const url = URL.parse(given);
+  if (!isHttp(url) || url.pathname !== '/' || url.search !== '')
+    throw new Error('give an address such as http://proxy.example:3128.');
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw new Error('percent-encode user and password: a % is written as %25.');
+  }
+  return given;
+});
 
 /** An address of public keys: https, or loopback. */
 export const keysAddress = address(
@@ -278,36 +368,22 @@ export const keysAddress = address(
   ),
 );
 
-/** An address of a store, shown without any part that may be a password. `check` throws what is wrong with it. */
-function databaseAddress(check: (address: string) => void): TextFormat<string> {
-  const faultOf = (given: string): string | null => {
-    try {
-      check(given);
-      return null;
-    } catch (error) {
-      return messageOf(error);
-    }
-  };
-  return {
-    // A readable one has no password but in front of its hosts.
-    show: (given) => (faultOf(given) === null ? withoutUserinfo(given) : shownStoreUrl(given, '…')),
-    read(given) {
-      const fault = faultOf(given);
-      if (fault !== null) throw new Error(`${fault}.`);
-      return given;
-    },
-  };
+/** An address of a store, shown without any part that may be a password. */
+export const storeAddress: TextFormat<string> = {
+  // A readable one has no password but in front of its hosts.
+  show: (given) => (faultOf(given) === null ? withoutUserinfo(given) : shownStoreUrl(given, '…')),
+  read(given) {
+    const fault = faultOf(given);
+    if (fault !== null) throw new Error(`${fault}.`);
+    return given;
+  },
+};
+
+function faultOf(address: string): string | null {
+  try {
+    parseStoreUrl(address);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
-
-export const storeAddress = databaseAddress(parseStoreUrl);
-
-export const counterAddress = withDefault(
-  databaseAddress((given) => {
-    if (parseCounterUrl(given) === null)
-      throw new Error(
-        'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded',
-      );
-  }),
-  'memory:',
-  '`memory:`',
-);

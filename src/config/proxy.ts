@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import { portOf } from '../bank/http-message.ts';
 import type { Values } from './variables.ts';
 
@@ -24,9 +25,22 @@ const plainHost = (host: string) =>
     .replace(/(.)\.$/, '$1')
     .toLowerCase();
 
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** Whether an entry such as `10.0.0.0/8` covers the address of a host. */
+function coversAddress(entry: string, host: string): boolean {
+  const [, network = '', bits = ''] = /^([\da-f.:]+)\/(\d{1,3})$/i.exec(entry) ?? [];
+  if (isIP(network) === 0 || isIP(host) === 0 || Number(bits) > (isIP(network) === 6 ? 128 : 32))
+    return false;
+  const block = new BlockList();
+  block.addSubnet(network, Number(bits), familyOf(network));
+  return block.check(host, familyOf(host));
+}
+
 /**
  * Whether NO_PROXY lets a URL be reached directly: names and addresses separated by commas or white space, each with what
- * is below it; `*.name` for only what is below it, `name:port` for one port, `*` for everything.
+ * is below it; `*.name` for only what is below it, `name:port` for one port, `*` for everything, `10.0.0.0/8` for the addresses of a
+ * network.
  */
 export function bypassesProxy(noProxy: string, url: string): boolean {
   const { protocol, hostname, port } = new URL(url);
@@ -36,6 +50,7 @@ export function bypassesProxy(noProxy: string, url: string): boolean {
     .split(/[,\s]+/)
     .filter((entry) => entry !== '')
     .some((entry) => {
+      if (coversAddress(entry, host)) return true;
       // A bare address of IPv6 has several colons, and no port.
       const [, named = entry, onlyPort = ownPort] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? [];
       const excepted = plainHost(named.replace(/^\*?\./, ''));

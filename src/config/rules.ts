@@ -1,6 +1,4 @@
-import { resolve } from 'node:path';
-import { normalized } from '../payments/outcome-words.ts';
-import { filesOf } from '../payments/stores/sqlite/schema.ts';
+import { foldValue } from '../payments/payment-words.ts';
 import { parseStoreUrl, type StoreAddress } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
@@ -39,10 +37,15 @@ const isGiven = (value: unknown) => value !== undefined && value !== false;
 
 /** What variables demand of each other. */
 const rules: readonly Rule[] = [
-  ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
-    const both = done.find((word) => rejected.some((other) => normalized(other) === normalized(word)));
-    const remedy = `BANK_PAYMENT_REJECTED_WORDS has this word too: ${both}.`;
-    return both && ['BANK_PAYMENT_DONE', remedy, 'BANK_PAYMENT_REJECTED_WORDS'];
+  ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED: rejected }) => {
+    const both = done.find((word) => rejected.some((other) => foldValue(other) === foldValue(word)));
+    return (
+      both && [
+        'BANK_PAYMENT_DONE',
+        `BANK_PAYMENT_REJECTED has this word too: ${both}.`,
+        'BANK_PAYMENT_REJECTED',
+      ]
+    );
   },
 
   ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
@@ -164,38 +167,6 @@ const rules: readonly Rule[] = [
     ],
 
   (values) =>
-    values.STATE_WAIT_REPLICAS > 0 &&
-    (storeOf(values)?.kind ?? 'postgres') !== 'postgres' && [
-      'STATE_WAIT_REPLICAS',
-      'only PostgreSQL has standbys that confirm payments: leave it out, or name a PostgreSQL server with STATE_URL=postgres://user@host/bankql.',
-      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
-    ],
-
-  // The sandbox bank's payments may be lost with the process.
-  (values) =>
-    values.STATE_WITNESS !== undefined &&
-    values.BANK_BASE_URL !== undefined &&
-    storeOf(values)?.kind === 'memory' && [
-      'STATE_WITNESS',
-      'with STATE_URL=memory: every start begins without records, and a witness cannot tell that from a loss: leave it out, or name a store that lasts, for example sqlite:/var/lib/bankql/state.db.',
-      ...(['STATE_URL', 'BANK_BASE_URL'] as const),
-    ],
-
-  (values) => {
-    const { STATE_WITNESS: witness } = values;
-    const store = storeOf(values);
-    if (witness === undefined || store?.kind !== 'sqlite') return;
-    const { database, mark } = filesOf(resolve(store.path));
-    return (
-      [...database, mark].includes(resolve(witness)) && [
-        'STATE_WITNESS',
-        'it is a file of the payment store, and would be lost or replaced with it: name another file, on another disk.',
-        'STATE_URL',
-      ]
-    );
-  },
-
-  (values) =>
     storeOf(values) === null && [
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
@@ -220,8 +191,8 @@ const onlyForTokens = [
   'IDENTITY_AUTH_ID_CLAIM',
 ] as const;
 
-/** The store of a bank on this machine. Its folder is created. */
-export const localStateUrl = 'sqlite:.bankql/state.db';
+/** The store of a bank on this machine. It is made by the start. */
+const localStateUrl = 'sqlite:.bankql/state.db';
 
 /** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {

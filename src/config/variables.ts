@@ -9,11 +9,13 @@ import {
   collectorAddress,
   collectorHeaders,
   count,
-  counterAddress,
   type Format,
   flag,
   headerNames,
+  hostName,
   id,
+  isDisabled,
+  jsonPath,
   keysAddress,
   milliseconds,
   oneOf,
@@ -23,15 +25,18 @@ import {
   port,
   proxyAddress,
   rateLimit,
-  refusalStatuses,
+  resourceAttributes,
   share,
   signatureAlgorithms,
   storeAddress,
   subscriptionKey,
   text,
+  textList,
   time,
+  verbatimText,
   viewerTemplate,
   wholeNumber,
+  withDefault,
   workerCount,
 } from './formats.ts';
 import { memoryBounds } from './memory-bounds.ts';
@@ -119,8 +124,8 @@ export const sections = {
       },
     ),
     NO_PROXY: variable(
-      optional(anyText),
-      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
+      optional(textList),
+      'hosts that are reached without a proxy: names (with their subdomains), addresses, networks (`10.0.0.0/8`), `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
       { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
     ),
   },
@@ -139,11 +144,11 @@ export const sections = {
       "the address of the issuer's public keys: https, or on loopback",
     ),
     IDENTITY_ISSUER: variable(
-      optional(anyText, 'none; required with `jwt`'),
+      optional(verbatimText, 'none; required with `jwt`'),
       'the `iss` that a token must have',
     ),
     IDENTITY_AUDIENCE: variable(
-      optional(anyText, 'none; required with `jwt`'),
+      optional(verbatimText, 'none; required with `jwt`'),
       'the `aud` that a token must have',
     ),
     IDENTITY_ALGORITHMS: variable(
@@ -152,11 +157,11 @@ export const sections = {
       { rarely: 'the issuer signs with other algorithms, or you allow fewer' },
     ),
     IDENTITY_PROVIDER_CLAIM: variable(
-      optional(anyText, '`iss`'),
+      optional(verbatimText, '`iss`'),
       'the claim that becomes `Auth-Provider-Name`',
       { rarely: 'another claim names the provider' },
     ),
-    IDENTITY_AUTH_ID_CLAIM: variable(optional(anyText, '`sub`'), 'the claim that becomes `Auth-ID`', {
+    IDENTITY_AUTH_ID_CLAIM: variable(optional(verbatimText, '`sub`'), 'the claim that becomes `Auth-ID`', {
       rarely: 'another claim names the customer',
     }),
     VIEWER_CUSTOMER_ID: variable(
@@ -169,17 +174,12 @@ export const sections = {
     ),
     RATE_LIMIT: variable(
       optional(rateLimit),
-      'the limit on REST calls for each caller: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
+      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
     ),
     RATE_LIMIT_PER_KEY: variable(
       optional(rateLimit),
       'the same limit for all callers with one subscription key together',
       { rarely: 'callers of several apps share one subscription key' },
-    ),
-    RATE_LIMIT_URL: variable(
-      counterAddress,
-      'where bankql counts the REST calls: `memory:` (separately in each replica), or `redis://…`, `rediss://…` or `postgres://…` (for all replicas together)',
-      { isSecret: true },
     ),
     PERSISTED_DOCUMENTS: variable(
       optional(anyText),
@@ -196,34 +196,30 @@ export const sections = {
       'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
       { isSecret: true },
     ),
-    STATE_WITNESS: variable(
-      optional(anyText),
-      'a file on another disk with the number of payments, so that bankql notices if the store lost records ([how](payment-stores.md#a-store-that-lost-records))',
-    ),
     STATE_ALLOW_VOLATILE: variable(
       flag(false),
       'accept a PostgreSQL server that may lose records. bankql may then send payments twice',
       { rarely: 'you test with a PostgreSQL server without `fsync`' },
     ),
-    STATE_WAIT_REPLICAS: variable(
-      wholeNumber(0, 0, 10),
-      'how many standbys of PostgreSQL must confirm a payment before bankql sends it; at least 1 if `STATE_URL` names several hosts',
-      { rarely: 'PostgreSQL has standbys and fails over' },
+    BANK_PAYMENT_STATUS: variable(
+      optional(jsonPath),
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](payment-operations.md#teach-bankql-your-bank))",
+      { rarely: 'the log says that answers to payments are not known' },
+    ),
+    BANK_PAYMENT_RECEIPT: variable(
+      optional(jsonPath),
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if it is there ([how](payment-operations.md#teach-bankql-your-bank))',
+      { rarely: 'the log says that answers to payments are not known' },
     ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,
-      'words by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
-      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
+      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      { rarely: 'the log says that answers to payments are not known' },
     ),
-    BANK_PAYMENT_REJECTED_WORDS: variable(
+    BANK_PAYMENT_REJECTED: variable(
       outcomeWords,
-      'words by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
-      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
-    ),
-    BANK_PAYMENT_REJECTED_STATUSES: variable(
-      refusalStatuses,
-      'HTTP statuses by which the bank refuses a payment. After any other failure, the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
-      { rarely: 'the bank uses other statuses for refusals, or uses one of these for executed payments' },
+      'words, codes or whole texts by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      { rarely: 'the log says that answers to payments are not known' },
     ),
     READY_NEEDS_STATE: variable(
       flag(false),
@@ -328,14 +324,17 @@ export const sections = {
     ),
   },
   'The server': {
-    HOST: variable(text('127.0.0.1'), 'the address to listen on'),
+    HOST: variable(
+      withDefault(hostName, '127.0.0.1', '`127.0.0.1`'),
+      'the address to listen on, or the name of one',
+    ),
     PORT: variable(port(4000), 'the port to listen on; 0 for any free port'),
     WORKERS: variable(
       workerCount,
       'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
     ),
     METRICS_PORT: variable(optional(anyPort), 'the port for Prometheus metrics; 0 for any free port'),
-    METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address for `METRICS_PORT`', {
+    METRICS_HOST: variable(optional(hostName, '`HOST`'), 'the address for `METRICS_PORT`', {
       rarely: 'Prometheus reaches bankql over another network than clients do',
     }),
     METRICS_OPERATION_NAMES: variable(
@@ -343,7 +342,10 @@ export const sections = {
       'which names of operations the GraphQL metrics show: `persisted` (names in `PERSISTED_DOCUMENTS`), `all` (200 at most) or `none`. Other operations count as `other`',
       { rarely: 'you want names without a manifest, or no names' },
     ),
-    CORS_ORIGINS: variable(origins, 'the origins of web pages that may send requests, separated by commas'),
+    CORS_ORIGINS: variable(
+      origins,
+      'the origins of web pages and apps that may send requests, separated by commas: `https://app.example`, `capacitor://localhost`; no patterns',
+    ),
     SCHEMA: variable(
       oneOf(schemaNames, 'full'),
       'the served schema: `full`, or `app` without the mutations for bank staff (with `@tag(name: "staff")`)',
@@ -430,9 +432,24 @@ export const sections = {
       'headers for the collector, such as `api-key=secret`, separated by commas',
       { rarely: 'the collector wants a key', isSecret: true },
     ),
-    OTEL_SERVICE_NAME: variable(text('bankql'), 'the service name in traces', {
+    OTEL_SDK_DISABLED: variable(isDisabled, '`true`: no traces; any other value changes nothing', {
+      rarely: 'your environment sets it for every program',
+    }),
+    OTEL_TRACES_EXPORTER: variable(
+      optional(anyText, '`otlp`'),
+      '`none`: no traces; any other value changes nothing',
+      {
+        rarely: 'your environment sets it for every program',
+      },
+    ),
+    OTEL_SERVICE_NAME: variable(optional(anyText, '`bankql`'), 'the service name in traces', {
       rarely: 'several deployments send traces to one collector',
     }),
+    OTEL_RESOURCE_ATTRIBUTES: variable(
+      optional(resourceAttributes),
+      'attributes of each trace, such as `deployment.environment.name=production`, separated by commas',
+      { rarely: 'your environment sets it for every program' },
+    ),
     OTEL_TRACES_SAMPLER: variable(
       oneOf(samplers, 'parentbased_always_on'),
       'which traces are recorded; with `parentbased_…`, the `traceparent` of the caller decides',
@@ -487,7 +504,7 @@ export const sections = {
       { option: '--latency' },
     ),
     SANDBOX_FAULTS: variable(
-      optional(anyText),
+      optional(textList),
       'the faults of the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([how](sandbox.md#a-bad-day))',
       { option: '--faults' },
     ),

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { orStop, StartError } from '../errors.ts';
+import { withoutLineEnds } from '../plain-text.ts';
 
 /** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
@@ -51,6 +52,7 @@ export const doctorUsage = [
     ([name, { credential, variable }]) =>
       `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
   ),
+  '  --payment-answer  a status and a body, such as 200 {"id":"T"}: explains, without a call, what they mean for a payment',
   '',
   '  bankql doctor --env-file production.env --account a-1',
   '',
@@ -73,8 +75,10 @@ export function readDoctorOptions(
   }
   const credential = (option: CredentialOption) => {
     const { credential: name, variable } = credentialOptions[option];
-    const value = given.get(option) ?? (environment[variable] || defaults.credentials[name]);
-    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value));
+    const set = withoutLineEnds(environment[variable] ?? '');
+    const value = given.get(option) ?? (set || defaults.credentials[name]);
+    const words = set === value ? `${variable} cannot be used: ` : '';
+    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value), words);
   };
   const credentials = {
     subscriptionKey: credential('key'),

@@ -1,5 +1,5 @@
 import type { BankClient } from '../bank/client.ts';
-import { allowed, anonymousPart, type Caller } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/transport.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import {
@@ -70,8 +70,6 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
-  /** The values of the header Idempotency-Key, one for each occurrence (default: none). */
-  readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
   /** Counts the resources that the request holds of the process (default: nothing is bounded). */
@@ -95,14 +93,6 @@ const recordBytes = 100;
 const parsedInMs = 100_000;
 /** Receiving so many bytes takes a turn, or more: 200 kB in a millisecond. */
 const receivedInTurn = 200_000 * turnMs;
-
-/** The limits of the answer to a request without credentials. */
-const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
-  ...limits,
-  values: allowed({ isAnonymous: true }, values),
-  bytes: allowed({ isAnonymous: true }, bytes),
-  part: anonymousPart,
-});
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
 export class RequestContext implements Context, ExecuteOptions, ReadBudget {
@@ -136,11 +126,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
     const { holder } = request;
-    const { answerLimits } = services;
-    this.budget = new AnswerBudget(
-      request.credentials.isAnonymous === true ? anonymousLimits(answerLimits) : answerLimits,
-      holder,
-    );
+    this.budget = new AnswerBudget(services.answerLimits, holder);
     this.turnTaker = holder?.account;
     this.effects = effects;
     this.#expectedWork = expectedWork;
@@ -152,10 +138,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   get credentials(): Caller {
     this.#isCallerAsked = true;
     return this.#asking.credentials;
-  }
-
-  get idempotencyKeyHeader(): readonly string[] {
-    return this.#asking.idempotencyKeyHeader?.() ?? [];
   }
 
   /** Whether nothing that was read or done belongs to the caller. */
@@ -175,11 +157,10 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     const { effects, signal, turnTaker } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
-    const restCalls = allowed(credentials, limits.restCalls);
     const options = {
       bank: effects?.bank(bank) ?? bank,
       credentials,
-      limits: restCalls === limits.restCalls ? limits : { ...limits, restCalls },
+      limits,
       signal,
       observer,
       usage,

@@ -173,7 +173,7 @@ export class ExecutableOperation {
   /** Its variables if it declares none; otherwise null. */
   readonly constantVariables: GraphQLResolveInfo['variableValues'] | null;
   /** Errors: LIMIT_EXCEEDED, see limits.ts; null for an operation that cannot exceed the limit. */
-  readonly checkNodeIds: ((variables: GraphQLResolveInfo['variableValues'], caller: Caller) => void) | null;
+  readonly checkNodeIds: ((variables: GraphQLResolveInfo['variableValues']) => void) | null;
   /** The same. */
   readonly checkCalls:
     | ((variables: GraphQLResolveInfo['variableValues'], credentials: Caller) => void)

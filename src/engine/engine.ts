@@ -309,7 +309,7 @@ export function createEngine({
         http: { status: 405, headers: { Allow: 'POST' } },
       });
     const variables = operation.constantVariables ?? operation.variablesOf(params.variables);
-    operation.checkNodeIds?.(variables, request.credentials);
+    operation.checkNodeIds?.(variables);
     const explained =
       request.explain === undefined ? null : explainOperation(request.explain, operation, variables, request);
     if (explained !== null && 'answer' in explained) return explained;
@@ -428,8 +428,33 @@ const members: Readonly<Record<string, readonly ['string' | 'object', string] | 
     variables: ['object', 'an object'],
     extensions: ['object', 'an object'],
     documentId: ['string', 'a text'],
-  } satisfies Record<keyof Params, unknown>,
+    doc_id: ['string', 'a text'],
+  } satisfies Record<keyof Params | 'doc_id', unknown>,
 );
+
+/** Names by which other servers take a document's id. A request without a text that has one of them is refused by its name. */
+export const foreignIdNames = [
+  ...['id', 'queryId', 'query_id', 'operationId', 'docId', 'document_id', 'persistedQueryId'],
+  ...['hash', 'sha256Hash'],
+] as const;
+
+/** Errors: BAD_USER_INPUT for a request without a text that names its document in a way that bankql does not know. */
+function refuseForeignIds(given: Readonly<Record<string, unknown>>): void {
+  const { extensions } = given as Partial<Params>;
+  const persistedQuery = extensions?.persistedQuery;
+  if (typeof Object(persistedQuery).sha256Hash === 'string') return;
+  const name = foreignIdNames.find((each) => given[each] !== undefined && given[each] !== null);
+  if (name !== undefined)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `A request needs a "query", or the id of a document as "documentId", not as "${name}".`,
+    );
+  if (persistedQuery !== undefined && persistedQuery !== null)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      'extensions.persistedQuery needs a "sha256Hash" that is a text; or send the id of a document as "documentId".',
+    );
+}
 
 /**
  * Checks a request's members.
@@ -459,7 +484,12 @@ export function checkParams(rawParams: unknown): Params {
     operationName = null,
     variables = null,
     extensions = null,
-    documentId = null,
-  } = given as Partial<Params>;
-  return { query, operationName, variables, extensions, documentId: documentId || null };
+    documentId,
+    doc_id: relayId,
+  } = given as Partial<Params> & { readonly doc_id?: string | null };
+  const id = documentId || relayId || null;
+  if (relayId && relayId !== id)
+    throw new RequestError('BAD_USER_INPUT', '"documentId" and "doc_id" differ: send one of them.');
+  if (!query && id === null) refuseForeignIds(given);
+  return { query, operationName, variables, extensions, documentId: id };
 }

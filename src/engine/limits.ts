@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
-import { allowed, type Caller } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import {
   argumentsOf,
   collectFields,
@@ -164,17 +164,15 @@ interface CallLimitOptions {
 /**
  * Refuses, before it runs, an operation that needs more REST calls than allowed: nothing is read, written or paid.
  * Planning stops at ten times the limit. As at run time, a payment itself is not counted, but other calls are. Null for
- * an operation that cannot reach the limit, whatever its variables and its caller.
+ * an operation that cannot reach the limit, whatever its variables.
  * Errors: the returned function throws LIMIT_EXCEEDED.
  */
 export function createCallLimit(
   options: CallLimitOptions,
 ): ((variables: Selection['variableValues'], credentials: Caller) => void) | null {
-  const atMost = maxCalls(options);
-  if (atMost <= allowed({ isAnonymous: true }, options.limits.restCalls)) return null;
+  const { restCalls } = options.limits;
+  if (maxCalls(options) <= restCalls) return null;
   return (variableValues, credentials) => {
-    const restCalls = allowed(credentials, options.limits.restCalls);
-    if (atMost <= restCalls) return;
     const calls = estimateCalls({ ...options, variableValues, credentials, maxCalls: 10 * restCalls });
     const counted = calls.filter(({ operation: { kind } }) => kind !== 'payment').length;
     if (counted > restCalls)
@@ -238,9 +236,7 @@ export function createNodeIdCheck({
   schema,
   fragments,
   operation,
-}: Omit<CallLimitOptions, 'defaults' | 'limits'>):
-  | ((variables: Selection['variableValues'], caller: Caller) => void)
-  | null {
+}: Omit<CallLimitOptions, 'defaults' | 'limits'>): ((variables: Selection['variableValues']) => void) | null {
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
   const fields = type.getFields();
@@ -249,8 +245,7 @@ export function createNodeIdCheck({
     return field !== undefined && fieldExtensionsOf(field).idCount !== undefined;
   });
   if (!takeIds) return null;
-  return (variableValues, caller) => {
-    const most = allowed(caller, maxNodeIds);
+  return (variableValues) => {
     const selection = { schema, fragments, variableValues, fieldNodes: [operation] };
     let ids = 0;
     let lists = 0;
@@ -261,10 +256,10 @@ export function createNodeIdCheck({
       // If the arguments are invalid, the field itself reports it.
       ids += nullOnError(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
-    if ((lists > 1 || most < maxNodeIds) && ids > most)
+    if (lists > 1 && ids > maxNodeIds)
       throw new RequestError(
         'LIMIT_EXCEEDED',
-        `The operation asks for ${ids} nodes by their ids, and may ask for ${most}; ask for less at a time.`,
+        `The operation asks for ${ids} nodes by their ids, and may ask for ${maxNodeIds}; ask for less at a time.`,
       );
   };
 }

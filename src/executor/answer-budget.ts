@@ -8,8 +8,6 @@ export interface AnswerLimits {
   readonly bytes: number;
   /** What one of its values counts among those of the process (default: 1). */
   readonly cost?: number;
-  /** The part of the usual number of failed fields and searched entries that it may have (default: 1). */
-  readonly part?: number;
 }
 
 /** Counts the values of all answers of the process that are being built. */
@@ -90,18 +88,14 @@ export class AnswerBudget {
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
   readonly #holder: ValueHolder | null;
-  readonly #maxFailures: number;
-  readonly #maxSearched: number;
   /** How many values it may have before it needs more of those of the process. */
   #granted: number;
   /** How many values it may `keep` before it needs more of those of the process. */
   #keepable = valuesAtOnce;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
-    const { values, cost = 1, part = 1 } = limits;
+    const { values, cost = 1 } = limits;
     this.#limits = limits;
-    this.#maxFailures = Math.ceil(maxFailures * part);
-    this.#maxSearched = Math.ceil(maxSearched * part);
     this.#holder = holder;
     this.#granted = holder === null ? values : Math.min(valuesAtOnce / cost, values);
   }
@@ -180,13 +174,13 @@ export class AnswerBudget {
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
   spendSearch(entries: number): void {
     this.#searched += entries;
-    if (this.#searched > this.#maxSearched) throw this.#exceed();
+    if (this.#searched > maxSearched) throw this.#exceed();
   }
 
   /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
-    if (this.#failures > this.#maxFailures) throw this.#exceed();
+    if (this.#failures > maxFailures) throw this.#exceed();
     return this.#failures <= maxErrors;
   }
 
@@ -198,9 +192,9 @@ export class AnswerBudget {
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.bytes > bytes
           ? answerTooLong(bytes)
-          : this.#searched > this.#maxSearched
-            ? new AnswerLimitError(`The operation searches more than ${this.#maxSearched} list entries`)
-            : new AnswerLimitError(`More than ${this.#maxFailures} fields of the operation failed`),
+          : this.#searched > maxSearched
+            ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
+            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`),
     );
   }
 

@@ -9,6 +9,7 @@ import {
   type GraphQLResolveInfo,
   GraphQLSkipDirective,
   getArgumentValues,
+  getNamedType,
   isAbstractType,
   isObjectType,
   type OperationDefinitionNode,
@@ -77,11 +78,26 @@ export function selectedFields(selection: Selection, type: GraphQLObjectType): r
   return selection.fieldsOf?.(type) ?? collectFields(selection, type);
 }
 
-/** Whether a field of an object type is selected. Deferred ones count too. */
-export function selects(selection: Selection, typeName: string, fieldName: string): boolean {
+/**
+ * Whether a field of an object type is selected, or a field below it: `selects(info, 'Payload', 'payment', 'state')`.
+ * Deferred fields count too.
+ */
+export function selects(
+  selection: Selection,
+  typeName: string,
+  fieldName: string,
+  ...below: readonly string[]
+): boolean {
   const type = selection.schema.getType(typeName);
   if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-  return selectedFields(withDeferred(selection), type).some(({ field }) => field.name === fieldName);
+  const complete = withDeferred(selection);
+  const [next, ...rest] = below;
+  return selectedFields(complete, type).some(
+    (selected) =>
+      selected.field.name === fieldName &&
+      (next === undefined ||
+        selects(subselectionOf(selected, complete), getNamedType(selected.field.type).name, next, ...rest)),
+  );
 }
 
 /**

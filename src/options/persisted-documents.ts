@@ -7,6 +7,7 @@ import type { DocumentSource, Params } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { createDocumentCheck, type DocumentRules } from '../engine/validation.ts';
 import { BankqlError, messageOf, StartError } from '../errors.ts';
+import { decodeText } from '../plain-text.ts';
 
 /** Documents that are requested by id, and whether requests must use them. */
 export interface Persisted {
@@ -41,7 +42,12 @@ export function createDocumentSource(
           throw required('Only documents of the manifest are served: send an id instead of a text.');
         return query;
       }
-      const hash = documentId === null ? sha256HashOf(params) : null;
+      const hash = sha256HashOf(params);
+      if (documentId !== null && hash !== null && plainId(documentId) !== plainId(hash))
+        throw new RequestError(
+          'BAD_USER_INPUT',
+          'The id of the document and extensions.persistedQuery.sha256Hash differ: send one of them.',
+        );
       const id = documentId ?? hash;
       if (id === null) {
         if (isOnly) throw required('Only documents of the manifest are served: send the id of one.');
@@ -49,7 +55,7 @@ export function createDocumentSource(
       }
       const text = persisted?.documents.texts.get(plainId(id));
       if (text !== undefined) return text;
-      if (hash !== null && !isOnly) {
+      if (documentId === null && hash !== null && !isOnly) {
         if (automatic === null) throw missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
         const sent = automatic.get(hash);
         if (sent === undefined) throw missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
@@ -127,12 +133,12 @@ const plainId = (id: string): string => id.replace(/^sha256:/, '');
  */
 export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  const manifest = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+  const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     // Its own message would repeat the path.
     const remedy = 'correct the path, or make a manifest with bankql persist --out.';
     throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
   });
-  for (const [id, text] of entriesOf(JSON.parse(manifest))) {
+  for (const [id, text] of entriesOf(JSON.parse(decodeText(bytes)))) {
     if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
     texts.set(plainId(id), text);
   }

@@ -1,64 +1,71 @@
 import { z } from 'zod';
-import type { HeldPayment } from './protocol.ts';
-import {
-  type PaymentQuery,
-  type PaymentRecord,
-  parseJson,
-  paymentRecord,
-  StoreUnavailable,
-  UnreadableRecord,
-} from './store.ts';
+import { type PaymentQuery, type PaymentState, StoreUnavailable } from './store.ts';
 
 /**
- * The operations on rows that a database provides for the payment store: each is atomic and durable. The protocol is
- * above it (protocol-store.ts), the same for every database.
+ * The statements that a database provides for the payment store. Each method is one atomic, durable step; the protocol is above it,
+ * the same for every database. All times are milliseconds since 1970 by the database's clock.
  */
 export interface StoreDriver {
+  /** The secret under which callers are hashed, in hexadecimal. It was created with the store. */
+  readonly secret: string;
+  /** Why payments are refused although the database answers: it is another server, or may have lost records. Null otherwise. */
+  readonly loss: string | null;
+  /** How long after a WriteUncertain the write may still be committed, in milliseconds. */
+  readonly uncertainMs: number;
   /**
-   * Inserts a row, and counts it, unless there is one with its id.
+   * Inserts a row unless there is one with its id. Its `created_at` and `updated_at` become the database's time, its `lease_until`
+   * that time and `lease_ms`.
+   * Shape:  the row that is there now. It was inserted if it has the given version.
    * Errors: StoreUnavailable if nothing is stored; WriteUncertain. The same applies to every write below.
    */
-  insertIfAbsent(row: Row): Promise<InsertResult>;
+  insert(row: NewRow): Promise<StoredRow>;
   /**
-   * Replaces the row, or deletes it (null), if it has this version.
+   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time.
    * Shape: whether the row is now as given.
    */
-  compareAndSet(id: string, version: string, row: Row | null): Promise<boolean>;
-  find(id: string): Promise<StoredRow | null>;
-  /** One page of rows in the order of the query, by an index. */
-  search(query: RowQuery): Promise<readonly StoredRow[]>;
-  /** Which of these attempts (`id` and `trackId`) have no row. */
-  findMissing(attempts: readonly Attempt[]): Promise<readonly Attempt[]>;
-  /** Deletes some of the DONE and REJECTED rows that were last changed before this time. Shape: how many; 0 if none is left. */
-  purge(before: number): Promise<number>;
-  /** Counts rows: `expired` are those that a purge would delete; PENDING ones whose lease ends at `leaseUntil` or before are unknown. */
-  count(before: number, leaseUntil: number): Promise<RowCounts>;
-  readMetadata(): Promise<MetadataSnapshot>;
-  /** Replaces the metadata if it has this version; `version` null: if there is no metadata. Shape: whether it did. */
-  writeMetadata(
-    version: string | null,
-    next: { readonly version: string; readonly text: string },
-  ): Promise<boolean>;
+  compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
   /**
-   * Resolves when every write that this process has given up on has either been stored or cannot be any more.
-   * Errors: StoreUnavailable if that is not known yet.
+   * Inserts the row of a payment that began at `createdAt`, unless there is one with its id. Also works while `loss` is not null.
+   * Shape: whether it was inserted.
    */
-  settleWrites(): Promise<void>;
+  recover(row: NewRow, createdAt: number): Promise<boolean>;
+  find(id: string): Promise<StoredRow | null>;
+  /**
+   * One page of rows in the order of the query, by an index. A PENDING row whose lease is over matches as UNKNOWN; finished rows
+   * older than the retention do not match. So each page is full unless it is the last.
+   */
+  search(query: RowQuery): Promise<readonly StoredRow[]>;
+  /** Counts rows. Does not wait behind searches. */
+  count(): Promise<RowCounts>;
+  /** Deletes some of the finished rows that are older than the retention. Shape: how many; 0 if none is left. */
+  purge(): Promise<number>;
+  /** An operator continues with this database although it may have lost records; `loss` is null from then on. */
+  acceptLoss(acceptedBy: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** It is not known whether a write was stored. */
+/** A write may or may not have been committed. */
 export class WriteUncertain extends StoreUnavailable {}
 
-export type Attempt = Pick<PaymentRecord, 'id' | 'trackId'>;
-
-/** A record as a driver is given it. */
-export interface Row {
-  readonly id: string;
+/** The columns that the protocol changes. */
+export interface RowChange {
   /** Unique to each write, so that two writes of one row are never taken for each other. */
   readonly version: string;
-  readonly created_at: number;
-  readonly held: HeldPayment;
+  readonly state: PaymentState;
+  /** The record, and `awaited` (see HeldPayment), as JSON. The columns' times replace those in it. */
+  readonly json: string;
+}
+
+/** A row as it is inserted. */
+export interface NewRow extends RowChange {
+  readonly id: string;
+  readonly caller: string;
+  readonly payer: string;
+  readonly track_id: string;
+  readonly request_id: string | null;
+  readonly account_id: string;
+  readonly to_account_id: string | null;
+  readonly lease_ms: number;
 }
 
 /** Servers give large numbers as texts. */
@@ -67,57 +74,29 @@ const number = z.coerce.number();
 export const storedRow = z.object({
   id: z.string(),
   version: z.string(),
-  created_at: number,
   json: z.string(),
+  created_at: number,
+  updated_at: number,
+  lease_until: number,
+  /** When the database read the row. */
+  now: number,
 });
-/** A record as a driver gives it back. */
+/** A row as it is read. */
 export type StoredRow = Readonly<z.infer<typeof storedRow>>;
 
-const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
-
-/** A row with its payment. Errors: UnreadableRecord. */
-export function rowIn({ json, ...row }: StoredRow): Row {
-  const stored = storedRecord.safeParse(parseJson(json)).data;
-  if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
-  const { awaited, ...record } = stored;
-  return { ...row, held: { record, awaited } };
-}
-
-/** What was counted in a store, as part of a write or by itself. */
-export const storeCounts = z.object({
-  /** How many rows were ever inserted. */
-  began: number,
-  /** The newest `created_at` of a row that was ever inserted; null if there was none. */
-  newestAt: number.nullable(),
-  /** Changes with every change of the metadata; null if there is no metadata. */
-  metadataVersion: z.string().nullable(),
-  /** The clock of the store's server, in milliseconds since 1970; null if it was not asked. */
-  serverTime: number.nullable(),
-});
-export type StoreCounts = Readonly<z.infer<typeof storeCounts>>;
-
-export interface InsertResult extends StoreCounts {
-  /** The row that was there; null if the given one was inserted. */
-  readonly existing: StoredRow | null;
-}
-
-export interface MetadataSnapshot extends StoreCounts {
-  readonly text: string | null;
-  /** What identifies the server and its history, such as PostgreSQL's system identifier and timeline; null if unknown. */
-  readonly server: string | null;
-}
-
 export const rowCounts = z.object({
+  /** Without those that a purge would delete. */
   records: number,
   expired: number,
   pending: number,
+  /** UNKNOWN, or PENDING with a lease that is over. */
   unknown: number,
+  /** When the newest record began; null if there is no record. */
   newestAt: number.nullable(),
+  now: number,
 });
-type RowCounts = Readonly<z.infer<typeof rowCounts>>;
+export type RowCounts = Readonly<z.infer<typeof rowCounts>>;
 
-export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
-  /** Null: rows without one. */
-  readonly payer?: string | null | undefined;
+export interface RowQuery extends PaymentQuery {
   readonly limit: number;
 }

@@ -35,7 +35,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // Records of bankql 0.2.0 hold the whole message.
+    // Records hold the whole message.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,

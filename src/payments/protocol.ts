@@ -28,6 +28,13 @@ export interface HeldPayment {
 export type ProtocolEvent =
   /** A client asks to pay. `record` is PENDING. */
   | { readonly kind: 'begin'; readonly record: PaymentRecord }
+  /** The record was lost, and an operator has found the attempt in a log. `record` says what the log says. */
+  | {
+      readonly kind: 'found in a log';
+      readonly record: PaymentRecord;
+      readonly by: string;
+      readonly at: number;
+    }
   /** The bank answered, or no answer came to a request that may have reached it. */
   | {
       readonly kind: 'ended';
@@ -57,6 +64,12 @@ const leaseEnded = {
     'The payment may have been sent: bankql recorded that it was about to send it, and not how that ended.',
 } as const;
 
+/** The outcome of an attempt whose record was lost. Its process may still know how it ended. */
+export const recordLost = {
+  ...leaseEnded,
+  message: 'The payment may have been executed: its record was lost, and only a log names it.',
+} as const;
+
 /** The end of an attempt that executed nothing, after somebody may have been told that it may have been sent. */
 const executedNothing = {
   state: 'REJECTED',
@@ -84,17 +97,12 @@ export const maySend = ({ state, leaseUntil }: PaymentRecord, endsBy: number): b
 /** The record of a key after an event; null if it is deleted; undefined if it stays as it is. */
 export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPayment | null | undefined {
   switch (event.kind) {
-    case 'begin': {
+    case 'begin':
+      return held === null ? begin(event.record) : undefined;
+    case 'found in a log': {
       if (held !== null) return undefined;
-      const { record } = event;
-      const { createdAt: at, replica, requestId } = record;
-      const began = {
-        state: 'PENDING',
-        at,
-        replica: replica ?? undefined,
-        requestId: requestId ?? undefined,
-      } as const;
-      return { record: { ...record, history: [began] }, awaited: true };
+      const { record, by, at } = event;
+      return changed(begin(record), recordLost, { state: 'UNKNOWN', at, recoveredBy: by }, true);
     }
     case 'ended':
       return isAwaited(held, event.trackId) ? ended(held, event.outcome, event.at) : undefined;
@@ -118,6 +126,17 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPay
       return held.record.updatedAt < event.before ? null : undefined;
     }
   }
+}
+
+function begin(record: PaymentRecord): HeldPayment {
+  const { createdAt: at, replica, requestId } = record;
+  const began = {
+    state: 'PENDING',
+    at,
+    replica: replica ?? undefined,
+    requestId: requestId ?? undefined,
+  } as const;
+  return { record: { ...record, history: [began] }, awaited: true };
 }
 
 const isAwaited = (held: HeldPayment | null, trackId: string): held is HeldPayment =>

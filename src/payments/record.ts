@@ -1,13 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hash,
-  hkdfSync,
-  type KeyObject,
-} from 'node:crypto';
-import type { Caller, Credentials } from '../bank/credentials.ts';
+import { createHmac, hash } from 'node:crypto';
+import type { Caller } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/resource.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
@@ -47,11 +39,27 @@ export const belongsTo = (
   { id, fingerprint }: PaymentRecord,
 ): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
 
-/** Whether two records, or attempts, with the same key are of the same request. */
-export const isSameRequest = (
-  one: Pick<PaymentRecord, 'fingerprint'>,
-  other: Pick<PaymentRecord, 'fingerprint'>,
-): boolean => one.fingerprint.split('.')[1] === other.fingerprint.split('.')[1];
+/** The fingerprint of a record that was made from a log: the log does not tell the subscription key, and not all that was sent. */
+const noFingerprint = '';
+
+export const isFromLog = ({ fingerprint }: PaymentRecord): boolean => fingerprint === noFingerprint;
+
+/** Whether an attempt repeats the request of an earlier record with the same key. */
+export const isSameRequest = (earlier: PaymentRecord, attempt: PaymentRecord): boolean =>
+  isFromLog(earlier)
+    ? sentDetails.every((name) => earlier[name] === attempt[name])
+    : earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+
+/** What a log tells of a request. */
+const sentDetails = [
+  'operation',
+  'bankId',
+  'accountId',
+  'toBankId',
+  'toAccountId',
+  'currency',
+  'amount',
+] as const satisfies (keyof AuditEntry)[];
 
 /**
  * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
@@ -67,10 +75,6 @@ export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): s
 
 const hashUnderSecret = (secret: string, values: readonly string[]): string =>
   createHmac('sha256', secret).update(sha256(values)).digest('hex');
-
-/** The idempotency key of a payer's record; null for records older than stored keys. */
-export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
-  sealedKey === null ? null : openKey(payer, id, sealedKey);
 
 /**
  * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
@@ -114,7 +118,7 @@ export function pendingRecord(
     message: null,
     settledBy: null,
     bankText: null,
-    sealedKey: sealKey(payer, id, idempotencyKey),
+    idempotencyKey,
     history: [],
   };
 }
@@ -135,13 +139,6 @@ export interface AuditEntry
     | ('requestId' | 'replica')
   > {
   readonly state: (typeof auditedStates)[number];
-  /**
-   * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
-   * unwritten-ends.ts.
-   */
-  readonly event?: 'unwritten-end';
-  readonly answer?: string | null;
-  readonly message?: string | null;
 }
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
@@ -152,6 +149,21 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
     ...{ amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica, state },
   };
 }
+
+/** A record of a payment that only the audit log names. The protocol says what its state is. */
+export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
+  ...entry,
+  payer: '',
+  fingerprint: noFingerprint,
+  state: 'PENDING',
+  description: null,
+  idempotencyKey: '',
+  leaseUntil: entry.createdAt,
+  answer: null,
+  message: null,
+  settledBy: null,
+  history: [],
+});
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
 const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));
@@ -199,61 +211,3 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     description: description ?? null,
   };
 }
-
-const algorithm = 'aes-256-gcm';
-const tagBytes = 16;
-/** Each encryption key belongs to one record and encrypts one text, so a constant nonce is safe. */
-const nonce = Buffer.alloc(12);
-
-/** A key object: a cipher with the bytes of a key takes three times as long. */
-function encryptionKey({ caller, subscriptionKey }: Payer, recordId: string): KeyObject {
-  const info = JSON.stringify(['idempotency key', ...caller]);
-  return createSecretKey(Buffer.from(hkdfSync('sha256', subscriptionKey, recordId, info, 32)));
-}
-
-/**
- * Encrypts an idempotency key for its record, so that only its caller can read it.
- * Shape: base64 of AES-256-GCM's ciphertext and tag. A record's id is a hash of the key, so that no two texts are ever
- *        encrypted under the same encryption key.
- */
-export function sealKey(holder: Payer, recordId: string, idempotencyKey: string): string {
-  const cipher = createCipheriv(algorithm, encryptionKey(holder, recordId), nonce);
-  return Buffer.concat([cipher.update(idempotencyKey, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
-    'base64',
-  );
-}
-
-/** The idempotency key; null if another caller sealed it, or it is damaged. */
-export function openKey(holder: Payer, recordId: string, sealedKey: string): string | null {
-  const sealed = Buffer.from(sealedKey, 'base64');
-  if (sealed.length < tagBytes) return null;
-  const decipher = createDecipheriv(algorithm, encryptionKey(holder, recordId), nonce);
-  decipher.setAuthTag(sealed.subarray(-tagBytes));
-  try {
-    return decipher.update(sealed.subarray(0, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Identifies a payment to the caller who made it. A record's id is a hash of the idempotency key, which could be
- * guessed from it by brute force, so the id is encrypted for this caller only. The Track-ID is unique to the record,
- * and so is the encryption key.
- */
-export interface PaymentReference {
-  readonly trackId: string;
-  readonly sealedId: string;
-}
-
-/** Errors: MISSING_CREDENTIALS. */
-export const referenceTo = (credentials: Credentials, { id, trackId }: PaymentRecord): PaymentReference => ({
-  trackId,
-  sealedId: sealKey(payerOf(credentials), trackId, id),
-});
-
-/** The record id in a reference; null if another caller made it. Errors: MISSING_CREDENTIALS. */
-export const openReference = (
-  credentials: Credentials,
-  { trackId, sealedId }: PaymentReference,
-): string | null => openKey(payerOf(credentials), trackId, sealedId);

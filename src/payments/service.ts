@@ -2,12 +2,11 @@ import type { z } from 'zod';
 import type { BankClient } from '../bank/client.ts';
 import { type Caller, type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
-import { TransportFailure } from '../bank/http-message.ts';
+import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
 import type { CallInput, PreparedCall } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { classifyPaymentResponse } from './classify-response.ts';
-import { type BankWords, defaultRejectedStatuses, noBankWords } from './outcome-words.ts';
+import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
   keyReused,
   neverSent,
@@ -22,26 +21,25 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
-import { maySend } from './protocol.ts';
+import { type BankWords, noBankWords } from './payment-words.ts';
+import { maySend, recordLost } from './protocol.ts';
 import {
   type AuditEntry,
   auditEntry,
   belongsTo,
   hashCaller,
   hashPayer,
-  idempotencyKeyOf,
+  isFromLog,
   isSameRequest,
-  openReference,
   type Payer,
   type PaymentInput,
-  type PaymentReference,
   payerOf,
   paymentDetails,
   pendingRecord,
   recordId,
 } from './record.ts';
 import {
-  type InTurns,
+  type OnPage,
   type PaymentOutcome,
   type PaymentQuery,
   type PaymentRecord,
@@ -49,7 +47,6 @@ import {
   StoreUnavailable,
 } from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
-import { unwrittenEndEntry } from './unwritten-ends.ts';
 
 /** An operation that moves money or requests a transfer. */
 export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly body: z.ZodObject };
@@ -64,6 +61,8 @@ export interface PaymentIntent<T extends PaymentOperation> {
 /** A payment that the bank accepted. */
 interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
+  /** The record, as the store has it or, if it cannot be written, as it will. */
+  readonly record: PaymentRecord;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;
   /** The readable part of the bank's answer; null if no part is readable. */
@@ -74,21 +73,8 @@ interface PaymentResult<T extends PaymentOperation> {
 export interface OwnPaymentsQuery
   extends Pick<PaymentQuery, 'states' | 'accountId' | 'since' | 'newestFirst' | 'after'> {
   readonly limit: number;
-  readonly inTurns?: InTurns | undefined;
+  readonly onPage?: OnPage;
 }
-
-export interface OwnPayment {
-  readonly record: PaymentRecord;
-  /** Null if the record is older than stored keys. It is decrypted each time that it is read, which takes longer than all else. */
-  readonly idempotencyKey: string | null;
-}
-
-const ownPayment = (payer: Payer, record: PaymentRecord): OwnPayment => ({
-  record,
-  get idempotencyKey() {
-    return idempotencyKeyOf(payer, record);
-  },
-});
 
 export interface PaymentServiceOptions {
   readonly bank: BankClient;
@@ -96,8 +82,8 @@ export interface PaymentServiceOptions {
   /** How long a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
   readonly leaseMs?: number;
   /**
-   * How long the sending of a payment may take: it begins only while that fits into the lease, so that no client learns
-   * of an unknown outcome before it is over (default: 0).
+   * The deadline of the bank for a payment. It is sent only while that fits into the lease, so that no client learns of an unknown
+   * outcome before the sending is over (default: 0).
    */
   readonly sendTimeoutMs?: number;
   /**
@@ -106,16 +92,18 @@ export interface PaymentServiceOptions {
    */
   readonly admit?: ((credentials: Credentials, operationId: string) => Promise<void>) | undefined;
   readonly now?: () => number;
+  /** Milliseconds of a clock that cannot be set. */
+  readonly steadyNow?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
   /** The X-Request-Id of the request under way, if there is one. */
   readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
-  /** The statuses with which the bank refuses a payment; see classify-response.ts. */
-  readonly rejectedStatuses?: ReadonlySet<number> | undefined;
-  /** The bank's own words for how a payment ended; see outcome-words.ts. */
+  /** The bank's own words for a payment's outcome, and their paths; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
+  /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
+  readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
 }
 
 export interface PaymentService {
@@ -132,7 +120,7 @@ export interface PaymentService {
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
-   *         subscription key, and the caller's identity is not proven; STATE_UNAVAILABLE, also if no record is found in a store
+   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it; STATE_UNAVAILABLE, also if no record is found in a store
    *         that lost records.
    */
   find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
@@ -140,26 +128,18 @@ export interface PaymentService {
    * A caller's payments; only those with the same subscription key, unless its identity is proven. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
+  search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly PaymentRecord[]>;
   /**
-   * The payment that a reference names; null if the payment is gone, or if somebody else made the reference. Sends
-   * nothing.
+   * The caller's payment with this Track-ID; null if there is none, or if it is somebody else's. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  findReferred(credentials: Caller, reference: PaymentReference): Promise<OwnPayment | null>;
-  /** How many payments' outcomes only this process knows, because they could not be written to the store. */
-  unwrittenEnds(): number;
-  /** Logs each of them synchronously, for use when the process is about to exit. Never throws. */
-  logUnwrittenEnds(): void;
-  /**
-   * Resolves when no payment is in progress, and the outcomes that the store could not record are in the log: until
-   * then the process must not exit.
-   */
+  findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
+  /** Resolves when no payment is in progress, and the outcomes that the store lacks were tried once more. */
   idle(): Promise<void>;
 }
 
-/** How much longer than its sending may take a payment's record is believed to be under way. */
-export const leaseMarginMs = 10_000;
+/** How long after its deadline a payment is still assumed to be in progress. */
+export const leaseMarginMs = 60_000;
 
 /** How long the process's exit waits for an unavailable store. */
 const drainMs = 2000;
@@ -172,11 +152,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     leaseMs = sendTimeoutMs + leaseMarginMs,
     admit,
     now = Date.now,
+    steadyNow = performance.now.bind(performance),
     audit,
     requestId = () => undefined,
     replica = null,
   } = options;
-  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords } = options;
+  const { bankWords = noBankWords, onUnknownAnswer } = options;
   const underWay = new Set<Promise<unknown>>();
 
   const track = <T>(work: Promise<T>): Promise<T> => {
@@ -194,11 +175,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
   }
 
-  function logUnwrittenEnds(): void {
-    for (const { record, end } of store.unwritten()) auditQuietly(unwrittenEndEntry(record, end));
-  }
-
-  /** Logs and stores how an attempt ended. `said`: what the log says of it. What the store cannot write it keeps. */
+  /** Logs and stores how an attempt ended. `said`: what the log says of it. The store keeps in memory what it cannot write. */
   function end(
     record: PaymentRecord,
     state: AuditEntry['state'],
@@ -206,9 +183,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     outcome: PaymentOutcome | null,
   ): Promise<unknown> {
     const { id, trackId } = record;
-    const at = now();
-    auditQuietly(auditEntry({ ...record, ...said, updatedAt: at }, state));
-    return store.end({ id, trackId, outcome, at }).catch(() => {});
+    auditQuietly(auditEntry({ ...record, ...said, updatedAt: now() }, state));
+    return store.end({ id, trackId, outcome }).catch(() => {});
   }
   const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
     end(record, outcome.state, outcome, outcome);
@@ -219,25 +195,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     said: Partial<PaymentOutcome> = {},
   ) => end(record, state, said, null);
 
-  /**
-   * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
-   * been suspended, and others take it for dead. A client that asks learns that the payment may have been sent, and may pay in
-   * another way. Shape: null, or why it is not sent.
-   */
-  function mayNotSend(record: PaymentRecord, idempotencyKey: string, takenMs: number): BankqlError | null {
-    const { trackId, operation } = record;
-    try {
-      audit?.(auditEntry(record, 'PENDING'));
-    } catch (cause) {
-      return notLogged(idempotencyKey)(cause);
-    }
-    const latest = Math.max(now(), record.createdAt + takenMs);
-    if (maySend(record, latest + sendTimeoutMs)) return null;
-    return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
-      operation,
-      trackId,
-      idempotencyKey,
-    });
+  /** A clock that began before the record is stored. A clock that was set or that stood still makes the time longer, never shorter. */
+  function startElapsed(): () => number {
+    const [began, steadyBegan] = [now(), steadyNow()];
+    return () => Math.max(now() - began, steadyNow() - steadyBegan);
   }
 
   /** Records that it is not known whether the payment was executed. Shape: the error that says so. */
@@ -252,17 +213,14 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return error;
   }
 
-  /** No answer came to a payment that was begun. Errors: the one that it ended with. */
-  async function failWithoutAnswer(
-    error: unknown,
-    call: PreparedCall,
-    record: PaymentRecord,
-    key: string,
-  ): Promise<never> {
-    if (!(error instanceof TransportFailure)) throw error;
-    if (error.sent) throw await finishUnknown(record, key, unknownBecause.noAnswer);
-    await release(record, 'NOT_SENT');
-    throw neverSent(mapTransportFailure(call, error), key);
+  /** Ends a payment to which no answer came, or that failed by a defect. Shape: the error that it ended with. */
+  async function endWithoutAnswer(error: unknown, call: PreparedCall, record: PaymentRecord, key: string) {
+    if (error instanceof TransportFailure && !error.sent) {
+      await release(record, 'NOT_SENT');
+      return neverSent(error instanceof BegunTooLate ? tooLate(call) : mapTransportFailure(call, error), key);
+    }
+    const unknown = await finishUnknown(record, key, unknownBecause.noAnswer);
+    return error instanceof TransportFailure ? unknown : error;
   }
 
   async function pay<T extends PaymentOperation>(
@@ -275,49 +233,67 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const payer = payerOf(input.credentials);
     const details = paymentDetails(input);
     const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
-    if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey), now()))) === null)
+    if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey)))) === null)
       await admit(input.credentials, operation.id);
+    const elapsed = startElapsed();
     const createdAt = now();
-    const beganAt = performance.now();
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
-    const earlier = await inStore(store.begin(record, now()));
+    const earlier = await inStore(store.begin(record, leaseMs));
     if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
-    const refused = mayNotSend(record, idempotencyKey, performance.now() - beganAt);
-    if (refused !== null) {
-      // In case the first line of the log is written after all, another one follows it.
+    try {
+      audit?.(auditEntry(record, 'PENDING'));
+    } catch (cause) {
+      // Without an audit line there is no payment. In case the line is written after all, another one follows it.
       await release(record, 'NOT_SENT');
-      throw refused;
+      throw notLogged(idempotencyKey)(cause);
     }
 
-    const response = await bank
-      .send(call)
-      .catch((error) => failWithoutAnswer(error, call, record, idempotencyKey));
-    const { status } = response;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
-    const { state, answer, isAccepted, drift } = classifyPaymentResponse(response, {
-      operation,
-      rejectedStatuses,
-      bankWords,
-      sent: details,
-      secrets,
-    });
+    const judge = (response: HttpResponse) => {
+      const verdict = classifyPaymentResponse(response, {
+        operation,
+        bankWords,
+        sent: details,
+        secrets,
+      });
+      const { status } = response;
+      const said = bankText(response, secretsOf(input.credentials)) || null;
+      const refusal =
+        status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
+      return { ...verdict, status, said, refusal };
+    };
+    /**
+     * This process may have been suspended, and others take it for dead. A client that asks them learns that the payment may have
+     * been sent, and may pay in another way.
+     */
+    const beforeStart = () => {
+      if (!maySend(record, createdAt + elapsed() + sendTimeoutMs))
+        throw new BegunTooLate('timeout', false, 'the payment took too long to begin');
+    };
+    const judged = await bank
+      .send(call, { beforeStart })
+      .then(judge)
+      // Whatever fails until here ends the payment all the same.
+      .catch(async (error) => Promise.reject(await endWithoutAnswer(error, call, record, idempotencyKey)));
+    const { state, answer, isAccepted, drifts, unknown, status, said, refusal } = judged;
+    for (const field of drifts) bank.noteDrift({ operation: operation.id, field });
     if (state === 'DONE') {
-      await finish(record, { state, answer, code: null, status, message: null, bankText: null });
-      if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
+      const outcome = { state, answer, code: null, status, message: null, bankText: null };
+      await finish(record, outcome);
       const read = readStoredResponse(operation, answer, bank.noteDrift);
-      return { trackId: record.trackId, replayed: false, answer: read };
+      const done = { ...record, ...outcome, updatedAt: now() };
+      return { trackId: record.trackId, record: done, replayed: false, answer: read };
     }
-    const said = bankText(response, secretsOf(input.credentials)) || null;
     if (state === 'UNKNOWN') {
+      const text = status < 300 ? null : said;
+      if (unknown !== undefined) onUnknownAnswer?.({ operation: operation.id, status, text, ...unknown });
       const because = unknownBecause.answer(status, isAccepted);
       throw await finishUnknown(record, idempotencyKey, because, { status, answer, bankText: said });
     }
-    const refusal =
-      status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
     const { code, message } = refusal;
     if (state === 'RELEASED') await release(record, state, { code, status, bankText: said });
     else await finish(record, { state, answer, code, status, message, bankText: said });
@@ -328,9 +304,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * The caller's own payment; null if there is no such payment. A payment that is not found may be among the records that the
    * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
    */
-  function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
+  function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
     // A caller without a proven identity learns nothing of payments under another subscription key.
-    if (record !== null && belongsTo(payer, record)) return ownPayment(payer, record);
+    if (record !== null && belongsTo(payer, record)) return record;
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -341,58 +317,57 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     async find(credentials, idempotencyKey) {
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
-      const id = recordId(payer, idempotencyKey);
-      const asked = store.find(id, now()).then((record) => {
+      const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         const found = own(payer, record);
         // Null would say that nothing was paid under this key.
-        if (found === null && record !== null) throw keyReused(idempotencyKey, { belongs: false });
-        return found;
+        if (found === null && record !== null)
+          throw isFromLog(record)
+            ? foundInLog(record, idempotencyKey)
+            : keyReused(idempotencyKey, { belongs: false });
+        return found && { ...found, idempotencyKey };
       });
-      return (await withStoreErrors(asked, recordNotRead(idempotencyKey)))?.record ?? null;
+      return withStoreErrors(asked, recordNotRead(idempotencyKey));
     },
 
-    async findReferred(credentials, reference) {
+    async findByTrackId(credentials, trackId) {
       const payer = payerOf(credentials);
-      const { trackId } = reference;
-      const id = openReference(credentials, reference);
-      if (id === null && !payer.isProven) return null;
-      const asked =
-        id === null
-          ? // It may have been made with another subscription key.
-            store
-              .search({ caller: hashCaller(store.secret, ...payer.caller), trackId, limit: 1 }, now())
-              .then(([record = null]) => record)
-          : store.find(id, now());
-      // The key may have been released since, and used for another payment.
-      const found = asked.then((record) => own(payer, record?.trackId === trackId ? record : null));
+      const caller = hashCaller(store.secret, ...payer.caller);
+      const found = store.search({ caller, trackId, limit: 1 }).then(([record = null]) => own(payer, record));
       return withStoreErrors(found, recordsNotRead);
     },
 
-    async search(credentials, { inTurns, ...query }) {
+    async search(credentials, { onPage, ...query }) {
       const payer = payerOf(credentials);
       const caller = hashCaller(store.secret, ...payer.caller);
       const seen = payer.isProven ? { caller } : { caller, payer: hashPayer(store.secret, payer) };
-      const asked = store.search({ ...query, ...seen }, now(), undefined, inTurns).then((found) => {
-        const records = found.filter((record) => belongsTo(payer, record));
+      const asked = store.search({ ...query, ...seen }, onPage).then((records) => {
         if (records.length === 0) own(payer, null);
-        return records.map((record) => ownPayment(payer, record));
+        return records;
       });
       return withStoreErrors(asked, recordsNotRead);
     },
 
-    unwrittenEnds: () => store.unwritten().length,
-
-    logUnwrittenEnds,
-
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
       await store.drain(drainMs);
-      logUnwrittenEnds();
     },
   };
 }
 
+/** The request was about to be written when its lease was nearly over. */
+class BegunTooLate extends TransportFailure {}
+
+const tooLate = ({ operation, trackId }: PreparedCall) =>
+  new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+    operation: operation.id,
+    ...(trackId === null ? {} : { trackId }),
+  });
+
 const nothingKnown = { status: null, answer: null, bankText: null };
+
+/** For a caller of whom the record of a log does not tell whether it is theirs. */
+const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
+  outcomeUnknown(record, idempotencyKey, recordLost.message);
 
 /** Gives the earlier payment's outcome as if it were this one's. Errors: the error that it ended with. */
 function replay<T extends PaymentOperation>(
@@ -403,10 +378,12 @@ function replay<T extends PaymentOperation>(
 ): PaymentResult<T> {
   const { state, trackId, answer, status, message } = earlier;
   const belongs = belongsTo(payer, earlier);
+  if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });
   const details = { operation: earlier.operation, trackId, idempotencyKey };
-  if (state === 'DONE') return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
+  if (state === 'DONE')
+    return { trackId, record: earlier, replayed: true, answer: readStoredResponse(operation, answer) };
   if (state === 'PENDING')
     throw new BankqlError(
       'IDEMPOTENCY_IN_PROGRESS',

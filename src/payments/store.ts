@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Steps } from '../steps.ts';
+import type { RowCounts } from './driver.ts';
 
 /**
  * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
@@ -22,18 +22,14 @@ const paymentEvent = z.object({
   code: z.string().optional(),
   bankText: z.string().optional(),
   settledBy: z.string().optional(),
+  /** The operator who read in a log that the payment had begun. */
+  recoveredBy: z.string().optional(),
 });
 export type PaymentEvent = Readonly<z.infer<typeof paymentEvent>>;
 
-/** bankql 0.2.0 stored a line of JSON for each event. */
-const eventLines = z.string().transform((text): PaymentEvent[] => {
-  const lines = text.split('\n').filter((line) => line !== '');
-  return z.array(paymentEvent).safeParse(lines.map(parseJson)).data ?? [];
-});
-
 /**
- * The stored record of one payment. It contains no credential, and no idempotency key in the clear. Every text is
- * bounded.
+ * The stored record of one payment. It contains no credential. Every text is bounded. Times are milliseconds since 1970 by the
+ * database's clock.
  */
 export const paymentRecord = z.object({
   /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
@@ -42,9 +38,9 @@ export const paymentRecord = z.object({
   caller: z.string(),
   /**
    * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
-   * it. Null in records of bankql 0.2.0 and older.
+   * it.
    */
-  payer: z.string().nullable().default(null),
+  payer: z.string(),
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
   fingerprint: z.string(),
   state: paymentState,
@@ -59,11 +55,12 @@ export const paymentRecord = z.object({
   currency: z.string().nullable(),
   /** An exact decimal. */
   amount: z.string().nullable(),
-  /** The purpose of the payment, as the client describes it; null in records of bankql 0.2.0 and older. */
-  description: z.string().nullable().default(null),
+  /** The purpose of the payment, as the client describes it. */
+  description: z.string().nullable(),
+  /** Chosen by the client, as it was sent. */
+  idempotencyKey: z.string(),
   /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
   trackId: z.string(),
-  /** Milliseconds since 1970, as are the two below. */
   createdAt: z.number(),
   updatedAt: z.number(),
   /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
@@ -84,14 +81,10 @@ export const paymentRecord = z.object({
   requestId: z.string().nullable(),
   /** The process that sent it: its host and process id; null if not known. */
   replica: z.string().nullable(),
-  /** The idempotency key, which only the caller with the same subscription key can open (openKey); null in older records. */
-  sealedKey: z.string().nullable(),
   /** Every change of its state, oldest first. The store appends to it. */
-  history: z.union([z.array(paymentEvent), eventLines]),
+  history: z.array(paymentEvent).readonly(),
 });
-export interface PaymentRecord extends Readonly<Omit<z.infer<typeof paymentRecord>, 'history'>> {
-  readonly history: readonly PaymentEvent[];
-}
+export type PaymentRecord = Readonly<z.infer<typeof paymentRecord>>;
 
 /** How a payment ended, as far as bankql knows. */
 export interface PaymentOutcome
@@ -106,7 +99,7 @@ export interface PaymentQuery {
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
-  /** See PaymentRecord.payer. Records of bankql 0.2.0, which have none, match too: compare their fingerprints. */
+  /** See PaymentRecord.payer. */
   readonly payer?: string | undefined;
   readonly trackId?: string | undefined;
   readonly requestId?: string | undefined;
@@ -119,15 +112,12 @@ export interface PaymentQuery {
   readonly newestFirst?: boolean | undefined;
   /** The record that the result follows in that order. */
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
-  /** How many at most (default: all). */
+  /** How many at most (default: all, in pages). */
   readonly limit?: number | undefined;
 }
 
-/**
- * Does work over so many records, which are so many characters of JSON and are kept, and may wait between its steps.
- * Errors: its own; those of the work.
- */
-export type InTurns = <Result>(records: number, characters: number, steps: Steps<Result>) => Promise<Result>;
+/** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
+export type OnPage = (records: number, characters: number) => void;
 
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {
@@ -136,17 +126,6 @@ export interface AttemptOutcome {
   readonly trackId: string;
   /** Null if it executed nothing. */
   readonly outcome: PaymentOutcome | null;
-  /** When it ended, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A summary of a store's contents, for the start, the metrics and the operator. */
-export interface StoreStatus {
-  readonly records: number;
-  readonly pending: number;
-  readonly unknown: number;
-  /** When the newest record began, in milliseconds since 1970; null if there is no record. */
-  readonly newestAt: number | null;
 }
 
 /** A stored record that this bankql cannot read. It concerns only this payment. */
@@ -159,53 +138,52 @@ export interface PaymentStore {
   /** The secret under which callers are hashed, in hexadecimal. Created with the store. */
   readonly secret: string;
   /**
-   * Why payments are refused although the store answers: records are missing that were written to it. Null if none is
-   * missing. While it is not null, `begin` fails with StoreUnavailable.
+   * Why payments are refused although the store answers: it may have lost records. Null otherwise. While it is not null, `begin`
+   * fails with StoreUnavailable.
    */
   readonly loss: string | null;
-  /** Records an operator's decision to continue without the lost records; `loss` is null from then on. */
-  acceptLoss(acceptedBy: string, now: number): Promise<void>;
-  status(now: number): Promise<StoreStatus>;
   /**
-   * Stores the record, durably, unless there is one with its id.
+   * Records a payment that only a log names, as UNKNOWN, so that its key is not free. Also works while `loss` is not null.
+   * `recoveredBy`: the operator who read the log.
+   * Shape: false if there is a record with its id.
+   */
+  recover(record: PaymentRecord, recoveredBy: string): Promise<boolean>;
+  /** Records an operator's decision to continue without the lost records; `loss` is null from then on. */
+  acceptLoss(acceptedBy: string): Promise<void>;
+  /** Counts the records, for the start, the metrics and the operator. Does not wait behind searches. */
+  count(): Promise<RowCounts>;
+  /**
+   * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`
+   * later.
    * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
    *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent.
-   * Errors: StoreUnavailable: the attempt must not be sent, and what may be stored of it is taken back as soon as the store
+   * Errors: StoreUnavailable: the attempt must not be sent, and if it may have been stored, it is taken back as soon as the store
    *         answers. UnreadableRecord. The same applies to the methods below.
    */
-  begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
+  begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
    * Writes how an attempt ended. Only the attempt that began the payment can (`trackId`), and only while the record is PENDING,
    * or UNKNOWN because its lease ended before its answer came (not once an operator settled it). An outcome of null says that
    * this attempt executed nothing: a PENDING record is deleted, so that its key is free; one that is UNKNOWN because its lease
    * ended becomes REJECTED, since a client may know already that it may have been sent.
-   * Shape: whether the record changed. If that fails, or the store has lost the record, and this process began the attempt, the
-   *        end is kept in memory: the methods here tell it, and it is written when the store is back.
+   * Shape: whether the record changed. If that fails, and this process began the attempt, the outcome is kept in memory: the
+   *        methods here answer from there, and it is written when the store is back.
    */
   end(attempt: AttemptOutcome): Promise<boolean>;
-  /** The ends that only this process knows, and the records as they will be then. */
-  unwritten(): readonly { readonly end: AttemptOutcome; readonly record: PaymentRecord }[];
+  /** How many outcomes only this process knows. */
+  readonly unwritten: number;
   /** Tries to write them once more, for `timeoutMs` at most. */
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
-  find(id: string, now: number): Promise<PaymentRecord | null>;
-  /**
-   * The records that match a query. Queries by state, by caller and by id use an index.
-   * Errors: UnreadableRecord only if `onUnreadable` is left out; otherwise it gets the error, and the record is skipped.
-   *         Those of `inTurns`, which reads each page of records (default: at once).
-   */
-  search(
-    query: PaymentQuery,
-    now: number,
-    onUnreadable?: (error: UnreadableRecord) => void,
-    inTurns?: InTurns,
-  ): Promise<PaymentRecord[]>;
+  find(id: string): Promise<PaymentRecord | null>;
+  /** The records that match a query. Errors: UnreadableRecord; those of `onPage`. */
+  search(query: PaymentQuery, onPage?: OnPage): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
    * are removed.
    * Shape: whether it was UNKNOWN and unsettled.
    */
-  settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string, now: number): Promise<boolean>;
+  settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -220,19 +198,11 @@ export type StoreEvent =
   | { readonly kind: 'loss'; readonly loss: string }
   /** An operator accepted the loss: `begin` works again. */
   | { readonly kind: 'loss-accepted' }
-  /** More than a tenth of all records are older than the retention. `deleted` of these `expired` ones are gone now. */
-  | { readonly kind: 'purge'; readonly deleted: number; readonly expired: number; readonly records: number }
-  /**
-   * The clocks of the store's server and of this process differ, or this process's clock jumped ahead: no record expires until they
-   * agree.
-   */
+  /** The clocks of the database and of this process differ: no record expires until they agree. */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
-  /**
-   * The high-water mark could not be written to this file. Payments continue; a loss would be detected less exactly.
-   */
-  | { readonly kind: 'mark-failed'; readonly file: string; readonly reason: string }
-  | { readonly kind: 'mark-written-again'; readonly file: string }
+  /** What a server says of itself that matters to payments. */
+  | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };
 

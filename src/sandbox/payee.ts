@@ -74,15 +74,14 @@ const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, ou
  */
 export function payeeOf(database: Database, payerId: string, to: AccountRef): Payee {
   const { account_id: named, bank_id: bank } = to;
-  if (!named) throw new HttpError(400, 'to.account_id: is missing');
+  if (!named) throw new HttpError(400, 'Invalid payee');
   const known = ownBankPayee(database, named) ?? counterpartyPayee(database, payerId, named);
   if (known && (bank == null || banksOf(known).includes(bank))) return known;
   if (!known && isIban(named) && bank !== bankId) {
     const outside = { id: named, IBAN: named, bank: bank ?? 'unknown', kind: 'account of another bank' };
     return { id: named, outside };
   }
-  const where = bank == null ? '' : ` at ${bank}`;
-  throw new HttpError(404, `There is no account or counterparty ${named}${where}`);
+  throw new HttpError(404, 'Payee not found');
 }
 
 /** How another account is named in an answer. */

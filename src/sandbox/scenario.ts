@@ -10,6 +10,7 @@ import { otherAccount } from '../contract/other-account.ts';
 import { product } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
+import { decodeText } from '../plain-text.ts';
 import { views } from './access.ts';
 import type { Database } from './database.ts';
 import { SandboxError } from './faults.ts';
@@ -68,9 +69,9 @@ function readJson(file: string): unknown {
   const names = Object.keys(named).join(', ');
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = decodeText(readFileSync(file));
   } catch (cause) {
-    throw scenarioError(`give ${names}, or the path of a JSON file that can be read.`, { cause });
+    throw scenarioError(`give ${names}, or the path of a JSON file in UTF-8 that can be read.`, { cause });
   }
   try {
     return parseExactJson(text);

@@ -72,21 +72,20 @@ export function transferOrder(
   payee: Payee,
   value: MoneyBody | undefined,
 ) {
-  if (fromId === payee.id) throw new HttpError(400, 'to.account_id: is the account that pays');
+  if (fromId === payee.id) throw new HttpError(400, 'Invalid payee');
   const amount = value?.amount;
-  if (amount === undefined) throw new HttpError(400, 'value.amount: is missing');
+  if (amount === undefined) throw new HttpError(400, 'Invalid amount');
   checkDigits('value.amount', amount);
-  if (compare(amount, '0') <= 0) throw new HttpError(400, 'value.amount: has to be positive');
+  if (compare(amount, '0') <= 0) throw new HttpError(400, 'The amount must be positive');
   const currency = value?.currency;
-  if (currency === undefined) throw new HttpError(400, 'value.currency: is missing');
+  if (currency === undefined) throw new HttpError(400, 'Invalid currency');
   const held = accountOf(database, fromId).balance?.currency ?? '';
   const ofPayee = payee.outside ? held : (accountOf(database, payee.id).balance?.currency ?? '');
   for (const holds of [held, ofPayee]) {
-    if (holds !== currency) throw new HttpError(400, `value.currency: an account holds ${holds}`);
+    if (holds !== currency) throw new HttpError(400, 'Invalid currency');
   }
   const decimals = currencyDecimals(currency) ?? 2;
-  if (decimalsNeeded(amount) > decimals)
-    throw new HttpError(400, `value.amount: ${currency} has ${decimals} decimals`);
+  if (decimalsNeeded(amount) > decimals) throw new HttpError(400, 'Invalid amount');
   return { fromId, payee, currency, amount };
 }
 

@@ -11,8 +11,6 @@ import type { ViewerTemplates } from './viewer-template.ts';
 export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly session: BankSession;
   readonly payments: PaymentService;
-  /** The values of the header Idempotency-Key, one for each occurrence. */
-  readonly idempotencyKeyHeader: readonly string[];
   /** Notes the code of a failure that the answer tells as data, not among its errors: for the log and the metrics. */
   noteFailure(code: ErrorCode): void;
 }

@@ -1,19 +1,23 @@
-/** A date and time with its offset from UTC, as RFC 3339 writes it; many banks leave out the offset or the time. */
+/** A date, a time, an offset from UTC, and tags in brackets. RFC 9557 forbids to ignore a tag that begins with `!`. */
 const dateTime =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s?(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/;
+  /^(\d{4})-(\d\d)-(\d\d)(?:(Z|[+-]\d\d:\d\d)|[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?:\[[^![\]]+\])*)?)?$/i;
 
-/** The time that a text of the bank, or of an operator, means: UTC unless it names an offset. Null if it is not a time. */
+/** The forms that parseDateTime reads, for descriptions. */
+export const dateTimeForms =
+  'The forms that are read: a date, `2026-11-22`; a date with an offset, `2026-11-22Z`, `2026-11-22+02:00`; a date and a time, `2026-11-22T10:30`, `2026-11-22 10:30:00.123`, also with an offset, `Z`, `UTC`, `+02:00`, `+0200` or `+02`. Without an offset it is UTC. A time zone in brackets behind the offset, `2026-11-22T10:30:00+01:00[Europe/Paris]`, is ignored: the offset counts. A time zone without an offset, and every other form, is not read.';
+
+/** The time that a text of the bank, or of an operator, means: see `dateTimeForms`. Null if it is not a time. */
 export function parseDateTime(text: string): Date | null {
   const parts = dateTime.exec(text.trim());
   if (parts === null) return null;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', offset = 'Z'] = parts;
-  const zone = offset
+  const [, year, month, day, ofDate, hour = '00', minute = '00', second = '00', fraction = '0', ofTime] =
+    parts;
+  const zone = (ofDate ?? ofTime ?? 'Z')
     .toUpperCase()
+    .replace(/^(UTC|GMT)$/, 'Z')
     .replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
-  const fraction = /[.,](\d{1,3})/.exec(text.slice(10))?.[1] ?? '0';
-  const date = new Date(
-    `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${zone}`,
-  );
+  const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}${zone}`);
   // Date would read the 31st of February as a day of March.
   const isDay = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
   return Number.isNaN(date.getTime()) || !isDay ? null : date;

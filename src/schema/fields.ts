@@ -208,7 +208,7 @@ function preciseField<Parent>(
   return t.field({
     type: 'DateTime',
     nullable: true,
-    description: `${what} Null if the bank gave no time, or one that cannot be read; without an offset it is UTC. REST \`${rest}\`.`,
+    description: `${what} Null if the bank gave no time, or in a form that \`DateTime\` does not list; without an offset it is UTC. REST \`${rest}\`.`,
     extensions,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent);

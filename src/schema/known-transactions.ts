@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
-import { receipt } from './payment.ts';
+import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {
   Connection,
@@ -47,10 +47,9 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
   const payments = await searchPayments({ accountId, states: ['DONE'] }, maxPayments, context);
   const paid: KnownTransaction[] = [];
   const read = forEachInSteps(payments, (payment) => {
-    const { record } = payment;
-    if (record.accountId !== accountId || record.bankId !== bankId) return;
-    const { transactionId } = receipt(payment);
-    const at = record.createdAt;
+    if (payment.accountId !== accountId || payment.bankId !== bankId) return;
+    const { transactionId } = receiptOf(payment);
+    const at = payment.createdAt;
     if (transactionId) paid.push({ id: transactionId, at, latest: at });
   });
   await context.lists.run(payments.length * entriesPerAnswer, read);

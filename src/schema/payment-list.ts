@@ -1,8 +1,8 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import { openReference, referenceTo } from '../payments/record.ts';
-import type { OwnPayment, OwnPaymentsQuery } from '../payments/service.ts';
+import type { OwnPaymentsQuery } from '../payments/service.ts';
+import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -37,88 +37,60 @@ type PaymentListArguments = InputShapeFromFields<typeof args>;
 /** A payment's place: the list is sorted by these two. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
 
-/** Nobody but the payment's caller can read the place in a cursor. */
-function cursorOf({ record }: OwnPayment, { credentials }: Pick<Context, 'credentials'>): string {
-  const { trackId, sealedId } = referenceTo(credentials, record);
-  return Buffer.from(JSON.stringify([record.createdAt, trackId, sealedId])).toString('base64url');
-}
+const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
+  Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
 
-const cursorParts = z.tuple([z.int(), z.string(), z.string()]);
+const cursorParts = z.tuple([z.int(), z.string()]);
 
-/** Errors: BAD_USER_INPUT for a cursor that is not one of this caller. */
-function placeAt(
-  name: 'after' | 'before',
-  cursor: string | null | undefined,
-  { credentials }: Context,
-): Place | undefined {
-  if (cursor === null || cursor === undefined) return undefined;
-  try {
-    const [createdAt, trackId, sealedId] = cursorParts.parse(
-      JSON.parse(Buffer.from(cursor, 'base64url').toString()),
-    );
-    const id = openReference(credentials, { trackId, sealedId });
-    if (id !== null) return { created_at: createdAt, id };
-  } catch (error) {
-    if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
-  }
-  throw notACursor(name);
+/** Errors: BAD_USER_INPUT for what is no cursor. One of another caller is a place too, in this caller's own list. */
+function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
+  if (cursor == null) return undefined;
+  const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  if (data === undefined) throw notACursor(name);
+  return { created_at: data[0], id: data[1] };
 }
 
 /** Whether a payment is newer than a place. */
-const isNewer = ({ record }: OwnPayment, place: Place) =>
-  record.createdAt > place.created_at || (record.createdAt === place.created_at && record.id > place.id);
+const isNewer = ({ createdAt, id }: PaymentRecord, place: Place) =>
+  createdAt > place.created_at || (createdAt === place.created_at && id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<OwnPayment>> {
-  const { first, last } = args;
-  if (typeof first === 'number' && typeof last === 'number')
-    throw badUserInput('first and last exclude each other.', 'last');
-  const isBackward = typeof last === 'number';
+async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<PaymentRecord>> {
+  const { first, last, states, accountId, since } = args;
+  if (first != null && last != null) throw badUserInput('first and last exclude each other.', 'last');
+  const isBackward = last != null;
   const size = last ?? first ?? defaultPage;
   const name = isBackward ? 'last' : 'first';
   if (size < 1 || size > maxPage) throw badUserInput(`${name} has to be from 1 to ${maxPage}.`, name);
-  const after = placeAt('after', args.after, context);
-  const before = placeAt('before', args.before, context);
-  const { states, accountId, since } = args;
+  const after = placeAt('after', args.after);
+  const before = placeAt('before', args.before);
   const filter = {
     states: states ?? undefined,
     accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
     since: since?.getTime(),
   };
+  const [start, end] = isBackward ? [before, after] : [after, before];
   // One more entry tells whether there is a further page.
-  const read = await searchPayments(
-    { ...filter, newestFirst: !isBackward, after: isBackward ? before : after },
+  const found = await searchPayments(
+    { ...filter, newestFirst: !isBackward, after: start },
     size + 1,
     context,
   );
-  const end = isBackward ? after : before;
-  const wanted =
-    end === undefined
-      ? read
-      : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.record.id !== end.id);
-  const page = wanted.slice(0, size);
-  const hasMore = wanted.length > size;
-  if (isBackward) page.reverse();
-  const edges = page.map(
-    (node): Edge<OwnPayment> => ({
-      node,
-      get cursor() {
-        return cursorOf(node, context);
-      },
-    }),
+  const within = found.filter(
+    (payment) => end === undefined || (payment.id !== end.id && isNewer(payment, end) !== isBackward),
   );
+  const nodes = within.slice(0, size);
+  const hasMore = within.length > size;
+  if (isBackward) nodes.reverse();
+  const edges = nodes.map((node): Edge<PaymentRecord> => ({ node, cursor: cursorOf(node) }));
   return {
     edges,
-    nodes: page,
+    nodes,
     pageInfo: {
       hasNextPage: isBackward ? before !== undefined : hasMore,
       hasPreviousPage: isBackward ? hasMore : after !== undefined,
-      get startCursor() {
-        return edges[0]?.cursor ?? null;
-      },
-      get endCursor() {
-        return edges.at(-1)?.cursor ?? null;
-      },
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
     },
     get totalCount() {
       return searchPayments(filter, maxCount + 1, context).then(({ length }) =>
@@ -128,21 +100,24 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Con
   };
 }
 
-/** A caller's own payments, newest first by default; an operation reads them once for each query. Errors: those of PaymentService.search. */
+/**
+ * A caller's own payments, newest first by default; an operation reads them once for each query.
+ * Errors: AnswerLimitError; those of PaymentService.search.
+ */
 export const searchPayments = (
-  query: Omit<OwnPaymentsQuery, 'limit' | 'inTurns'>,
+  query: Omit<OwnPaymentsQuery, 'limit' | 'onPage'>,
   limit: number,
   context: Context,
-): Promise<readonly OwnPayment[]> =>
+): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
     context.payments.search(context.credentials, {
       newestFirst: true,
       ...query,
       limit,
-      inTurns(records, characters, steps) {
+      onPage(records, characters) {
         // Without room for them the operation ends: the work that comes next fails.
         context.keep(characters);
-        return context.lists.run(records * entriesPerRecord, steps);
+        context.lists.charge(records * entriesPerRecord);
       },
     }),
   );

@@ -3,7 +3,7 @@ import { currencyDecimals } from '../contract/currency.ts';
 import { maxDecimalLength, numberParts, plainDecimal, plainNumber } from '../contract/decimal.ts';
 import type { Money } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
-import { parseDateTime } from './date-time.ts';
+import { dateTimeForms, parseDateTime } from './date-time.ts';
 
 /** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
 
@@ -47,11 +47,11 @@ export const isPositive = (decimal: string): boolean => !decimal.startsWith('-')
 function readDateTime(value: unknown, node?: ValueNode): Date {
   const date = typeof value === 'string' ? parseDateTime(value) : null;
   if (date !== null) return date;
-  throw refuse('A DateTime is a text such as "2026-11-22T10:30:00Z".', node);
+  throw refuse('A DateTime is a text such as "2026-11-22T10:30:00Z"; its description lists all forms.', node);
 }
 
 builder.scalarType('DateTime', {
-  description: 'A point in time, in UTC, such as "2026-11-22T10:30:00.000Z" (RFC 3339).',
+  description: `A point in time, in UTC, such as "2026-11-22T10:30:00.000Z" (RFC 3339). ${dateTimeForms} In an argument, that is an error; if the bank writes it, the field is null and the drift is counted.`,
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
   serialize: (date) => date.toISOString(),
   parseValue: (value) => readDateTime(value),

@@ -13,9 +13,10 @@ const parts = new RegExp(`(?:${quoted}|[^";])+`, 'g');
 
 /** The ranges of an `Accept`, in its order. Ranges with another character set than UTF-8 are skipped: answers have no other. */
 export const mediaRanges = (accept: string): readonly MediaRange[] =>
-  (accept.toLowerCase().match(ranges) ?? []).map(toRange).filter(isUtf8);
+  (accept.toLowerCase().match(ranges) ?? []).map(parseMediaRange).filter(isUtf8);
 
-function toRange(text: string): MediaRange {
+/** A single range, or a `Content-Type`, in lower case. */
+export function parseMediaRange(text: string): MediaRange {
   const [type = '', ...others] = (text.match(parts) ?? []).map((part) => part.trim());
   const parameters = new Map(others.map(toParameter));
   const weight = Number(parameters.get('q') ?? 1);
@@ -24,7 +25,8 @@ function toRange(text: string): MediaRange {
 
 function toParameter(text: string): [string, string] {
   const equals = text.indexOf('=');
-  const [name, value] = equals === -1 ? [text, ''] : [text.slice(0, equals), text.slice(equals + 1)];
+  const [name, value] =
+    equals === -1 ? [text, ''] : [text.slice(0, equals).trimEnd(), text.slice(equals + 1).trimStart()];
   return [name, value.startsWith('"') ? value.slice(1).replace(/"$/, '').replaceAll(/\\(.)/g, '$1') : value];
 }
 

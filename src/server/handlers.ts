@@ -17,10 +17,7 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
-  headerValues,
-  inflateBody,
   isEndpoint,
-  isGzip,
   type KnownHead,
   parseBodyParams,
   parseUrlParams,
@@ -47,7 +44,6 @@ const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Head
   mediaType: negotiateMediaType(headers.accept),
   stream: incrementalStreamOf(headers.accept),
   explain: headers[explainHeader]?.toString(),
-  isGzip: isGzip(headers['content-encoding']),
   caller: null,
   secrets: [],
 });
@@ -113,10 +109,9 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
         // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
         if (!request.complete) await new Promise(setImmediate);
-        let body: Uint8Array =
+        const body =
           bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
         response.admit();
-        if (head.isGzip) body = await inflateBody(body, maxRequestBytes);
         params = parseBodyParams(body);
       } else {
         if (request.method !== 'GET') throw methodNotAllowed();
@@ -127,7 +122,6 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         credentials,
         signal: () => response.signal,
         isReadOnly: !isPost,
-        idempotencyKeyHeader: () => headerValues(request.rawHeaders, 'idempotency-key'),
         explain: head.explain,
         holder: response,
         observation: activity,

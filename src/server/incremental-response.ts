@@ -12,6 +12,8 @@ type StreamType = 'text/event-stream' | 'multipart/mixed';
 export interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
+  /** The parameter by which the client asked for the form, which its answer repeats. */
+  readonly spec: string;
 }
 
 /**
@@ -23,23 +25,31 @@ export function incrementalStreamOf(accept: string | undefined): IncrementalStre
   const wanted = mediaRanges(accept).filter(({ weight }) => weight > 0);
   for (const { type, parameters } of wanted.toSorted((a, b) => b.weight - a.weight)) {
     if (type !== 'text/event-stream' && type !== 'multipart/mixed') continue;
-    const form = formOf(parameters);
-    if (form !== null) return { type, form };
+    const named = namedForm(parameters);
+    if (named !== null) return { type, ...named };
   }
   return null;
 }
 
-/** Null for a form that bankql does not have. */
-function formOf(parameters: MediaRange['parameters']): IncrementalForm | null {
-  const [spec, old] = [parameters.get('incrementalspec'), parameters.get('deferspec')];
-  if (spec !== undefined) return spec === 'v0.2' ? 'v0.2' : null;
-  return old === undefined || old === '20220824' ? '20220824' : null;
-}
+const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-const formParameters: Readonly<Record<IncrementalForm, string>> = {
-  '20220824': 'deferSpec=20220824',
-  'v0.2': 'incrementalSpec=v0.2',
-};
+/** The names of the forms. Two are of one form: 3283f8a is the commit of the specification that v0.2 is. */
+const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
+  { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
+  { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },
+  old,
+];
+
+/** Null for a form that bankql does not have. */
+function namedForm(parameters: MediaRange['parameters']): Omit<IncrementalStream, 'type'> | null {
+  let isNamed = false;
+  for (const named of namedForms) {
+    const [name = '', value] = named.spec.toLowerCase().split('=');
+    if (parameters.get(name) === value) return named;
+    isNamed ||= parameters.has(name);
+  }
+  return isNamed ? null : old;
+}
 
 interface StreamFormat {
   readonly contentType: string;
@@ -118,7 +128,7 @@ export async function sendIncremental(
   { stream, headers, every = realClock.every }: SendIncrementalOptions,
 ): Promise<void> {
   const { contentType, begin, ping, beforeResult, afterResult, end } = streamFormats[stream.type];
-  const mediaType = `${contentType}; ${formParameters[stream.form]}`;
+  const mediaType = `${contentType}; ${stream.spec}`;
   const activity = currentActivity();
   const payloads = result.payloads();
   const stopPings =

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { type Caller, credentialHeaders } from '../bank/credentials.ts';
+import { foreignIdNames } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { ownCopy } from '../own-copy.ts';
+import { parseMediaRange } from './accept-header.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import type { IncrementalStream } from './incremental-response.ts';
 import type { Secrets } from './request-scope.ts';
@@ -46,7 +46,7 @@ export function queryOf(target: string) {
 export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
 
 export interface HttpPolicyOptions {
-  /** The origins whose pages may call; exact. */
+  /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
   readonly corsOrigins: ReadonlySet<string>;
   /** Further request headers that those pages may send (default: none). */
   readonly corsHeaders?: readonly string[] | undefined;
@@ -86,7 +86,7 @@ const requestIdAt = always.length + 1;
 
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
-  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, If-None-Match, Idempotency-Key, x-bankql-explain';
+  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain';
 
 /** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
@@ -110,7 +110,6 @@ export interface KnownHead {
   /** How its client takes several results; null if it takes only one. */
   readonly stream: IncrementalStream | null;
   readonly explain: string | undefined;
-  readonly isGzip: boolean;
   /** The caller; null until that is known. */
   caller: Caller | null;
   secrets: Secrets;
@@ -144,7 +143,6 @@ export function recallPolicy(
     }
     switch (lowerCase) {
       case 'x-request-id':
-      case 'idempotency-key':
       case 'traceparent':
       case 'tracestate':
         continue;
@@ -170,9 +168,9 @@ export function checkRequest(request: IncomingMessage, options: HttpPolicyOption
   const answer = [...always, 'X-Request-Id', requestId];
   const { origin } = headers;
   if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
-  if (origin !== undefined && corsOrigins.has(origin)) {
+  if (origin !== undefined && corsOrigins.has(origin.toLowerCase())) {
     answer.push('Access-Control-Allow-Origin', origin);
-    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, ETag, Retry-After, WWW-Authenticate');
+    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
       answer.push('Access-Control-Allow-Headers', [requestHeaders, ...corsHeaders].join(', '));
@@ -189,11 +187,30 @@ export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3})
 const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
-/** Whether the type names another character set than UTF-8, the one of JSON. */
-const isOtherCharset = (type: string | undefined): boolean => {
-  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type ?? '') ?? [];
-  return !/^utf-?8$/i.test(charset);
-};
+/** Names of encodings and character sets that errors repeat: nothing else of a request is repeated. */
+const repeatable =
+  /^(?:(?:x-)?gzip|(?:x-)?compress|deflate|br|zstd|d[cb][bz]|utf-?(?:7|16|32)(?:[lb]e)?|iso-8859-\d{1,2}|latin-?1|windows-\d{3,4}|us-ascii|ascii|shift_jis|gbk|gb18030|big5|euc-(?:jp|kr))$/;
+
+const repeated = (name: string, other: string): string => (repeatable.test(name) ? name : other);
+
+/** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
+function charsetProblem(type: string | undefined): string | null {
+  const charset = parseMediaRange(type?.toLowerCase() ?? '').parameters.get('charset') ?? 'utf-8';
+  if (charset === 'utf-8' || charset === 'utf8') return null;
+  return `The body's charset is ${repeated(charset, 'not UTF-8')}: send the body in UTF-8.`;
+}
+
+/** Why a body in these encodings cannot be read; null if it is sent as it is. */
+function encodingProblem(encodings: string): string | null {
+  const named = encodings
+    .toLowerCase()
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && each !== 'identity');
+  if (named.length === 0) return null;
+  const names = named.slice(0, 4).map((each) => repeated(each, 'unknown'));
+  return `The body's Content-Encoding is ${names.join(', ')}, and this server does not decompress requests: send the body uncompressed.`;
+}
 
 /** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
 const plainHost =
@@ -221,7 +238,7 @@ function findRefusal(
   const { host = 'localhost', origin } = headers;
   if (method === 'OPTIONS') {
     const isPreflight = headers['access-control-request-method'] !== undefined;
-    if (isPreflight && origin !== undefined && !corsOrigins.has(origin))
+    if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
       return { status: 403, message: foreignOrigin };
   } else {
     // Nearly all are plain, and need no parser to be seen to be a URL.
@@ -236,11 +253,9 @@ function findRefusal(
   if (method !== 'POST') return null;
   if (!isJsonType(headers['content-type']))
     return { status: 415, message: 'Send the operation as application/json.' };
-  if (isOtherCharset(headers['content-type'])) return { status: 415, message: 'Send the body in UTF-8.' };
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity' && !isGzip(encoding))
-    return { status: 415, message: 'Send the body as it is, or gzipped once.' };
-  return null;
+  const problem =
+    charsetProblem(headers['content-type']) ?? encodingProblem(headers['content-encoding'] ?? '');
+  return problem === null ? null : { status: 415, message: problem };
 }
 
 /** The client left before its request was whole: nobody is there to be answered. */
@@ -298,23 +313,8 @@ export function readBody(
   });
 }
 
-/** Whether a body is gzipped; `checkRequest` refuses other encodings. */
-export const isGzip = (encoding: string | null | undefined): boolean => encoding?.toLowerCase() === 'gzip';
-
-const inflate = promisify(gunzip);
-
-/** The content of a gzipped body, which may be no longer than a plain one. Errors: RequestError (413, 400). */
-export async function inflateBody(body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-  try {
-    return await inflate(body, { maxOutputLength: maxBytes });
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLong(maxBytes);
-    throw new RequestError('BAD_USER_INPUT', 'The body is not gzip, as its Content-Encoding says it is.');
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** A byte order mark in front of a text is dropped. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Bodies without variables, which many callers send alike, with what they ask for: the last of each length, modulo the number of
@@ -351,10 +351,30 @@ function parseBody(bytes: Uint8Array): unknown {
     problem = findProblem(text);
     if (problem === null) body = JSON.parse(text);
   } catch {
-    problem = 'is not JSON in UTF-8';
+    problem = `is not JSON in UTF-8${lookOf(bytes)}`;
   }
   if (problem !== null) throw new RequestError('BAD_USER_INPUT', `The body ${problem}.`);
   return body;
+}
+
+/** How bodies begin that are something else than UTF-8 text. */
+const beginnings: readonly (readonly [look: string, ...bytes: number[]])[] = [
+  ['UTF-32', 0xff, 0xfe, 0, 0],
+  ['UTF-32', 0, 0, 0xfe, 0xff],
+  ['UTF-32', 0x7b, 0, 0, 0],
+  ['UTF-32', 0, 0, 0, 0x7b],
+  ['UTF-16', 0xff, 0xfe],
+  ['UTF-16', 0xfe, 0xff],
+  ['UTF-16', 0x7b, 0],
+  ['UTF-16', 0, 0x7b],
+  ['gzip', 0x1f, 0x8b],
+  ['zstd', 0x28, 0xb5, 0x2f, 0xfd],
+];
+
+/** The end of the error for a body that cannot be read: its encoding, if it can be guessed. */
+function lookOf(body: Uint8Array): string {
+  const [look] = beginnings.find(([, ...bytes]) => bytes.every((byte, at) => body[at] === byte)) ?? [];
+  return look === undefined ? '' : `; it looks like ${look}: send it as plain UTF-8`;
 }
 
 /** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
@@ -371,7 +391,7 @@ export function parseUrlParams(url: string): unknown {
   const json = (name: string): unknown => {
     const given = text(name);
     try {
-      return given === undefined || given === '' ? undefined : JSON.parse(given);
+      return given === undefined || given === '' ? undefined : JSON.parse(given.replace(/^\uFEFF/, ''));
     } catch {
       throw new RequestError('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
     }
@@ -380,6 +400,8 @@ export function parseUrlParams(url: string): unknown {
     query: text('query'),
     operationName: text('operationName') || undefined,
     documentId: text('documentId'),
+    doc_id: text('doc_id'),
+    ...Object.fromEntries(foreignIdNames.map((name) => [name, query.getAll(name)[0]])),
     variables: json('variables'),
     extensions: json('extensions'),
   };

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -172,31 +171,20 @@ const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean 
   result.isCacheable &&
   headers[1]?.includes('json') === true;
 
-/** Whether a client has what this weak `ETag` names already. */
-export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  ifNoneMatch
-    ?.split(',')
-    .some((each) => each.trim() === '*' || each.trim().replace(/^(W\/)?/, 'W/') === etag) === true;
-
 /**
  * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
  * other data, a request without a token may be refused, and the calls may be asked for.
  */
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
-/** The answer with the headers for HTTP caches, or 304 if its client has it already. */
+/** The answer with the headers for HTTP caches. `hasToken`: only whoever may call may have it, not everybody who shares a cache. */
 function forCaches(
   answer: GraphQLHttpResponse,
-  ifNoneMatch: string | undefined,
   maxAgeSeconds: number,
-  hasToken = false,
+  hasToken: boolean,
 ): GraphQLHttpResponse {
-  // Weak: the same answer may be encoded in one way or another.
-  const etag = `W/"${hash('sha256', answer.body, 'base64url').slice(0, 27)}"`;
-  // Only whoever may call may have what a token was sent for: not everybody who shares a cache.
   const scope = hasToken ? 'private' : 'public';
-  const caching = ['Cache-Control', `${scope}, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
-  if (isKnown(ifNoneMatch, etag)) return { ...answer, status: 304, headers: caching, body: '' };
+  const caching = ['Cache-Control', `${scope}, max-age=${maxAgeSeconds}`, 'Vary', varying];
   return { ...answer, headers: [...answer.headers, ...caching] };
 }
 
@@ -211,7 +199,7 @@ export interface SendOptions {
 export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
 
 /**
- * Sends a complete answer as its request allows: compressed, or as 304 if the client has it already. `common` are the
+ * Sends a complete answer, compressed if its request allows that. `common` are the
  * headers of every answer, names and values in turn. Null if it was sent at once, as nearly all are.
  */
 export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds = 0, engine }: SendOptions) {
@@ -224,13 +212,7 @@ export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds
   ): Promise<void> | null => {
     let answer = made;
     const isKept = request.method === 'GET' && isCacheable(answer);
-    if (isKept)
-      answer = forCaches(
-        answer,
-        request.headers['if-none-match'],
-        publicMaxAgeSeconds,
-        request.headers.authorization !== undefined,
-      );
+    if (isKept) answer = forCaches(answer, publicMaxAgeSeconds, request.headers.authorization !== undefined);
     const write = (sent: GraphQLHttpResponse) => {
       // The client may have left meanwhile, or its request has given way.
       if (response.destroyed || response.headersSent) return;
@@ -240,8 +222,7 @@ export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds
       const { status, headers, body } = limited;
       const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
       const bytes = Buffer.byteLength(body);
-      const length = status === 304 ? [] : ['Content-Length', String(bytes)];
-      response.writeHead(status, [...bearing, ...headers, ...length]);
+      response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
       // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
       response.end(body, bytes === body.length ? 'latin1' : 'utf8');
     };

@@ -9,6 +9,7 @@ import type { PoolUsage } from '../bank/transport.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
+import type { StrangeAnswer } from '../payments/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
@@ -19,6 +20,9 @@ import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
+
+/** The most shapes of unknown answers to payments that are logged. */
+const maxUnknownAnswers = 100;
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -86,13 +90,6 @@ export function createTelemetry(
     'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
     { refused: refusedByRate, budget: budgetNames },
   );
-  const rateStore = gauge(
-    'bankql_rate_limit_store_up',
-    '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
-    [],
-    'min',
-  );
-  rateStore.set(1);
   readCounter(
     'bankql_log_lines_dropped_total',
     'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
@@ -103,14 +100,6 @@ export function createTelemetry(
     'Calls of the payment store by method, failed ones included.',
     ['method'],
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-  );
-  const unwrittenMarks = new Set<string>();
-  readGauge(
-    'bankql_state_mark_written',
-    "0 while a file of the payment store's high-water mark cannot be written; else 1.",
-    () => (unwrittenMarks.size === 0 ? 1 : 0),
-    [],
-    'min',
   );
   const unreadableRecords = counter(
     'bankql_payment_records_unreadable_total',
@@ -123,6 +112,7 @@ export function createTelemetry(
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
+  const unknownAnswers = new Set<string>();
 
   return {
     registry,
@@ -149,6 +139,14 @@ export function createTelemetry(
       if (seen.has(name)) return;
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
+    },
+    /** Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    onUnknownAnswer(answer: StrangeAnswer) {
+      const { operation, status, names, text } = answer;
+      const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
+      if (unknownAnswers.has(shape) || unknownAnswers.size >= maxUnknownAnswers) return;
+      unknownAnswers.add(shape);
+      logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
     },
     onUnreadable(answer: UnreadableAnswer) {
       unreadable.inc({ bank_operation: answer.operation });
@@ -190,16 +188,6 @@ export function createTelemetry(
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
     onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
-    /** `unavailable`: the reason; null when the store answers again. */
-    onRateLimitStore(unavailable: string | null) {
-      rateStore.set(unavailable === null ? 1 : 0);
-      if (unavailable === null) logger.warn('the store of rate limits is back: processes count together');
-      else
-        logger.error(
-          { reason: unavailable },
-          'the store of rate limits is away: each process counts on its own',
-        );
-    },
     onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
@@ -209,8 +197,6 @@ export function createTelemetry(
     },
     onStoreEvent(event: StoreEvent) {
       if (event.kind === 'record-unreadable') unreadableRecords.inc();
-      if (event.kind === 'mark-failed') unwrittenMarks.add(event.file);
-      if (event.kind === 'mark-written-again') unwrittenMarks.delete(event.file);
       const [level, message] = storeEvents[event.kind];
       logger[level](event, message);
     },
@@ -218,13 +204,13 @@ export function createTelemetry(
       if (payment.why !== undefined) refusedPayments.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
-    /** Reads the store's status when metrics are read; a gauge has no value if the status is unknown then. */
-    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
+    /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentCounts' | 'unwritten'>) {
       readGauge(
         'bankql_state_up',
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
-          await store.recentStatus();
+          await store.recentCounts();
           return store.isUp ? 1 : 0;
         },
         [],
@@ -234,11 +220,11 @@ export function createTelemetry(
         'bankql_state_payments',
         'Payments in the store that have not ended: under way, or of unknown outcome.',
         async () => {
-          const status = await store.recentStatus();
-          if (status === null) return [];
+          const counts = await store.recentCounts();
+          if (counts === null) return [];
           return [
-            [{ state: 'PENDING' }, status.pending],
-            [{ state: 'UNKNOWN' }, status.unknown],
+            [{ state: 'PENDING' }, counts.pending],
+            [{ state: 'UNKNOWN' }, counts.unknown],
           ] as const;
         },
         ['state'],
@@ -247,12 +233,11 @@ export function createTelemetry(
       readGauge(
         'bankql_unwritten_ends',
         'Ends of payments that this process knows and the store has not yet.',
-        unwrittenEnds,
+        () => store.unwritten,
       );
     },
     onPayment(entry: AuditEntry) {
-      // What the log repeats happened once.
-      if (entry.event === undefined) payments.inc({ bank_operation: entry.operation, state: entry.state });
+      payments.inc({ bank_operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };
@@ -303,18 +288,16 @@ const storeEvents: Readonly<
 > = {
   loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
   'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
-  purge: ['warn', 'more than a tenth of all payment records have expired'],
   'clocks-differ': [
     'error',
-    "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
+    "bankql's clock differs from that of the payment store, or was set since bankql started: no record expires until they agree, or bankql is started again",
   ],
   'clocks-agree': ['info', 'the clocks of the payment store agree again'],
-  'mark-failed': ['error', "the payment store's high-water mark cannot be written"],
+  notice: ['warn', 'the payment store'],
   'record-unreadable': [
     'error',
     'the stored record of a payment is damaged: answers that need it fail, other payments go on',
   ],
-  'mark-written-again': ['info', "the payment store's high-water mark is written again"],
 };
 
 /** The places among BANK_CONNECTIONS, read when metrics are. */

@@ -19,7 +19,8 @@ export interface TracingOptions {
   readonly endpoint: string;
   /** What goes along, such as a key of the collector's. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly serviceName: string;
+  /** The attributes of the resource, such as `service.name`. */
+  readonly attributes: Readonly<Record<string, string>>;
   readonly sampler: (typeof samplers)[number];
   /** The share of traces that is recorded if the sampler uses one, from 0 to 1. */
   readonly share: number;

@@ -37,7 +37,7 @@ export type Tracing = ReturnType<typeof startTracing>;
  */
 export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger) {
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': options.serviceName, 'service.version': version }),
+    resource: resourceFromAttributes({ 'service.version': version, ...options.attributes }),
     sampler: samplerOf(options),
     spanProcessors: [new BatchSpanProcessor({ exporter: createSpanExporter(options, logger) })],
   });

@@ -332,7 +332,7 @@ describe('a connection that is handed on', () => {
     bank.behave((socket) => void socket.resume(), 'connection');
     const origin = bank.url.replace('http:', 'https:');
     await using client = createTestClient(origin, {
-      connections: 4,
+      connections: 3,
       waitMs: 100,
       timeoutMs: 150,
       // The third call comes while both connections are still being made.

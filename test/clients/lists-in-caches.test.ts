@@ -14,7 +14,7 @@ beforeAll(async () => {
   fixture = await startRecordedSandbox();
   for (const key of ['one', 'two', 'three'])
     await fixture.bankql.ask(
-      `mutation { pay(input: { accountId: "alice-current" to: { accountId: "alice-savings" }
+      `mutation { makeTransaction(input: { accountId: "alice-current" to: { accountId: "alice-savings" }
         value: { amount: "1.00", currency: "EUR" } idempotencyKey: "${key}" }) { userErrors { code } } }`,
       {},
       alice,

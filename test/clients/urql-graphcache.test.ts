@@ -62,8 +62,7 @@ const Overview = gql`
 const Transfer = gql`
   mutation UrqlTransfer($input: MakeTransactionInput!) {
     makeTransaction(input: $input) {
-      trackId
-      from { account { id balance { amount currency } } }
+      payment { id account { id balance { amount currency } } }
     }
   }
 `;

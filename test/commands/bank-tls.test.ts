@@ -81,6 +81,33 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     );
   });
 
+  test('may begin with a byte order mark or end their lines with CR LF; other charsets are refused', async () => {
+    const written = async (name: string, content: string | Buffer) => {
+      await writeFile(join(certificates.folder, name), content);
+      return join(certificates.folder, name);
+    };
+    const [cert, key, ca] = await Promise.all(
+      Object.entries({ cert: files.cert, key: files.key, ca: files.ca }).map(async ([name, file = '']) =>
+        written(`marked-${name}`, `\uFEFF${(await readFile(file, 'utf8')).replaceAll('\n', '\r\n')}`),
+      ),
+    );
+    const marked = await readBankTls({ cert, key, ca });
+    expect(marked.expiries).toEqual((await readBankTls(files)).expiries);
+
+    const pem = await readFile(files.ca ?? '', 'utf8');
+    const authority = async (name: string, content: string | Buffer) =>
+      readBankTls({ cert: undefined, key: undefined, ca: await written(name, content) });
+    await authority('latin1.pem', Buffer.from(`Autorité\n${pem}`, 'latin1'));
+    const wide = Buffer.from(pem, 'utf16le');
+    for (const content of [wide, Buffer.from(wide).swap16()])
+      await expect(authority('utf16.pem', content)).rejects.toThrow(
+        /^BANK_TLS_CA=.*utf16\.pem cannot be used: it is in UTF-16 or DER/,
+      );
+    // OpenSSL would trust the first one only, or nobody.
+    for (const content of [pem.replaceAll(/^/gm, ' '), `${pem} ${pem}`, pem + pem.slice(0, 60)])
+      await expect(authority('skipped.pem', content)).rejects.toThrow(/^BANK_TLS_CA cannot be used: /);
+  });
+
   test('are read again when they change, and what was read stands while they do not fit each other', async () => {
     const watched = {
       cert: join(certificates.folder, 'watched.pem'),

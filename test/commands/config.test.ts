@@ -111,6 +111,16 @@ test.each<[string, () => Record<string, string>, string]>([
     () => ({ ...bank, STATE_URL: `sqlite:${folder}/mistyped/state.db` }),
     'mistyped does not exist: create it, or correct the path.',
   ],
+  [
+    'a payment store that is a folder',
+    () => ({ ...bank, STATE_URL: `sqlite:${folder}` }),
+    'cannot be used: it is a folder: name a file in it.',
+  ],
+  [
+    'a file of the payment store’s address',
+    () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
+    'STATE_URL cannot be used: a file of it cannot be read: ENOENT',
+  ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
   const { errors, lines } = await run(['check'], environment());
   expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);

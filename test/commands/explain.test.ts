@@ -41,7 +41,7 @@ test('a variable that is required and not given has a placeholder', async () => 
   writeFileSync(
     many,
     `mutation Pay($input: MakeTransactionInput!, $yes: Boolean!) {
-       makeTransaction(input: $input) { trackId from @include(if: $yes) { accountId } }
+       makeTransaction(input: $input) { replayed payment @include(if: $yes) { accountId } }
      }
      query Lists($scope: AccountScope!, $n: Int!, $ids: [ID!]!, $name: String) {
        bank { accounts(accountId: "a", scope: $scope, first: $n) { totalCount } branches(filter: { name: $name }) { totalCount } }

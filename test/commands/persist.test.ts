@@ -60,8 +60,26 @@ test('what it makes is what the server takes', async () => {
   });
 });
 
+test('files may begin with a byte order mark; in UTF-16 they are refused by name', async () => {
+  await make({ 'a.graphql': '\uFEFFquery Bank { bank { bankId } }\r\n' });
+  const made = await readFile(out, 'utf8');
+  await writeFile(out, `\uFEFF${made.replaceAll('\n', '\r\n')}`);
+  expect(await run(['check', out])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('of 1 documents'),
+  });
+  await writeFile(out, Buffer.from(made, 'utf16le'));
+  expect((await run(['check', out])).errors).toBe(
+    `${out} cannot be read as a manifest: it is in UTF-16, or no text: save it in UTF-8.\n`,
+  );
+  await writeFile(join(folder, 'app', 'a.graphql'), Buffer.from('query Bank { bank { bankId } }', 'utf16le'));
+  expect((await run(['--out', out, join(folder, 'app')])).errors).toBe(
+    'a.graphql cannot be used: it is in UTF-16, or no text: save it in UTF-8.\n',
+  );
+});
+
 const pay = (name: string) =>
-  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { payment { trackId } }`;
 
 test('documents that cannot be served are named with their reasons, all of them, and nothing is written', async () => {
   const { code, output } = await make(

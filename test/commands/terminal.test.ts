@@ -27,6 +27,7 @@ test.each([
 
 test('an expected error is shown by its message alone, any other with its stack', () => {
   expect(describeStartFailure(new StartError('give a PORT'))).toBe('give a PORT');
+  expect(describeStartFailure(new StartError('a\rb\u001B[2J\nc'))).toBe('a\\rb\\u{1b}[2J\nc');
   const surprise = failure('open ENOENT', 'ENOENT', 'open');
   expect(describeStartFailure(surprise)).toBe(surprise.stack);
   expect(describeStartFailure('thrown')).toBe('thrown');

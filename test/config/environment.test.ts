@@ -144,3 +144,11 @@ test('a file of variables that cannot be read is named', () => {
   const file = join(folder, 'none.env');
   expect(() => resolveEnvironment({}, [file])).toThrow(`--env-file ${file} cannot be read: ENOENT.`);
 });
+
+test('a setting of an earlier version stops the start with what holds instead, and without its value', () => {
+  for (const name of ['RATE_LIMIT_URL', 'RATE_LIMIT_URL_FILE'])
+    expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
+      /^RATE_LIMIT_URL=… cannot be used: this setting left: calls are counted in memory/,
+    );
+  expect(() => readConfig({ RATE_LIMIT_URL: '' })).not.toThrow();
+});

@@ -56,6 +56,10 @@ test.each([
   ['[::1]:443', 'https://[::1]:8443', false],
   ['a.example b.example,c.example', 'https://c.example', true],
   ['none, *', 'https://bank.example', true],
+  ['10.0.0.0/8', 'https://10.1.2.3', true],
+  ['10.0.0.0/8', 'https://11.1.2.3', false],
+  ['fd00::/8', 'https://[fd12::1]', true],
+  ['10.0.0.0/8,fd00::/8,10.0.0.0/33,10.0.0.0/x', 'https://bank.example', false],
   ['', 'https://bank.example', false],
 ])('NO_PROXY=%s and %s: %o', (noProxy, url, expected) => {
   expect(bypassesProxy(noProxy, url)).toBe(expected);

@@ -66,22 +66,8 @@ test.each<[string, Record<string, string>]>([
     { HOST: '::', METRICS_PORT: '4010' },
   ],
   ['METRICS_HOST=::1 cannot be used: it needs METRICS_PORT', { METRICS_HOST: '::1' }],
-  [
-    'OTEL_SDK_DISABLED=true cannot be used: bankql does not read it',
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_SDK_DISABLED: 'true' },
-  ],
-  [
-    'OTEL_RESOURCE_ATTRIBUTES=a=b cannot be used: bankql does not read it',
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_RESOURCE_ATTRIBUTES: 'a=b' },
-  ],
   ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
-  ['RATE_LIMIT_URL=redis://…@host/x cannot be used: give memory:', { RATE_LIMIT_URL: 'redis://:pw@host/x' }],
-  [
-    'RATE_LIMIT_URL=postgres://…@a,b/db cannot be used: give memory:',
-    { RATE_LIMIT_URL: 'postgres://me:pw@a,b/db' },
-  ],
-  ['RATE_LIMIT_URL=sqlite:rates.db cannot be used: give memory:', { RATE_LIMIT_URL: 'sqlite:rates.db' }],
   ['RATE_LIMIT_PER_KEY=1/86401 cannot be used', { RATE_LIMIT_PER_KEY: '1/86401' }],
   [
     'APQ=on cannot be used: leave it out',
@@ -121,7 +107,6 @@ test('limits of calls and documents are off unless set; without texts there is n
   expect(readConfig({ RATE_LIMIT: '300/60', RATE_LIMIT_PER_KEY: '5000/60' }).rateLimits).toEqual({
     perCaller: { calls: 300, seconds: 60 },
     perKey: { calls: 5000, seconds: 60 },
-    url: 'memory:',
   });
   const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
   expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });

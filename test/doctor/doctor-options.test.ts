@@ -30,6 +30,13 @@ test('takes ids and credentials from the command line, and the rest from the def
   });
 });
 
+test('a line end is no part of a credential from the environment; white space is refused by the name', () => {
+  const read = (DOCTOR_AUTH_ID: string) => readDoctorOptions([], { DOCTOR_AUTH_ID }, defaults).credentials;
+  for (const given of ['me\n', 'me\r\n', '\uFEFFme']) expect(read(given).authId).toBe('me');
+  expect(read('\r\n').authId).toBeNull();
+  expect(() => read('me ')).toThrow(/^DOCTOR_AUTH_ID cannot be used: The header Auth-ID /);
+});
+
 test('takes credentials from the environment; the command line counts where both say something', () => {
   const environment = {
     DOCTOR_SUBSCRIPTION_KEY: 'key-1',

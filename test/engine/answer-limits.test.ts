@@ -138,7 +138,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     'bank',
     times(5, (index) => `n${index}: name`),
   );
-  const payment = (payload = 'trackId') => `paid: makeTransaction(input: $input) { ${payload} }`;
+  const payment = (payload = 'replayed') => `paid: makeTransaction(input: $input) { ${payload} }`;
   const write = (payload = 'trackId') =>
     `put: putBranch(input: { branchId: "branch", branch: { acceptsDeposits: true, name: "put" } }) { ${payload} }`;
   const ask = (branches: Awaited<ReturnType<typeof startBranches>>, ...fields: string[]) =>
@@ -156,7 +156,10 @@ describe('what a mutation did is told where its answer is too large', () => {
 
   test('by the payload of a payment', async () => {
     await using branches = await startBranches();
-    const { result, status, text } = await ask(branches, payment(`trackId to { account { ${explosion} } }`));
+    const { result, status, text } = await ask(
+      branches,
+      payment(`payment { to { account { ${explosion} } } }`),
+    );
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(trackId).toMatch(/^[0-9a-f-]{36}$/);
     expect(result).toEqual(tooLarge(values, paid(trackId, 'DONE')));
@@ -194,7 +197,10 @@ describe('what a mutation did is told where its answer is too large', () => {
     [401, 'NOT_SENT', 'UNAUTHENTICATED'],
   ])('where the payment was answered with %s: %s', async (status, state, paymentCode) => {
     await using branches = await startBranches();
-    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', { status, body: {} });
+    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
+      status,
+      body: { code: 'INSUFFICIENT_FUNDS' },
+    });
     const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     const told = { ...paid(trackId, state), paymentCode };
@@ -204,9 +210,9 @@ describe('what a mutation did is told where its answer is too large', () => {
   test('where only its JSON is too long', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 5000 } });
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
-      body: { id: '\u0001'.repeat(1000), status: 'BOOKED' },
+      body: { id: `T${'\\'.repeat(3000)}`, status: 'BOOKED' },
     });
-    const { result } = await ask(branches, payment('transactionId trackId'));
+    const { result } = await ask(branches, payment('payment { transactionId }'));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(result).toEqual(tooLarge(bytes, paid(trackId, 'DONE')));
   });

@@ -14,8 +14,8 @@ afterEach(async () => {
 });
 
 const pay = (key: string) =>
-  `makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId }`;
-const ask = `putTransactionRequest(input: { accountId: "a", transactionRequestType: "t", to: { accountId: "b" }, idempotencyKey: "k" }) { trackId }`;
+  `makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { payment { trackId } }`;
+const ask = `putTransactionRequest(input: { accountId: "a", transactionRequestType: "t", to: { accountId: "b" }, idempotencyKey: "k" }) { payment { trackId } }`;
 
 test.each([
   ['aliases', `mutation { a: ${pay('1')} b: ${pay('2')} }`],
@@ -58,7 +58,7 @@ test('one payment beside other mutations is made, whatever becomes of the others
     ${pay('1')} after: putProduct(input: { product: {} }) { trackId } }`);
   expect(result.data).toEqual({
     before: null,
-    makeTransaction: { trackId: expect.any(String) },
+    makeTransaction: { payment: { trackId: expect.any(String) } },
     after: null,
   });
   expect(bank.calls.map(({ method }) => method)).toEqual(['PUT', 'POST', 'PUT']);

@@ -131,6 +131,13 @@ function operationOf(method: string, path: string): string {
   return found?.id ?? `${method} ${path}`;
 }
 
+interface Receipt {
+  readonly payment: {
+    readonly account: { readonly balance: { readonly amount: string } };
+    readonly transaction: { readonly details: { readonly newBalance: { readonly amount: string } } };
+  };
+}
+
 describe('what the screens show', () => {
   test('the nearest branch is the first', async () => {
     const { data } = await ask('nearest-branches');
@@ -143,13 +150,8 @@ describe('what the screens show', () => {
   test('the receipt has the balances behind the transfer', async () => {
     const input = { ...(variables.receipt?.input as object), idempotencyKey: 'another' };
     const { data } = await ask('receipt', { input });
-    const { makeTransaction: receipt } = data as {
-      makeTransaction: {
-        from: { account: { balance: { amount: string } } };
-        transaction: { details: { newBalance: { amount: string } } };
-      };
-    };
-    expect(receipt.from.account.balance.amount).toBe(receipt.transaction.details.newBalance.amount);
+    const { payment } = (data as { makeTransaction: Receipt }).makeTransaction;
+    expect(payment.account.balance.amount).toBe(payment.transaction.details.newBalance.amount);
   });
 
   test('the transaction shows its request and its counterparty', async () => {

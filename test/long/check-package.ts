@@ -44,7 +44,7 @@ async function pay(address: string): Promise<void> {
   const send = async (key: string) => {
     const query = `mutation { makeTransaction(input: {
       accountId: "alice-current", to: { accountId: "payee-landlord" }, value: { amount: "12.50", currency: "EUR" },
-      idempotencyKey: "${key}" }) { status } }`;
+      idempotencyKey: "${key}" }) { payment { status } } }`;
     const headers = { 'Content-Type': 'application/json', ...alice };
     const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ query }) });
     return await response.text();
@@ -110,10 +110,10 @@ async function checkClient(): Promise<void> {
   const program = `
     import { readdirSync, readFileSync } from 'node:fs';
     import { fileURLToPath } from 'node:url';
-    import { createClient, createPayments } from '@bankql/client';
+    import { createPayments, fetchSend } from '@bankql/client';
     const schema = readFileSync(fileURLToPath(import.meta.resolve('@bankql/client/schema.graphql')), 'utf8');
     const packages = readdirSync('node_modules').filter((name) => !name.startsWith('.'));
-    if (typeof createClient !== 'function' || typeof createPayments !== 'function') throw new Error('no client');
+    if (typeof fetchSend !== 'function' || typeof createPayments !== 'function') throw new Error('no client');
     if (!schema.includes('type Query')) throw new Error('no schema');
     if (packages.join() !== '@bankql') throw new Error(packages.join());`;
   execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: app, stdio: 'inherit' });

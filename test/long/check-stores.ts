@@ -64,11 +64,11 @@ async function measure(store: PaymentStore, callers: number): Promise<{ rate: nu
     while (performance.now() < end) {
       const [id, trackId, now, start] = [randomUUID(), randomUUID(), Date.now(), performance.now()];
       const record = pending({ id, trackId, createdAt: now, updatedAt: now, leaseUntil: now + 60_000 });
-      const isBegun = await store.begin(record, now).then(
+      const isBegun = await store.begin(record, 60_000).then(
         (found) => found === null,
         () => false,
       );
-      if (isBegun) await store.end({ id, trackId, outcome: done, at: now }).catch(() => refused++);
+      if (isBegun) await store.end({ id, trackId, outcome: done }).catch(() => refused++);
       else refused++;
       times.push(performance.now() - start);
     }
@@ -82,9 +82,9 @@ async function measure(store: PaymentStore, callers: number): Promise<{ rate: nu
 
 say('| store | payments/s, 1 caller | p99 | payments/s, 32 callers | p99 |');
 say('| --- | ---: | ---: | ---: | ---: |');
-for (const [nth, { name, url, waitReplicas = 0 }] of stores.entries()) {
+for (const [nth, { name, url }] of stores.entries()) {
   progress(`${name}, store ${nth + 1} of ${stores.length}`);
-  const store = await openStore(await url(), { retentionMs: 86_400_000, waitReplicas });
+  const store = await openStore(await url(), { retentionMs: 86_400_000, create: true });
   await measure(store, 4);
   const cells: string[] = [];
   for (const callers of [1, 32]) {

@@ -35,7 +35,7 @@ const bodyOf = (behaviour: Behaviour) =>
 
 const payment = () =>
   JSON.stringify({
-    query: `mutation{makeTransaction(input:{accountId:"a",to:{accountId:"b"},value:{amount:1,currency:"EUR"},idempotencyKey:"${crypto.randomUUID()}"}){trackId}}`,
+    query: `mutation{makeTransaction(input:{accountId:"a",to:{accountId:"b"},value:{amount:1,currency:"EUR"},idempotencyKey:"${crypto.randomUUID()}"}){replayed}}`,
   });
 
 /** Sends a request and reads its answer to the end. */

@@ -35,6 +35,11 @@ test('they set variables that bankql reads', () => {
   expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
+test('pods get no variables of Services, whose names may be those of settings', () => {
+  expect(manifest('deployment').spec.template.spec.enableServiceLinks).toBe(false);
+  expect(read('helm/templates/deployment.yaml')).toContain('\n      enableServiceLinks: false\n');
+});
+
 test('their PostgreSQL keeps payments across a power cut, and the witness tells if it lost some', () => {
   expect(compose.services.postgres.command.join(' ')).toMatch(
     /fsync=on .*full_page_writes=on .*synchronous_commit=on/,
@@ -88,11 +93,11 @@ test('one path of the command: the unit starts it where npm installs it, the ima
     expect(readFileSync(join(root, page), 'utf8')).toContain(install);
 });
 
-test('pods may reach the bank, PostgreSQL, Redis, the collector of traces and a proxy', () => {
+test('pods may reach the bank, PostgreSQL, the collector of traces and a proxy', () => {
   const ports = manifest('networkpolicy').spec.egress.flatMap((rule: { ports: { port: number }[] }) =>
     rule.ports.map(({ port }) => port),
   );
-  for (const port of [443, 5432, 6379, 4318, 3128]) expect(ports).toContain(port);
+  for (const port of [443, 5432, 4318, 3128]) expect(ports).toContain(port);
 });
 
 test('replicas are not root, write nothing, and have time to end payments', () => {

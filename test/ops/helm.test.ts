@@ -109,7 +109,6 @@ test('it has the alerts of ops/prometheus, and the version of the package', () =
 describe.skipIf(!hasHelm)('rendered', () => {
   const all = [
     'rateLimit.perCaller=300/60',
-    'rateLimit.secret=bankql',
     'bank.tlsSecret=bank-tls',
     'bank.tlsAuthority=true',
     'subscriptionKeySecret=bankql',

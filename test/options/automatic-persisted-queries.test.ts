@@ -11,7 +11,7 @@ const query = '{ bank { branches { totalCount } } }';
 const twoPayments = ['a', 'b']
   .map(
     (key) =>
-      `${key}: makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId }`,
+      `${key}: makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { payment { trackId } }`,
   )
   .join(' ');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { foreignIdNames } from '../../src/engine/engine.ts';
 import { loadPersistedDocuments, type PersistedDocuments } from '../../src/options/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
@@ -29,7 +30,7 @@ async function load(manifest: unknown, introspection = true): Promise<PersistedD
 const branches = 'query Branches($bank: ID) { bank(bankId: $bank) { branches { totalCount } } }';
 const sum = 'a'.repeat(64);
 const pay = (name: string) =>
-  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { payment { trackId } }`;
 
 describe('a manifest', () => {
   test.each<[string, unknown, string]>([
@@ -49,6 +50,8 @@ describe('a manifest', () => {
     const { texts, parsed } = await load(manifest);
     expect([...texts]).toEqual([[id, branches]]);
     expect([...parsed.keys()]).toEqual([branches]);
+    // As editors on Windows save it.
+    expect([...(await load(`\uFEFF${JSON.stringify(manifest)}\r\n`)).texts]).toEqual([[id, branches]]);
   });
 
   test.each<[string, unknown, string]>([
@@ -93,6 +96,16 @@ describe('a manifest', () => {
     expect(message).toContain(`PERSISTED_DOCUMENTS=${join(folder, 'manifest.json')} cannot be used: `);
     expect(message).toContain(why);
     expect(message).not.toContain('\n');
+  });
+
+  test('may begin with a byte order mark; one that is not UTF-8 is refused', async () => {
+    const { texts } = await load(`\uFEFF${JSON.stringify({ a: branches })}`);
+    expect([...texts]).toEqual([['a', branches]]);
+    const file = join(folder, 'manifest.json');
+    await writeFile(file, `\uFEFF${JSON.stringify({ a: branches })}`, 'utf16le');
+    await expect(loadPersistedDocuments(file, { documentLimits, introspection: true })).rejects.toThrow(
+      'cannot be used: it is in UTF-16, or no text: save it in UTF-8.',
+    );
   });
 
   test('may ask for the schema only where requests may', async () => {
@@ -149,6 +162,14 @@ describe('documents are asked for by their ids', () => {
       () => post({ query: '', operationName: 'Branches', documentId: sum, variables: { bank: 'B' } }),
     ],
     ['GET and documentId', () => get({ documentId: sum, variables: '{"bank":"B"}' })],
+    ['doc_id, as Relay has it', () => post({ doc_id: sum, variables: { bank: 'B' } })],
+    ['doc_id beside a query of null', () => post({ query: null, doc_id: sum, variables: { bank: 'B' } })],
+    ['GET and doc_id', () => get({ doc_id: sum, variables: '{"bank":"B"}' })],
+    [
+      'every name, if all give the same id',
+      () =>
+        post({ documentId: sum, doc_id: sum, extensions: hashed(`sha256:${sum}`), variables: { bank: 'B' } }),
+    ],
     ['GET and sha256Hash', () => get({ extensions: JSON.stringify(hashed(sum)), variables: '{"bank":"B"}' })],
   ])('by %s', async (_how, ask) => {
     for (const only of [false, true]) {
@@ -205,6 +226,71 @@ describe('documents are asked for by their ids', () => {
     );
     expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
   });
+
+  test.each<[string, object, string]>([
+    [
+      'documentId and doc_id',
+      { documentId: sum, doc_id: 'pay' },
+      '"documentId" and "doc_id" differ: send one of them.',
+    ],
+    [
+      'documentId and a hash',
+      { documentId: 'pay', extensions: hashed(sum) },
+      'The id of the document and extensions.persistedQuery.sha256Hash differ: send one of them.',
+    ],
+    [
+      'doc_id and a hash',
+      { doc_id: 'pay', extensions: hashed(sum) },
+      'The id of the document and extensions.persistedQuery.sha256Hash differ: send one of them.',
+    ],
+  ])('two ids are refused: %s', async (_which, body, message) => {
+    const search = Object.fromEntries(
+      Object.entries(body).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+    );
+    for (const answer of [await post(body), await get(search)])
+      expect([answer.status, await answer.json()]).toEqual([
+        400,
+        { errors: [{ message, extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }] },
+      ]);
+    expect(bank.calls).toEqual([]);
+  });
+
+  test('one id twice in a URL is refused, whatever its name', async () => {
+    for (const name of ['documentId', 'doc_id']) {
+      const url = `http://bankql.test/graphql?${name}=${sum}&${name}=${sum}`;
+      const answer = await bankql.fetch(new Request(url, { headers: credentials }));
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(name)]);
+    }
+  });
+
+  test.each(foreignIdNames)(
+    'an id as %s is refused by that name, and ignored beside a text',
+    async (name) => {
+      const message = `A request needs a "query", or the id of a document as "documentId", not as "${name}".`;
+      for (const answer of [await post({ [name]: sum }), await get({ [name]: sum })])
+        expect([answer.status, await answer.json()]).toEqual([
+          400,
+          { errors: [{ message, extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }] },
+        ]);
+      for (const beside of [{ query: branches }, { documentId: sum }, { extensions: hashed(sum) }])
+        expect((await post({ [name]: 'x', ...beside })).status).toBe(200);
+    },
+  );
+
+  test.each([{}, { version: 1, hash: sum }, { version: 1, sha256hash: sum }, { sha256Hash: 7 }, 'text'])(
+    'extensions.persistedQuery of %j is refused, and ignored beside a text',
+    async (persistedQuery) => {
+      const answer = await post({ extensions: { persistedQuery } });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { errors: [{ message: expect.stringContaining('extensions.persistedQuery needs a "sha256Hash"') }] },
+      ]);
+      expect((await post({ query: branches, extensions: { persistedQuery } })).status).toBe(200);
+    },
+  );
 
   test('an id that is no text is refused', async () => {
     const answer = await post({ documentId: 7 });

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../src/payments/stores/open-store.ts';
-import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { killPoints, type PaymentProcess, startPaymentProcess } from '../support/payment-process.ts';
@@ -23,9 +21,8 @@ const keyOf = (point: string) => point.replaceAll(' ', '-');
 describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $name', ({ start }) => {
   let bank: PaymentBank;
   let state: State;
-  /** Two that find the same store afterwards; the clock of the second one is past the lease. */
+  /** Finds the same store afterwards. */
   let next: PaymentProcess;
-  let muchLater: TestBankql;
   /** The Track-IDs that had arrived when the last of the processes was dead. */
   const arrived = new Map<string, string[]>();
 
@@ -57,11 +54,6 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
     }
     bank.decide = accept;
     next = made.use(await startPaymentProcess(settings));
-    const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
-    made.defer(() => store.close());
-    muchLater = made.use(
-      await createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }),
-    );
   });
 
   test.each(points)(
@@ -71,9 +63,11 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
       expect(arrived.get(point)).toHaveLength(sent);
       const toldNext = await pay(next.url, transfer(key));
       expect(toldNext.code).toBe(told);
-      const toldLater = await pay(muchLater, transfer(key));
+      await state.pass(leaseMs);
+      const toldLater = await pay(next.url, transfer(key));
       expect(toldLater).toMatchObject({ code: afterLease, trackId: toldNext.trackId });
-      // Whose clock is right no longer matters: it stays what it became.
+      // It stays what it became.
+      await state.pass(-leaseMs);
       expect(await pay(next.url, transfer(key))).toEqual(toldLater);
       // Only what was never stored may be sent now.
       expect(bank.of(key)).toHaveLength(told === 'DONE' ? 1 : sent);

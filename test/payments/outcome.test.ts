@@ -66,27 +66,30 @@ const answers: readonly (readonly [string, Act, string])[] = [
   ['200 with an object that is called a page', reply(200, '{}', { 'Content-Type': 'text/html' }), 'DONE'],
   ['200 behind a BOM', reply(200, '\uFEFF{"id":"TX"}'), 'DONE'],
   ['200 and a failure', reply(200, '{"status":"Declined"}'), 'BANK_REJECTED'],
-  ['status 402', reply(402, '{"message":"no"}'), 'BANK_REJECTED'],
-  ['status 429', reply(429, '{"message":"no"}', { 'Retry-After': '0' }), 'BANK_REJECTED'],
+  ['status 402', reply(402, '{"code":"AM04","message":"no"}'), 'BANK_REJECTED'],
+  ['status 429', reply(429, '{"message":"no"}', { 'Retry-After': '0' }), 'OUTCOME_UNKNOWN'],
   ['204', write('HTTP/1.1 204 No Content\r\n\r\n'), 'DONE'],
   ['an interim answer and 200', write('HTTP/1.1 102 Processing\r\n\r\n', answer(200, '{}')), 'DONE'],
   ['status 403 of something in front of the bank', reply(403, ''), 'OUTCOME_UNKNOWN'],
-  ['status 403', reply(403, '{"message":"No"}'), 'FORBIDDEN'],
-  ['status 404', reply(404, '{"message":"No"}'), 'NOT_FOUND'],
+  ['status 403', reply(403, '{"message":"Forbidden"}'), 'FORBIDDEN'],
+  ['status 404', reply(404, '{"message":"Account not found"}'), 'NOT_FOUND'],
   ...[400, 405, 413, 415, 422].map(
-    (status) => [`status ${status}`, reply(status, '{"message":"No"}'), 'BANK_REJECTED'] as const,
+    (status) =>
+      [`status ${status}`, reply(status, '{"code":"AM04","message":"No"}'), 'BANK_REJECTED'] as const,
   ),
 ];
 
 const putAnswers: typeof answers = [
   ['200 and nothing', reply(200, ''), 'DONE'],
   ['200 with another key', reply(200, '{"requests":[]}'), 'OUTCOME_UNKNOWN'],
-  ['200 with a list in no object', reply(200, '[]'), 'DONE'],
+  ['200 with a list in no object', reply(200, '[]'), 'OUTCOME_UNKNOWN'],
   ['200 with a page', reply(200, '<html>'), 'OUTCOME_UNKNOWN'],
   ['status 503', reply(503, ''), 'OUTCOME_UNKNOWN'],
   ['a reset', reset, 'OUTCOME_UNKNOWN'],
-  ['its requests', reply(200, '{"transaction-requests":[]}'), 'DONE'],
-  ['status 422', reply(422, '{"message":"No"}'), 'BANK_REJECTED'],
+  ['200 with an empty list', reply(200, '{"transaction-requests":[]}'), 'OUTCOME_UNKNOWN'],
+  ['its requests', reply(200, '{"transaction-requests":[{"status":"INITIATED"}]}'), 'DONE'],
+  ['status 422', reply(422, '{"message":"Insufficient funds"}'), 'BANK_REJECTED'],
+  ['status 422 in other words', reply(422, '{"message":"No"}'), 'OUTCOME_UNKNOWN'],
 ];
 
 interface Case {

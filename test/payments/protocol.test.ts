@@ -1,13 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import {
-  advance,
-  type HeldPayment,
-  type KeyState,
-  maySend,
-  type ProtocolEvent,
-} from '../../src/payments/protocol.ts';
-import { changingColumns, columnsOf, rowColumns } from '../../src/payments/stores/payment-columns.ts';
+import { type KeyState, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
 import { keyStates, protocolDiagram, protocolEvents, stateAfter } from '../support/protocol-diagram.ts';
 
 const states = Object.keys(keyStates) as KeyState[];
@@ -43,22 +36,6 @@ test('the request may be sent only while its attempt is PENDING, and within its 
       return record !== undefined && maySend(record, record.leaseUntil - before);
     });
   expect([sending(1), sending(0)]).toEqual([['PENDING'], []]);
-});
-
-test('an event changes only the columns that SQLite replaces', () => {
-  const columns = (held: HeldPayment | null) =>
-    held && columnsOf({ id: held.record.id, version: 'same', created_at: held.record.createdAt, held });
-  for (const state of states)
-    for (const [words, event] of protocolEvents) {
-      const before = columns(keyStates[state]);
-      const after = columns(advance(keyStates[state], event) ?? null);
-      if (before === null || after === null) continue;
-      const changed = rowColumns.filter((name) => after[name] !== before[name]);
-      expect([
-        words,
-        changed.filter((name) => !(changingColumns as readonly string[]).includes(name)),
-      ]).toEqual([words, []]);
-    }
 });
 
 test('only the attempt itself may say how it ended', () => {

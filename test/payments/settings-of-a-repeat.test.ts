@@ -17,7 +17,7 @@ import { type RecordingBank, startRecordingBank } from '../support/recording-ban
 
 /** What docs/hardening.md says of a payment that is repeated at a bankql with other settings. */
 
-const pay = `mutation { pay(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" }, idempotencyKey: "key" }) {
+const pay = `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" }, idempotencyKey: "key" }) {
   replayed userErrors { code } } }`;
 const request = `mutation { putTransactionRequest(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" },
   transactionRequestType: "SEPA", idempotencyKey: "key" }) { replayed } }`;
@@ -47,13 +47,14 @@ async function ask(document: string, options: Partial<TestOptions>, headers: Rec
   await using bankql = await createTestBankql({ bankUrl: bank.url, store, ...options });
   return await bankql.ask(document, {}, headers);
 }
-const paid = { pay: { replayed: false, userErrors: [] } };
-const keyReused = { pay: { userErrors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] } };
+const paid = { makeTransaction: { replayed: false, userErrors: [] } };
+const keyReused = { makeTransaction: { userErrors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] } };
 
 test.each([
   ['BANK_ID', { bankId: 'OTHER', viewId: 'owner' }],
   ['BANK_DEFAULT_VIEW', { bankId: 'BANK', viewId: 'other' }],
 ])('another %s: the repeat of a request that does not name it is refused', async (_, defaults) => {
+  bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
   expect((await ask(request, {}, credentials)).data).toEqual({ putTransactionRequest: { replayed: false } });
   const repeated = await ask(request, { defaults }, credentials);
   expect(repeated.errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');

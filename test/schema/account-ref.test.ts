@@ -82,7 +82,7 @@ const PaidPeople = requestsWith(
 );
 const PaymentTo = graphql(`
   mutation PaymentTo($to: AccountRefInput!) {
-    pay(input: { accountId: "ACC" to: $to value: { amount: "1", currency: "EUR" } idempotencyKey: "key" }) {
+    makeTransaction(input: { accountId: "ACC" to: $to value: { amount: "1", currency: "EUR" } idempotencyKey: "key" }) {
       payment { description to { counterparty { holder { name } } } }
     }
   }
@@ -124,7 +124,7 @@ describe('the counterparty of an AccountRef', () => {
       .on(others.replace('mine', 'owner'), { body: { otherAccounts: people } });
     const { data, errors } = await fixture.ask(PaymentTo, { to: { accountId: 'bea', bankId: 'THERE' } });
     expect(errors).toBeUndefined();
-    expect(data?.pay.payment).toEqual({
+    expect(data?.makeTransaction?.payment).toEqual({
       description: null,
       to: { counterparty: { holder: { name: 'Bea' } } },
     });

@@ -115,7 +115,6 @@ test('fields are marked @semanticNonNull if they are null only for an error, and
     'linkedAccount',
     'request',
     'iban',
-    'pay',
     'transactionId',
   ])
     expect(field + isMarked(field)).toBe(`${field}false`);

@@ -32,7 +32,7 @@ const PaymentAfterRead = graphql(`
   mutation PaymentAfterRead {
     before: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
     pay: makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: "paid" }) {
-      from { account { label } }
+      payment { account { label } }
     }
   }
 `);
@@ -141,7 +141,7 @@ describe('a mutation document', () => {
     expect(paid).toEqual({
       data: {
         before: { account: { label: 'account 1' } },
-        pay: { from: { account: { label: 'account 2' } } },
+        pay: { payment: { account: { label: 'account 2' } } },
       },
     });
     fixture.bank.otherwise(versions());

@@ -216,7 +216,7 @@ describe('a plan', () => {
   test('holds a payment, and the accounts that it names', () => {
     const document = (key: string) => `mutation { makeTransaction(input: {
       accountId: "A", to: { accountId: "B" }, value: { amount: 1 }, idempotencyKey: "${key}"
-    }) { from { account { label } } to { accountId account(viewId: "public") { label } } } }`;
+    }) { payment { account { label } to { accountId account(viewId: "public") { label } } } } }`;
     expect(linesOf(document('k'))).toEqual([
       'postMakeTransaction BANK A',
       read,

@@ -247,7 +247,7 @@ describe('an amount of a caller', () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const pay = (value: string, declared = '') =>
-      `mutation M${declared} { makeTransaction(input: { accountId: "A", to: {}, value: ${value}, idempotencyKey: "k" }) { trackId } }`;
+      `mutation M${declared} { makeTransaction(input: { accountId: "A", to: {}, value: ${value}, idempotencyKey: "k" }) { payment { trackId } } }`;
     const results = [
       await fixture.ask(pay('{ amount: null }')),
       await fixture.ask(pay('{}')),

@@ -40,7 +40,7 @@ const Requests = graphql(`
 
 const PayKnown = graphql(`
   mutation PayKnown($key: String!) {
-    pay(input: {
+    makeTransaction(input: {
       accountId: "A" to: { accountId: "B" } value: { amount: "1", currency: "EUR" } idempotencyKey: $key
     }) { userErrors { code } }
   }
@@ -166,7 +166,7 @@ test('the answers to many payments are read in turns', async () => {
       return memory.secret;
     },
     /** The same payment a thousand times. */
-    search: async (query, now) => (await memory.search(query, now)).flatMap((one) => Array(1000).fill(one)),
+    search: async (query) => (await memory.search(query)).flatMap((one) => Array(1000).fill(one)),
   };
   await using fixture = await start([], store);
   expect(failuresOf(await fixture.ask(PayKnown, { key: 'key-1' }))).toEqual([]);

@@ -105,7 +105,7 @@ const RequestPut = graphql(`
   mutation RequestPut($key: String!) {
     putTransactionRequest(
       input: { accountId: "A", transactionRequestType: "T", to: { accountId: "B" }, idempotencyKey: $key }
-    ) { trackId transactionRequests { id status } }
+    ) { payment { trackId } transactionRequests { id status } }
   }
 `);
 

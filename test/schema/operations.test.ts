@@ -6,7 +6,7 @@ import { bankLine, onlyCall, startBankqlFixture } from '../support/bankql-fixtur
 
 const inAccount = (selection: string) => `{ bank { account(accountId: "ACC") { ${selection} } } }`;
 const inBank = (selection: string) => `{ bank { ${selection} } }`;
-const put = (field: string, input: string) => `mutation { ${field}(input: { ${input} }) { trackId } }`;
+const put = (field: string, input: string) => `mutation { ${field}(input: { ${input} }) { __typename } }`;
 
 /** A field that reaches each operation, and its line below the bank. */
 const table: Readonly<Record<keyof typeof operations, readonly [string, string]>> = {

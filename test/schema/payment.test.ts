@@ -24,13 +24,13 @@ const WholePayment = graphql(`
 
 const PayForPayment = graphql(`
   mutation PayForPayment($input: MakeTransactionInput!) {
-    makeTransaction(input: $input) { trackId replayed }
+    makeTransaction(input: $input) { replayed payment { trackId } }
   }
 `);
 
 const AskForPayment = graphql(`
   mutation AskForPayment($input: PutTransactionRequestInput!) {
-    putTransactionRequest(input: $input) { trackId }
+    putTransactionRequest(input: $input) { payment { trackId } }
   }
 `);
 
@@ -98,7 +98,7 @@ describe('payment', () => {
 
     time.add(1000);
     release();
-    expect(await paying).toEqual({ data: { makeTransaction: { trackId, replayed: false } } });
+    expect(await paying).toEqual({ data: { makeTransaction: { replayed: false, payment: { trackId } } } });
     expect(fixture.bankql.audit.map(({ state }) => state)).toEqual(['PENDING', 'DONE']);
     expect(await fixture.ask(WholePayment, key)).toEqual({
       data: {
@@ -216,7 +216,7 @@ describe('payment', () => {
 describe('the audit log', () => {
   test('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { id: 'TX', note: 'the-answer' } });
+    fixture.bank.otherwise({ body: { id: 'TX', uuid: 'the-answer' } });
     await fixture.ask(PayForPayment, { input });
     await fixture.ask(PayForPayment, { input });
     expect(endedIn(fixture.bankql)).toEqual([

@@ -151,7 +151,7 @@ test('every type is reached, and every link to a record says which operation rea
 const atHand = [
   'AnnotateTransactionPayload.conflict',
   'AnnotateTransactionPayload.transaction',
-  'PayPayload.transactionRequests',
+  'MakeTransactionPayload.transactionRequests',
   'PutBranchPayload.branch',
   'PutCustomerPayload.customer',
   'PutProductPayload.product',

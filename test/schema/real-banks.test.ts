@@ -465,13 +465,17 @@ test.each([
 
 describe('the answer to a request for a transaction', () => {
   const ask = `mutation { putTransactionRequest(input: {
-    accountId: "ACC", transactionRequestType: "SEPA", to: { accountId: "TO" }, idempotencyKey: "key"
+    accountId: "ACC", transactionRequestType: "SEPA", to: { accountId: "TO" }, value: { amount: "5" }, idempotencyKey: "key"
   }) { replayed transactionRequests { status transactionIds value { amount } } } }`;
 
   test.each<[string, Reply, readonly string[]]>([
     ['as the specification has it', { body: { 'transaction-requests': [{ status: 'INITIATED' }] } }, []],
     ['under another name', { body: { transaction_requests: [{ status: 'INITIATED' }] } }, ['envelope']],
-    ['without its list', { body: { status: 'INITIATED' } }, ['envelope']],
+    [
+      'without its list',
+      { body: { status: 'INITIATED', body: { to: { account_id: 'TO' }, value: { amount: exact('5') } } } },
+      ['envelope'],
+    ],
     [
       'with ids in a list',
       { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'] }] } },

@@ -28,7 +28,7 @@ const query = (selection: string) => `query Q($id: ID!) { ${selection} }`;
 const inBank = (selection: string) => query(`bank { ${selection} }`);
 const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${selection} }`);
 const put = (field: string, input: string, type = 'ID!') =>
-  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { trackId } }`;
+  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { __typename } }`;
 const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
 const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
 const request = 'to: {}, idempotencyKey: "k"';
@@ -164,11 +164,11 @@ describe('a payment', () => {
   const mutations = [
     [
       'makeTransaction',
-      'mutation M($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { trackId } }',
+      'mutation M($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { payment { trackId } } }',
     ],
     [
       'putTransactionRequest',
-      'mutation M($amount: Decimal!) { putTransactionRequest(input: { accountId: "A", transactionRequestType: "T", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { trackId } }',
+      'mutation M($amount: Decimal!) { putTransactionRequest(input: { accountId: "A", transactionRequestType: "T", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { payment { trackId } } }',
     ],
   ] as const;
 
@@ -197,7 +197,7 @@ describe('a payment', () => {
       fixture.bank.otherwise(anyAnswer);
       const input = `accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: $key`;
       const paid = await fixture.ask(
-        `mutation M($key: String!) { makeTransaction(input: { ${input} }) { trackId } }`,
+        `mutation M($key: String!) { makeTransaction(input: { ${input} }) { payment { trackId } } }`,
         { key },
       );
       expect(failuresOf(paid)).toEqual(['makeTransaction BAD_USER_INPUT']);
@@ -243,11 +243,11 @@ test.each([
     ['metadataType'],
   ],
   [
-    'mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: 0 }, idempotencyKey: "k" }) { trackId } }',
+    'mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: 0 }, idempotencyKey: "k" }) { payment { trackId } } }',
     ['value', 'amount'],
   ],
   [
-    'mutation { makeTransaction(input: { accountId: "A/B", to: {}, value: { amount: 1 }, idempotencyKey: "k" }) { trackId } }',
+    'mutation { makeTransaction(input: { accountId: "A/B", to: {}, value: { amount: 1 }, idempotencyKey: "k" }) { payment { trackId } } }',
     ['accountId'],
   ],
 ])('%s names its argument', async (document, argument) => {

@@ -15,10 +15,12 @@ const SandboxTransfer = graphql(`
   mutation SandboxTransfer($input: MakeTransactionInput!) {
     makeTransaction(input: $input) {
       replayed
-      transactionId
-      status
-      from { account { balance { amount currency } } }
-      to { accountId account { label } public: account(viewId: "public") { label balance { amount currency } } }
+      payment {
+        transactionId
+        status
+        account { balance { amount currency } }
+        to { accountId account { label } public: account(viewId: "public") { label balance { amount currency } } }
+      }
     }
   }
 `);
@@ -134,7 +136,8 @@ describe('the example operations', () => {
     expect(answers.get('Pay')).toMatchObject({
       makeTransaction: {
         replayed: false,
-        from: { account: { balance: { amount: '4293.30', currency: 'EUR' } } },
+        payment: { state: 'DONE', account: { balance: { amount: '4293.30', currency: 'EUR' } } },
+        userErrors: [],
       },
     });
     expect(answers.get('Payment')).toMatchObject({
@@ -203,19 +206,27 @@ describe('bankql in front of the sandbox bank', () => {
     const paid = await bankql.ask(SandboxTransfer, { input }, alice);
     expect(paid.data?.makeTransaction).toMatchObject({
       replayed: false,
-      status: 'COMPLETED',
-      from: { account: { balance: { amount: '4205.75', currency: 'EUR' } } },
-      // Alice may not see bob's account as its owner does, but as the public.
-      to: { accountId: 'bob-current', account: null, public: { balance: { amount: null, currency: 'EUR' } } },
+      payment: {
+        status: 'COMPLETED',
+        account: { balance: { amount: '4205.75', currency: 'EUR' } },
+        // Alice may not see bob's account as its owner does, but as the public.
+        to: {
+          accountId: 'bob-current',
+          account: null,
+          public: { balance: { amount: null, currency: 'EUR' } },
+        },
+      },
     });
-    expect(failuresOf(paid)).toEqual(['makeTransaction.to.account FORBIDDEN']);
+    expect(failuresOf(paid)).toEqual(['makeTransaction.payment.to.account FORBIDDEN']);
     const again = await bankql.ask(SandboxTransfer, { input }, alice);
     expect(again.data?.makeTransaction?.replayed).toBe(true);
-    expect(again.data?.makeTransaction?.transactionId).toBe(paid.data?.makeTransaction?.transactionId);
+    expect(again.data?.makeTransaction?.payment?.transactionId).toBe(
+      paid.data?.makeTransaction?.payment?.transactionId,
+    );
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4205.75');
     expect(await balanceOf(bankql, 'bob-current', bob)).toBe('3270.45');
 
-    const transactionId = paid.data?.makeTransaction?.transactionId ?? '';
+    const transactionId = paid.data?.makeTransaction?.payment?.transactionId ?? '';
     const seen = await bankql.ask(SandboxTransaction, { accountId: 'alice-current', transactionId }, alice);
     expect(seen.errors).toBeUndefined();
     expect(seen.data?.bank?.account?.transaction).toMatchObject({
@@ -254,11 +265,13 @@ describe('bankql in front of the sandbox bank', () => {
     };
     const paid = await bankql.ask(SandboxTransfer, { input }, alice);
     expect(paid.data?.makeTransaction).toMatchObject({
-      status: 'COMPLETED',
-      from: { account: { balance: { amount: '3655.80' } } },
-      to: { accountId: 'payee-landlord' },
+      payment: {
+        status: 'COMPLETED',
+        account: { balance: { amount: '3655.80' } },
+        to: { accountId: 'payee-landlord' },
+      },
     });
-    const transactionId = paid.data?.makeTransaction?.transactionId ?? '';
+    const transactionId = paid.data?.makeTransaction?.payment?.transactionId ?? '';
     const seen = await bankql.ask(SandboxTransaction, { accountId: 'alice-current', transactionId }, alice);
     expect(seen.errors).toBeUndefined();
     expect(seen.data?.bank?.account?.transaction?.otherAccount).toEqual({
@@ -323,7 +336,7 @@ describe('bankql in front of the sandbox bank', () => {
       idempotencyKey: 'a cent',
     };
     const paid = await bankql.ask(SandboxTransfer, { input }, alice);
-    expect(paid.data?.makeTransaction?.from.account?.balance?.amount).toBe('9007199254740993.24');
+    expect(paid.data?.makeTransaction?.payment?.account?.balance?.amount).toBe('9007199254740993.24');
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.81');
   });
 

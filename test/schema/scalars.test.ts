@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDateTime } from '../../src/schema/date-time.ts';
+import { dateTimeForms, parseDateTime } from '../../src/schema/date-time.ts';
 import { minorUnitsOf } from '../../src/schema/scalars.ts';
 import { exact, startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -16,6 +16,17 @@ describe('a time of the bank', () => {
     ['2026-11-22T10:30:00+0200', '2026-11-22T08:30:00.000Z'],
     ['2026-11-22', '2026-11-22T00:00:00.000Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
+    ['2026-11-22z', '2026-11-22T00:00:00.000Z'],
+    ['2026-11-22+02:00', '2026-11-21T22:00:00.000Z'],
+    ['2026-11-22T10:00:00+02:00[Europe/Paris]', '2026-11-22T08:00:00.000Z'],
+    ['2026-11-22T10:00+01:00[Europe/Paris][u-ca=gregory]', '2026-11-22T09:00:00.000Z'],
+    ['2026-11-22T10:00:00.5Z[UTC]', '2026-11-22T10:00:00.500Z'],
+    ['2026-11-22t10:00:00z', '2026-11-22T10:00:00.000Z'],
+    ['2026-11-22 10:00:00 UTC', '2026-11-22T10:00:00.000Z'],
+    ['2026-11-22 10:00:00 GMT', '2026-11-22T10:00:00.000Z'],
+    ['2026-11-22T10:30:00,25 +0200', '2026-11-22T08:30:00.250Z'],
+    ['\uFEFF2026-11-22\r\n', '2026-11-22T00:00:00.000Z'],
   ])('%s is %s', (text, expected) => {
     expect(parseDateTime(text)?.toISOString()).toBe(expected);
   });
@@ -30,8 +41,55 @@ describe('a time of the bank', () => {
     '2026-11-22T10:30:00+2',
     '2026-11-22+02',
     '20261122',
+    '2026-11-22T10:00:00[Europe/Paris]',
+    '2026-11-22[Europe/Paris]',
+    '2026-11-22Z[Europe/Paris]',
+    '2026-11-22T10:00:00+02:00[!Europe/Paris]',
+    '2026-11-22T10:00:00+02:00[Europe/Paris',
+    '2026-11-22T10:00:00+02:00[]',
+    '2026-11-22T10:00:00 CET',
+    '2026-11-22T10:00:00+25:00',
+    '2026-W47-7',
+    '2026-326',
+    '1795341600',
+    'Sun, 22 Nov 2026 10:00:00 GMT',
   ])('"%s" is not read', (text) => {
     expect(parseDateTime(text)).toBeNull();
+  });
+});
+
+test('the description of DateTime lists forms, and each of them is read', () => {
+  const [listed = '', refused = ''] = dateTimeForms.split('A time zone without an offset');
+  const forms = [...listed.matchAll(/`(2026-[^`]+)`/g)].map(([, form = '']) => form);
+  expect(forms).toHaveLength(6);
+  for (const form of forms) expect([form, parseDateTime(form)]).toEqual([form, expect.any(Date)]);
+  for (const [, offset = ''] of listed.matchAll(/`((?:[A-Z+][^`]*))`/g))
+    expect([offset, parseDateTime(`2026-11-22T10:30${offset}`)]).toEqual([offset, expect.any(Date)]);
+  expect(refused).toContain('is not read');
+});
+
+describe('dates of the bank and of callers', () => {
+  const query = `query ($since: DateTime) {
+    bank { account(accountId: "A", viewId: "owner") { transactionRequests(since: $since) { nodes { startedAt startDate } } } }
+    __type(name: "DateTime") { description }
+  }`;
+  test.each([
+    ['2026-11-22T10:00:00+02:00[Europe/Paris]', '2026-11-22T08:00:00.000Z'],
+    ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
+    ['22/11/2026', null],
+  ])('%s is %s, as the description of its type says', async (written, startedAt) => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({
+      body: { transaction_requests: [{ id: 'r', start_date: written }] },
+    });
+    const { data, errors } = await fixture.ask<Record<string, unknown>, object>(query);
+    expect(errors).toBeUndefined();
+    expect(data).toMatchObject({
+      bank: { account: { transactionRequests: { nodes: [{ startedAt, startDate: written }] } } },
+      __type: { description: expect.stringContaining('2026-11-22T10:30:00+01:00[Europe/Paris]') },
+    });
+    const asked = await fixture.ask(query, { since: written });
+    expect(asked.errors?.[0]?.extensions.code).toBe(startedAt === null ? 'BAD_USER_INPUT' : undefined);
   });
 });
 

@@ -58,9 +58,11 @@ describe('putTransactionRequest', () => {
 
   test('sends what is required alone, to the bank that is named, through the default view', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
     const result = await fixture.ask(put('bankId: "B2", viewId: null, to: {}'));
-    expect(result.data).toEqual({ putTransactionRequest: { transactionRequests: [] } });
+    expect(result.data).toEqual({
+      putTransactionRequest: { transactionRequests: [{ status: 'INITIATED', to: null, transactions: null }] },
+    });
     const { method, path, body } = onlyCall(fixture.bank);
     expect([method, path, body]).toEqual([
       'PUT',
@@ -73,11 +75,12 @@ describe('putTransactionRequest', () => {
     await using fixture = await startBankqlFixture();
     const line =
       'PUT /v1/api/banks/BANK/accounts/ACC/auditor/transaction-request-types/TY%20PE/transaction-requests';
-    fixture.bank.on(line, {
-      body: { 'transaction-requests': [5, transactionRequestRecord, { status: true }] },
-    });
-    const to = 'to: { bankId: "to-bank", accountId: "to-account" }';
-    const result = await fixture.ask(put(`viewId: "auditor", ${to}`));
+    const own = { ...transactionRequestRecord, from: { account_id: 'ACC' } };
+    const broken = { status: true, body: { to: { account_id: 'another', bank_id: 'to-bank' } } };
+    fixture.bank.on(line, { body: { 'transaction-requests': [own, broken] } });
+    const sent = `description: "request-description", value: { amount: "12.50", currency: "request-currency" },
+      to: { bankId: "to-bank", accountId: "to-account" }`;
+    const result = await fixture.ask(put(`viewId: "auditor", ${sent}`));
     const whole = {
       status: 'COMPLETED',
       to: { account: { bankId: 'to-bank', accountId: 'to-account', viewId: 'auditor' } },
@@ -85,12 +88,18 @@ describe('putTransactionRequest', () => {
     };
     expect(result.data).toEqual({
       putTransactionRequest: {
-        transactionRequests: [null, whole, { status: null, to: null, transactions: null }],
+        transactionRequests: [
+          whole,
+          {
+            status: null,
+            to: { account: { bankId: 'to-bank', accountId: 'another', viewId: 'auditor' } },
+            transactions: null,
+          },
+        ],
       },
     });
     expect(failuresOf(result)).toEqual([
-      'putTransactionRequest.transactionRequests.0 BANK_BAD_RESPONSE',
-      'putTransactionRequest.transactionRequests.2.status BANK_BAD_RESPONSE',
+      'putTransactionRequest.transactionRequests.1.status BANK_BAD_RESPONSE',
     ]);
     expect(fixture.bank.lines()).toEqual([line]);
   });

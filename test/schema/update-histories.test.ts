@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Choices } from '../simulation/choices.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { Choices } from '../support/choices.ts';
 import type { RecordedCall, Reply } from '../support/recording-bank.ts';
 import { turns } from '../support/waits.ts';
 

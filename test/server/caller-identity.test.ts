@@ -54,9 +54,7 @@ test.each([
     /** Who is counted, and what the bank is shown; null if the request is refused. */
     const callerOf = (incoming: Parameters<typeof identify>[0]) => {
       try {
-        const { identity, isAnonymous, ...shown } = identify(incoming, '') as Caller;
-        // Nothing tells callers without credentials apart but their peers.
-        if (identity?.name === '') expect(isAnonymous).toBe(true);
+        const { identity, ...shown } = identify(incoming, '') as Caller;
         return { identity, shown };
       } catch {
         return null;
@@ -98,23 +96,6 @@ describe('who is counted as one caller', () => {
     expect(invented?.name).not.toBe(one?.name);
     expect(invented?.group).toBe(one?.group);
   });
-
-  test.each([
-    ['no credentials', null, false, [], true],
-    ['a made-up name without a subscription key', null, false, complete.slice(2), true],
-    ['a lone Auth-ID', null, false, ['Auth-ID', 'a'], true],
-    ['a subscription key', null, false, complete.slice(0, 2), false],
-    ['no credentials beside the operator’s key', 'operator', false, [], true],
-    ['a name beside the operator’s key', 'operator', false, complete.slice(2), false],
-    ['a proven name', null, true, complete.slice(2), false],
-    ['half of a name that a proxy has not vouched for', null, true, ['Auth-ID', 'a'], true],
-  ])(
-    'a request is anonymous if nothing that it shows can be used: %s',
-    (_, key, areProven, rawHeaders, expected) => {
-      const caller = authenticateByHeaders(key, areProven)({ url: '/', rawHeaders }, 'peer 1') as Caller;
-      expect(caller.isAnonymous === true).toBe(expected);
-    },
-  );
 
   test('no claim can be spelled like a proven name', () => {
     const proven = identityOf(complete, 'peer 1', true)?.name ?? '';

@@ -58,7 +58,7 @@ interface Scene {
 const says = (status: number, body: object, headers = {}): Answer => ({ status, body, headers });
 const hangs: Answer = () => 'hang';
 const pay = (key: string, amount = '10') =>
-  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { trackId } }`;
+  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { payment { trackId } } }`;
 
 /** Begins a payment that the bank never answers: it is under way until the test closes the bank. */
 async function payForever(key: string, ask: (query: string) => Promise<unknown>, bank: RecordingBank) {
@@ -73,7 +73,7 @@ const scenes: Record<ErrorCode, Scene> = {
   UNAUTHENTICATED: { reply: says(401, { code: 'OBP-20001', message: 'User not logged in.' }) },
   FORBIDDEN: { reply: says(403, { code: 'OBP-20017', message: 'No access to this view.' }) },
   NOT_FOUND: { reply: says(404, { code: 'OBP-30046', message: 'Customer not found.' }) },
-  BANK_REJECTED: { reply: says(400, { code: 'OBP-40002', message: 'Insufficient funds.' }) },
+  BANK_REJECTED: { reply: says(400, { code: 'INSUFFICIENT_FUNDS', message: 'Insufficient funds.' }) },
   CONFLICT: { reply: says(200, { customer_id: 'C-7', email: 'alice@example.com' }) },
   RATE_LIMITED: { reply: says(429, {}, { 'Retry-After': '7' }) },
   BANK_ERROR: { reply: says(500, { message: 'hidden' }) },

@@ -39,7 +39,7 @@ const send = (body: string | Buffer, headers: Readonly<Record<string, string>> =
 
 const account = 'query ($v: ID!) { bank { account(accountId: $v) { label } } }';
 const put = 'mutation ($v: AccountInput!) { putAccount(input: { accountId: "a", account: $v }) { trackId } }';
-const pay = 'mutation ($v: MakeTransactionInput!) { makeTransaction(input: $v) { trackId } }';
+const pay = 'mutation ($v: MakeTransactionInput!) { makeTransaction(input: $v) { payment { trackId } } }';
 const nodes = 'query ($v: [ID!]!) { nodes(ids: $v) { id } }';
 /** A body whose variable `v` is this JSON text, which no value could be written as. */
 const withText = (query: string, v: string) => `{"query":${JSON.stringify(query)},"variables":{"v":${v}}}`;

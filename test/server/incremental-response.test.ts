@@ -16,6 +16,12 @@ test.each([
   ['multipart/mixed;deferSpec=20220824, application/json', ['multipart/mixed', '20220824']],
   ['multipart/mixed;incrementalSpec="v0.2", application/json', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed;incrementalSpec=v0.3, text/event-stream;q=0.1', ['text/event-stream', '20220824']],
+  ['multipart/mixed;incrementalDeliverySpec=3283f8a', ['multipart/mixed', 'v0.2']],
+  ['multipart/mixed; INCREMENTALDELIVERYSPEC="3283F8A", application/json', ['multipart/mixed', 'v0.2']],
+  ['Text/Event-Stream; incrementalDeliverySpec = 3283f8a', ['text/event-stream', 'v0.2']],
+  ['multipart/mixed;incrementalDeliverySpec=0000000, application/json', null],
+  ['multipart/mixed;deferSpec=20220824;incrementalSpec=v0.2', ['multipart/mixed', 'v0.2']],
+  ['multipart/mixed;DeferSpec="20220824"', ['multipart/mixed', '20220824']],
   ['text/event-stream;q=0.5, multipart/mixed;incrementalSpec=v0.2;q=0.6', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed;q=0, application/json', null],
   ['multipart/mixed;deferSpec=2019', null],
@@ -81,7 +87,7 @@ describe('pings', () => {
     };
     let ping: (() => void) | null = null;
     const isOver = sendIncremental(response as never, result as never, {
-      stream: { type, form: 'v0.2' },
+      stream: { type, form: 'v0.2', spec: 'incrementalSpec=v0.2' },
       headers: [],
       every: (_ms, given) => {
         ping = given;
@@ -159,6 +165,10 @@ const v02 = 'incrementalSpec=v0.2';
 describe.each([
   [multipart, 'multipart/mixed; boundary="-"; incrementalSpec=v0.2'],
   [`text/event-stream;${v02}`, 'text/event-stream; incrementalSpec=v0.2'],
+  [
+    'multipart/mixed;incrementalDeliverySpec="3283F8A", application/json',
+    'multipart/mixed; boundary="-"; incrementalDeliverySpec=3283f8a',
+  ],
   [`application/json, text/event-stream; ${v02}`, 'text/event-stream; incrementalSpec=v0.2'],
 ])('for %s', (accept, contentType) => {
   test('the first result does not wait for the record that only deferred fields need', async () => {
@@ -355,11 +365,11 @@ test('a payment is told in the first result, whatever its payload defers', async
   const paying = await readFrom(
     fixture.url,
     `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) {
-      transactionId ... @defer { transaction { transactionId uuid } } } }`,
+      payment { transactionId ... @defer { transaction { transactionId uuid } } } } }`,
     { input },
   );
   expect(await paying.next()).toMatchObject({
-    data: { makeTransaction: { transactionId: 'T1' } },
+    data: { makeTransaction: { payment: { transactionId: 'T1' } } },
     hasNext: true,
   });
   await paying.leave();
@@ -377,11 +387,11 @@ test('an update tells of its conflict, whether or not that is deferred', async (
   expect(fixture.bank.lines()).toEqual([accountCall]);
 });
 
-test.each(['... @defer { makeTransaction(input: $input) { transactionId } }', '...F @defer'])(
+test.each(['... @defer { makeTransaction(input: $input) { payment { transactionId } } }', '...F @defer'])(
   'a payment cannot be deferred: %s',
   async (fields) => {
     const fragment = fields.startsWith('...F')
-      ? 'fragment F on Mutation { makeTransaction(input: $input) { transactionId } }'
+      ? 'fragment F on Mutation { makeTransaction(input: $input) { payment { transactionId } } }'
       : '';
     const paying = `mutation ($input: MakeTransactionInput!) { ${fields} } ${fragment}`;
     const { text } = await readFrom(fixture.url, paying, { input: transfer('k') });

@@ -73,7 +73,7 @@ const inFlight = ({ server }: ServerFixture) => server.held.requests;
 test('100 logins with 20 REST calls each at a time delay somebody’s single read by one call of each', async () => {
   const patience = 540_000;
   await using fixture = await startServerFixture({
-    bankOptions: { connections: 22, waitMs: patience, timeoutMs: patience },
+    bankOptions: { connections: 32, waitMs: patience, timeoutMs: patience },
     limits: { restCalls: 50, timeoutMs: patience },
   });
   const { bank } = fixture;

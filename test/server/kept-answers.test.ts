@@ -61,7 +61,7 @@ test('the payment records that operations read are bounded together; they are gi
   for (let n = 0; n < 60; n++) {
     const { answer } = await ask(
       url,
-      `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: 1, currency: "EUR" }, idempotencyKey: "kept-payments-${n}" }) { trackId } }`,
+      `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: 1, currency: "EUR" }, idempotencyKey: "kept-payments-${n}" }) { payment { trackId } } }`,
     );
     expect(answer.errors).toBeUndefined();
   }

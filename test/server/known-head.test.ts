@@ -103,7 +103,7 @@ test('of a head that differs only in its credentials, all is known but the calle
   const rawHeaders = ['Accept', 'application/json', 'Auth-ID', 'alice', 'Authorization', 'Bearer a'];
   const known: KnownHead = {
     ...{ target: '/graphql', rawHeaders, hasRequestId: false, policy: ['X-Request-Id', 'first'] },
-    ...{ mediaType: 'application/json', stream: null, explain: undefined, isGzip: false },
+    ...{ mediaType: 'application/json', stream: null, explain: undefined },
     ...{ caller, secrets: [() => ['alice']] },
   };
   const recall = (given: readonly string[]) =>

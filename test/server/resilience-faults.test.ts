@@ -104,7 +104,7 @@ const questions: readonly Question[] = [
     good: '{}',
     document: `mutation ($key: String!) { makeTransaction(input: {
       accountId: "a", to: { accountId: "b" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: $key
-    }) { trackId replayed } }`,
+    }) { replayed payment { trackId } } }`,
     expected({ codes, status }) {
       if (status === 204) return 'DONE';
       return status !== undefined && rejected.includes(status) ? codes[1] : 'OUTCOME_UNKNOWN';

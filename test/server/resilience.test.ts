@@ -89,10 +89,11 @@ describe('an operation’s time', () => {
     const bankql = await bankqlWith({ limits, bankOptions: { timeoutMs: 60_000, paymentTimeoutMs: 60_000 } });
     const rest =
       field === pay
-        ? 'trackId from { account { label } }'
+        ? 'payment { trackId account { label } }'
         : 'trackId customer { legalName bank { branches { totalCount } } }';
     const result = await bankql.ask(`mutation { done: ${field} { ${rest} } }`);
-    expect(result.data).toMatchObject({ done: { trackId: expect.any(String) } });
+    const trackId = expect.any(String);
+    expect(result.data).toMatchObject({ done: field === pay ? { payment: { trackId } } : { trackId } });
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_TIMEOUT']);
     expect(bank.requests).toHaveLength(1);
   });
@@ -149,17 +150,17 @@ describe('an operation’s calls', () => {
         account { owners { customerId email } }
       }
       second: ${putCustomer} { trackId }
-      paid: ${pay} { replayed from { account { label } } }
+      paid: ${pay} { replayed payment { account { label } } }
     }`);
     const good = (customerId: string) => ({ customerId, email: 'a@b' });
     expect(result.data).toEqual({
       first: { account: { owners: [good('o1'), good('o2'), null, null] } },
       second: null,
-      paid: { replayed: false, from: { account: null } },
+      paid: { replayed: false, payment: { account: null } },
     });
     expect(failuresOf(result)).toEqual([
       'first.account.owners.2 CALL_BUDGET_EXCEEDED',
-      'paid.from.account CALL_BUDGET_EXCEEDED',
+      'paid.payment.account CALL_BUDGET_EXCEEDED',
       'second CALL_BUDGET_EXCEEDED',
     ]);
     expect(lines().sort()).toEqual([
@@ -231,8 +232,8 @@ describe('a client that leaves', () => {
     const server = await served({ timeoutMs: 60_000, paymentTimeoutMs: 60_000 });
     const leaving = new AbortController();
     const rest =
-      field === pay ? 'from { account { label } }' : 'customer { bank { branches { totalCount } } }';
-    const asked = server.ask(`mutation { done: ${field} { trackId ${rest} } }`, leaving.signal);
+      field === pay ? 'payment { account { label } }' : 'customer { bank { branches { totalCount } } }';
+    const asked = server.ask(`mutation { done: ${field} { ${rest} } }`, leaving.signal);
     await expect.poll(() => held.length).toBe(1);
     leaving.abort();
     expect(await asked).toBe('left');

@@ -104,10 +104,8 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
     payments: {
       pay: fail,
       find: fail,
-      findReferred: () => Promise.reject(new Error('not asked')),
+      findByTrackId: () => Promise.reject(new Error('not asked')),
       search: fail,
-      unwrittenEnds: () => 0,
-      logUnwrittenEnds: () => {},
       idle: async () => {},
     },
   });
@@ -133,9 +131,10 @@ test('while the state store is down payments are refused and reads go on', async
     find: down,
     search: down,
     settle: down,
-    status: down,
+    count: down,
     acceptLoss: down,
-    unwritten: () => [],
+    recover: down,
+    unwritten: 0,
     drain: async () => {},
     secret: '',
     loss: null,
@@ -143,7 +142,7 @@ test('while the state store is down payments are refused and reads go on', async
   };
   await using other = await createTestBankql({ bankUrl: bank.url, store });
   const result = await other.ask(
-    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { payment { trackId } } }',
   );
   expect(result.errors?.[0]?.extensions).toEqual(
     documented({

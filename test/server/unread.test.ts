@@ -183,7 +183,7 @@ test.each([
   ['wrote', 'putProduct(input: { product: {} }) { product { name } }', {}],
   [
     'wrote and paid',
-    `makeTransaction(input: { accountId: "a", to: {}, value: { amount: 1 }, idempotencyKey: "key-1" }) { trackId }
+    `makeTransaction(input: { accountId: "a", to: {}, value: { amount: 1 }, idempotencyKey: "key-1" }) { payment { trackId } }
     putProduct(input: { product: {} }) { product { name } }`,
     { operation: 'postMakeTransaction', idempotencyKey: 'key-1', state: 'DONE' },
   ],

@@ -160,7 +160,7 @@ export async function testOptions({
   const payments = createPaymentService({
     bank,
     admit: rateLimiter?.take,
-    store: store ?? (await createMemoryStore({ retentionMs: 86_400_000 })),
+    store: store ?? createMemoryStore({ retentionMs: 86_400_000, ...(now && { now }) }),
     leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),

@@ -34,8 +34,7 @@ const fromRecords = new Set([
   'AccountRef.counterparty',
   'Payment.transaction',
   'OtherAccount.linkedAccount',
-  'MakeTransactionPayload.transaction',
-  'PayPayload.transactionRequests',
+  'MakeTransactionPayload.transactionRequests',
   'PutTransactionRequestPayload.transactionRequests',
 ]);
 const isFromRecord = (type: GraphQLNamedType, { name }: GraphQLField<unknown, unknown>) =>
@@ -43,7 +42,7 @@ const isFromRecord = (type: GraphQLNamedType, { name }: GraphQLField<unknown, un
   (type.name.endsWith('Connection') && /^(nodes|edges)$/.test(name));
 
 const isPayment = ({ name }: GraphQLField<unknown, unknown>) =>
-  name === 'makeTransaction' || name === 'putTransactionRequest' || name === 'pay';
+  name === 'makeTransaction' || name === 'putTransactionRequest';
 
 const globalIds = [
   encodeGlobalId('Bank', '["BANK"]'),

@@ -52,7 +52,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'a text alone': { status: 400, body: '"{ __typename }"' },
   null: { status: 400, body: 'null', isOfBody: true },
   'bytes that are no UTF-8': { status: 400, body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) },
-  'a byte order mark': { status: 400, body: `\uFEFF${json({ query: '{ __typename }' })}` },
+  'a byte order mark': { body: `\uFEFF${json({ query: '{ __typename }' })}` },
   'two members of one name': {
     status: 400,
     isOfBody: true,
@@ -172,6 +172,8 @@ const contentTypes: readonly (readonly [string | null, number])[] = [
   ['', 415],
   ['application/json; charset=utf-8', 200],
   ['application/json;charset=UTF-8', 200],
+  ['application/json ; charset = "utf-8"', 200],
+  ['application/json; profile="a; charset=latin1"; charset=utf-8', 200],
   ['application/json; charset=iso-8859-1', 415],
   ['APPLICATION/JSON', 200],
   ['application/json, text/plain', 415],

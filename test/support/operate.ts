@@ -1,6 +1,6 @@
 import { managePayments } from '../../src/commands/payments.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { createSqliteStore } from '../../src/payments/stores/sqlite/sqlite-store.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { retentionMs } from '../payments/stores/store-conformance.ts';
 import { type RunOptions, runCommand } from './run-command.ts';
 
@@ -10,16 +10,19 @@ export const operate = (
   { answer, ...given }: NonNullable<Parameters<typeof managePayments>[1]> & Pick<RunOptions, 'answer'>,
 ) => runCommand((context) => managePayments(context, given), args, { answer });
 
-/** Does work in a SQLite store between two commands, as the bankql that serves would. */
-export async function inSqliteStore<T>(
-  path: string,
+/** Does work in a store between two commands, as the bankql that serves would. A SQLite store is made if it is missing. */
+export async function inStore<T>(
+  url: string,
   work: (store: PaymentStore) => Promise<T>,
   keptMs = retentionMs,
 ): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs: keptMs, timeoutMs: 60_000 });
+  const store = await openStore(url, { retentionMs: keptMs, create: true, timeoutMs: 60_000 });
   try {
     return await work(store);
   } finally {
     await store.close();
   }
 }
+
+/** An operator who decides, and why. */
+export const ada = ['--by', 'Ada', '--reason', 'incident 4711'] as const;

@@ -32,7 +32,7 @@ export interface PaymentBank
 /** Accepts a payment, with an answer that names its request. */
 export const accept = ({ method, trackId }: Arrived): Act =>
   method === 'PUT'
-    ? reply(200, JSON.stringify({ 'transaction-requests': [] }))
+    ? reply(200, JSON.stringify({ 'transaction-requests': [{ status: 'INITIATED' }] }))
     : reply(201, JSON.stringify({ id: `tx-${trackId}`, status: 'COMPLETED' }));
 
 /** The bank answers payments only once `answer` is called. `arrived` resolves when it has one. */

@@ -33,17 +33,17 @@ const opened = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_40
 const payments = createPaymentService({
   bank: {
     ...client,
-    async send(call) {
-      const reply = await client.send(call);
+    async send(call, options) {
+      const reply = await client.send(call, options);
       await reach('when the answer arrived');
       return reply;
     },
   },
   store: {
     ...opened,
-    async begin(record, now) {
+    async begin(record, leaseMs) {
       await reach('before PENDING is stored');
-      const earlier = await opened.begin(record, now);
+      const earlier = await opened.begin(record, leaseMs);
       await reach('when PENDING is stored');
       return earlier;
     },

@@ -37,10 +37,10 @@ export const transfer = (
 
 const documents = {
   makeTransaction: `mutation ($input: MakeTransactionInput!) {
-    paid: makeTransaction(input: $input) { replayed trackId transactionId }
+    paid: makeTransaction(input: $input) { replayed payment { trackId transactionId } }
   }`,
   putTransactionRequest: `mutation ($input: PutTransactionRequestInput!) {
-    paid: putTransactionRequest(input: $input) { replayed trackId }
+    paid: putTransactionRequest(input: $input) { replayed payment { trackId } }
   }`,
 };
 
@@ -50,8 +50,7 @@ const answer = z.object({
       paid: z
         .object({
           replayed: z.boolean(),
-          trackId: z.string(),
-          transactionId: z.string().nullish(),
+          payment: z.object({ trackId: z.string(), transactionId: z.string().nullish() }),
         })
         .nullish(),
     })
@@ -112,9 +111,9 @@ export async function pay(target: Target, input: Payment, options: PayOptions = 
   const [error] = errors;
   return {
     code: error?.extensions.code ?? 'DONE',
-    trackId: data?.paid?.trackId ?? error?.extensions.trackId ?? null,
+    trackId: data?.paid?.payment.trackId ?? error?.extensions.trackId ?? null,
     replayed: data?.paid?.replayed ?? false,
-    transactionId: data?.paid?.transactionId ?? null,
+    transactionId: data?.paid?.payment.transactionId ?? null,
     idempotencyKey: error?.extensions.idempotencyKey ?? null,
     status: error?.extensions.status ?? null,
     message: error?.message ?? null,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import {
   durable as durablePostgres,
   hasPostgres,
@@ -10,6 +11,9 @@ import {
   type TestPostgres,
 } from './postgres.ts';
 import { until } from './waits.ts';
+
+const laterBy = (table: string, ms: string) =>
+  `UPDATE ${table} SET created_at = created_at - ${ms}, updated_at = updated_at - ${ms}, lease_until = lease_until - ${ms}`;
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
@@ -20,6 +24,8 @@ export interface State extends AsyncDisposable {
   takeAway(way: string): Promise<() => Promise<void>>;
   /** Loses all records, while no bankql runs. */
   lose(): Promise<void>;
+  /** Lets time pass for all that it holds. */
+  pass(ms: number): Promise<void>;
 }
 
 export interface StateKind {
@@ -34,6 +40,7 @@ const sqlite: StateKind = {
   async start() {
     const folder = await mkdtemp(join(tmpdir(), 'bankql-payments-'));
     const path = join(folder, 'state.db');
+    await initStore(`sqlite:${path}`);
     return {
       url: `sqlite:${path}`,
       async takeAway() {
@@ -44,6 +51,11 @@ const sqlite: StateKind = {
       },
       async lose() {
         for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
+        await initStore(`sqlite:${path}`);
+      },
+      async pass(ms) {
+        using database = new DatabaseSync(path, { timeout: 60_000 });
+        database.prepare(laterBy('payment', '?1')).run(ms);
       },
       [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
     };
@@ -89,6 +101,7 @@ const postgres: StateKind = {
         return () => server.restart();
       },
       lose: () => server.empty(),
+      pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -136,6 +149,7 @@ const standby: StateKind = {
         };
       },
       lose: () => primary.empty(),
+      pass: async (ms) => void (await primary.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };
   },

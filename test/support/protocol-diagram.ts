@@ -29,6 +29,7 @@ export const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
 /** Every event, in words, as a caller of the attempt itself or somebody else may cause it. */
 export const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
   ['begin', { kind: 'begin', record: pending() }],
+  ['found in a log', { kind: 'found in a log', record: pending(), by: 'Ada', at: start + 2 }],
   ['answered: accepted', { kind: 'ended', trackId, outcome: done, at: start + 2 }],
   ['answered: refused', { kind: 'ended', trackId, outcome: rejected, at: start + 2 }],
   ['answered: neither', { kind: 'ended', trackId, outcome: unknown, at: start + 2 }],

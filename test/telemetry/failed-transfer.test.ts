@@ -59,16 +59,16 @@ async function failureOf(act: () => Promise<unknown>) {
 
 test('a transfer that the bank refuses is found, with the bank’s words, in the log and in the records', async () => {
   expect((await pay(bankql.url, transfer('before'))).code).toBe('DONE');
-  bank.decide = () => reply(400, '{"message":"The limit of the day is used up."}');
+  bank.decide = () => reply(400, '{"message":"The daily limit is used up."}');
   const { operation, lines } = await failureOf(() => pay(bankql.url, transfer('over-limit')));
   expect(operation).toMatchObject({ codes: ['BANK_REJECTED'], calls: 1, outcome: 'failed' });
   const refusal = lines.find(({ msg }) => msg === 'a payment is refused');
   expect(refusal).toMatchObject({
     operation: 'postMakeTransaction',
     status: 400,
-    reason: expect.stringContaining('The limit of the day is used up.'),
+    reason: expect.stringContaining('The daily limit is used up.'),
   });
-  const expected = { state: 'REJECTED', status: 400, bankText: 'The limit of the day is used up.' };
+  const expected = { state: 'REJECTED', status: 400, bankText: 'The daily limit is used up.' };
   expect(await find('--request-id', String(operation.requestId))).toMatchObject([expected]);
   const [record] = await find('--id', String(refusal?.payment));
   expect(record).toMatchObject({ ...expected, trackId: refusal?.trackId, caller: operation.caller });

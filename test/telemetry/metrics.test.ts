@@ -66,20 +66,6 @@ test('an answer that cannot be read is counted and logged by its bank operation'
   ]);
 });
 
-test('a mark that cannot be written shows in the metrics until each of its files can', async () => {
-  const telemetry = createTelemetry(silent, silent);
-  const written = async () =>
-    /^bankql_state_mark_written (.)$/m.exec(await telemetry.registry.metrics())?.[1];
-  expect(await written()).toBe('1');
-  for (const file of ['state.db.mark', 'witness'])
-    telemetry.onStoreEvent({ kind: 'mark-failed', file, reason: 'ENOSPC' });
-  expect(await written()).toBe('0');
-  telemetry.onStoreEvent({ kind: 'mark-written-again', file: 'witness' });
-  expect(await written()).toBe('0');
-  telemetry.onStoreEvent({ kind: 'mark-written-again', file: 'state.db.mark' });
-  expect(await written()).toBe('1');
-});
-
 test('the log has the time of a REST call with one decimal, in milliseconds', () => {
   const lines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });

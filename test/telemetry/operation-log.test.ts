@@ -124,7 +124,7 @@ describe('an operation leaves one line', () => {
     await using fixture = await start();
     fixture.bank.otherwise({ status: 422, body: { message: 'The limit is used up.' } });
     const refused = (name: string, key: string, selected: string) =>
-      `mutation ${name} { pay(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: "${key}" }) { ${selected} } }`;
+      `mutation ${name} { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: "${key}" }) { ${selected} } }`;
     const query = refused('Told', 'told', 'userErrors { code }');
     await post(fixture.url, { query });
     await post(fixture.url, { query });

@@ -61,6 +61,8 @@ test('an operation is a span below the caller’s, and each REST call one below 
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
     OTEL_EXPORTER_OTLP_HEADERS: 'api-key=the%20key',
     OTEL_SERVICE_NAME: 'the-bankql',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=other,deployment.environment.name=test%20one',
+    OTEL_SDK_DISABLED: 'false',
   };
   const spans = await traced(environment, (url) => post(url, query, { ...credentials, traceparent }));
   const operation = spans.find(({ kind }) => kind === 2);
@@ -101,6 +103,9 @@ test('an operation is a span below the caller’s, and each REST call one below 
   expect(customer?.attributes['bankql.track_id']).toBe(sent?.headers['track-id']);
   expect(collector.received()).toContain('POST /v1/traces');
   expect(collector.received()).toContain('"api-key":"the key"');
+  expect(collector.received()).toContain(
+    '{"key":"deployment.environment.name","value":{"stringValue":"test one"}}',
+  );
   // Nothing of the request but its name, and nothing of the bank's data.
   for (const secret of [...Object.values(credentials), 'private-id', 'customerId'])
     expect(collector.received()).not.toContain(secret);

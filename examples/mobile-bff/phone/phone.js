@@ -1,4 +1,4 @@
-import { createClient, createPayments } from './client/index.ts';
+import { createPayments, fetchSend } from './client/index.ts';
 
 const bankql = new URLSearchParams(location.search).get('bankql') ?? 'http://127.0.0.1:4000';
 const element = (id) => document.getElementById(id);
@@ -15,15 +15,12 @@ const documentOf = (name) => ({ documentId: ids[name] });
 
 /** In memory alone: whoever opens the page again signs in again. */
 let token = null;
-const client = createClient({
-  url: `${bankql}/graphql`,
+const send = fetchSend(`${bankql}/graphql`, {
   headers: () => ({ Authorization: `Bearer ${token}` }),
   persisted: true,
-  // Where bankql asks for a longer wait, the person is told.
-  maxRetryDelayMs: 1000,
 });
 /** Another tab, and the app after it was closed, find the key of a transfer whose end nobody knows yet. */
-const payments = createPayments({ client, storage: localStorage, paymentQuery: documentOf('Payment') });
+const payments = createPayments({ send, storage: localStorage, paymentQuery: documentOf('Payment') });
 
 /**
  * With all digits: a currency's usual form has none behind the point for forints, and two at most for others. If the bank
@@ -67,14 +64,15 @@ function show() {
 /** Asks for the home screen anew; where something failed, it shows what there is, and why. */
 async function load() {
   refresh.disabled = true;
-  const { data, errors } = await client.query(documentOf('Home'));
+  const { data, errors = [] } = await send(documentOf('Home')).catch((failure) => ({ errors: [failure] }));
   const [error] = errors;
-  if (error?.code === 'UNAUTHENTICATED') return askForPin('Please sign in again.');
+  const { code, retryAfter } = error?.extensions ?? {};
+  if (code === 'UNAUTHENTICATED') return askForPin('Please sign in again.');
   if (data?.viewer?.accounts) {
     viewer = data.viewer;
     show();
   }
-  if (error?.code === 'RATE_LIMITED') return countDown(error.retryAfter);
+  if (code === 'RATE_LIMITED') return countDown(retryAfter);
   if (error) say(error.message);
   refresh.disabled = false;
 }
@@ -100,7 +98,7 @@ function askForPin(text) {
 const texts = {
   DONE: () => 'Done: the bank has accepted it.',
   REJECTED: ({ errors }) => `Not done: the bank has refused it. ${errors[0]?.message ?? ''}`,
-  NOT_BEGUN: ({ errors }) => `Not sent. ${errors[0]?.message ?? 'You may send it again.'}`,
+  NOT_SENT: ({ errors }) => `Not sent. ${errors[0]?.message ?? 'You may send it again.'}`,
   PENDING: () => 'Under way: the bank has not confirmed it yet. Do not pay again.',
   UNKNOWN: ({ payment }) =>
     `The bank has not confirmed it. It may have been done: do not pay again before the bank was asked, with ${payment?.trackId}.`,

@@ -1,7 +1,6 @@
-import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
+import { ApolloClient, ApolloLink, type DocumentNode, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { RetryLink } from '@apollo/client/link/retry';
-import { createClient, createPayments, type Payments } from 'bankql/client';
-import { print } from 'graphql';
+import { createPayments, type Payments, paymentQuery } from 'bankql/client';
 
 declare module '@apollo/client' {
   namespace ApolloClient {
@@ -16,7 +15,7 @@ declare module '@apollo/client' {
 /** What a person who has signed in talks to the bank with. */
 export interface Bank {
   readonly apollo: ApolloClient;
-  /** All that moves money goes through it, and nothing that moves money goes through Apollo: its links may send twice. */
+  /** All that moves money goes through it. Apollo's links may send a payment twice: it has the same key. */
   readonly payments: Payments;
 }
 
@@ -48,15 +47,20 @@ export function openBank(login: string): Bank {
     }),
     link: ApolloLink.from([
       new RetryLink({ attempts: { max: 3 } }),
-      new HttpLink({ uri: '/graphql', headers, fetchOptions: { credentials: 'omit' } }),
+      new HttpLink({ uri: '/graphql', headers, fetchOptions: { credentials: 'omit', redirect: 'error' } }),
     ]),
     defaultOptions: {
       // What is known is shown at once, and asked for again. Fields that failed leave the others standing.
       watchQuery: { fetchPolicy: 'cache-and-network', errorPolicy: 'all' },
     },
   });
+  const query = gql(paymentQuery);
   const payments = createPayments({
-    client: createClient({ url: '/graphql', headers, print, timeoutMs: 20_000 }),
+    send: (document: DocumentNode, variables) =>
+      document === query
+        ? apollo.query({ query, variables, fetchPolicy: 'no-cache' })
+        : apollo.mutate({ mutation: document, variables, errorPolicy: 'all' }),
+    paymentQuery: query,
     // A reload keeps it; when the tab is closed, nothing of it stays on the machine. bankql's list of payments does.
     storage: sessionStorage,
   });

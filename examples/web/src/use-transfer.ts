@@ -9,11 +9,16 @@ import { useSession } from './session.ts';
 const TransferDocument = graphql(`
   mutation Transfer($input: MakeTransactionInput!) {
     makeTransaction(input: $input) {
-      replayed
-      status
-      trackId
-      transactionId
-      from { account { id balance { amount currency } } }
+      payment {
+        id
+        state
+        status
+        trackId
+        transactionId
+        value { amount currency }
+        account { id balance { amount currency } }
+      }
+      userErrors { code message retryAfter }
     }
   }
 `);

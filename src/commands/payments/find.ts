@@ -10,8 +10,11 @@ import {
   parseJson,
   paymentStates,
 } from '../../payments/store.ts';
-import { expectNone, type Given, type OperatorTask, readIdPrefix, readTime, subcommand } from './operator.ts';
+import { expectNone, type Given, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
+
+/** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
+const usualLimit = 100;
 
 /** The options that say which payments are meant; the same for every command that searches. */
 export const searchOptions = {
@@ -35,7 +38,7 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
   --track-id ID        the Track-ID under which the bank knows the request
   --request-id ID      the X-Request-Id of the HTTP request that sent it, as the log has it
   --since, --until T   when it began: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)
-  --limit N            how many at most
+  --limit N            how many at most (default: ${usualLimit})
 `;
 
 type SearchValues = Given<typeof searchOptions>['values'];
@@ -44,9 +47,6 @@ export type Search = ReturnType<typeof readSearch>;
 
 export const readState = (text: string | undefined): PaymentState | undefined =>
   paymentStates.find((state) => state === text?.toUpperCase());
-
-/** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
-const usualLimit = 1000;
 
 /** What the options ask for. Errors: StartError. */
 export function readSearch(values: SearchValues, now: number) {
@@ -79,10 +79,16 @@ export function readSearch(values: SearchValues, now: number) {
       caller !== null ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
     /** Shape: the records, and whether there are more than the limit. */
-    async run(store: PaymentStore, at: number, change: Partial<PaymentQuery> = {}) {
+    async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One more than is wanted says whether there are more.
-      const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change }, at);
+      const found = await store.search({
+        ...query,
+        caller: hash,
+        newestFirst: true,
+        limit: limit + 1,
+        ...change,
+      });
       return { records: found.slice(0, limit), hasMore: found.length > limit };
     },
   };
@@ -116,57 +122,29 @@ function readCaller(text: string): readonly [provider: string, id: string] {
   return pair;
 }
 
-const findOptions = { ...searchOptions, json: { type: 'boolean' } } as const;
-
-/** Searches, and prints what is found. */
-const print =
-  (search: Search, { json, none }: { readonly json: boolean; readonly none: string }): OperatorTask =>
-  async ({ lookAtStore, now, write, writeError }) => {
-    const { records, hasMore } = await lookAtStore((store) => search.run(store, now));
-    const withState = search.states?.length !== 1;
-    if (json) write(paymentJson(records));
-    else write(records.length === 0 ? `${none}\n` : paymentTable(records, now, { withState }));
-    if (hasMore)
-      writeError(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
-  };
-
-export const list = subcommand(
-  `usage: bankql payments list [options]
-
-Payments as a table, oldest first; those of unknown outcome unless --state names others.
-
-${searchHelp}  --json               whole records, as JSON
-
-  bankql payments list --state unknown,pending --since 3d
-`,
-  findOptions,
-  ({ values, positionals, now }) => {
-    expectNone('list', positionals);
-    const search = readSearch({ ...values, state: values.state ?? ['unknown'] }, now);
-    return print(search, {
-      json: values.json === true,
-      none: `No payment is ${search.states?.join(' or ')}${search.isNarrowed ? ', of those that are searched for' : ''}.`,
-    });
-  },
-);
-
 export const find = subcommand(
   `usage: bankql payments find [options]
 
-Payments in any state, oldest first. At least one option says which.
+Payments as a table, newest first: those in any state unless the options narrow them.
 
 ${searchHelp}  --json               whole records, as JSON
 
+  bankql payments find --state unknown,pending --since 3d
   bankql payments find --request-id 3f2b6c1e-9a41-4c1c-8f0e-1d6f0a2b7c55
   bankql payments find --caller https://login.example//alice --key 7c9e6679-7425-40de-944b-e07fc1f90ae7
 `,
-  findOptions,
+  { ...searchOptions, json: { type: 'boolean' } },
   ({ values, positionals, now }) => {
     expectNone('find', positionals);
     const search = readSearch(values, now);
-    if (search.states === null && !search.isNarrowed)
-      throw new StartError('find needs to be told what: --request-id, --track-id, --caller, --account, …');
-    return print(search, { json: values.json === true, none: 'No payment is found.' });
+    return async ({ lookAtStore, write, writeError }) => {
+      const { records, hasMore } = await lookAtStore((store) => search.run(store));
+      if (values.json === true) write(paymentJson(records));
+      else if (records.length === 0) write('No payment is found.\n');
+      else write(paymentTable(records, now, { withState: search.states?.length !== 1 }));
+      if (hasMore)
+        writeError(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
+    };
   },
 );
 
@@ -179,12 +157,12 @@ One payment and its story: every change of its state, when, by which process, fo
 `,
   { json: { type: 'boolean' } },
   ({ values, positionals }) => {
-    const [text = '', ...others] = positionals;
+    const [text, ...others] = positionals;
     const prefix = readIdPrefix(text);
     if (prefix === null || others.length > 0)
       throw new StartError('show takes one id, or at least its first six digits.');
-    return async ({ lookAtStore, now, write }) => {
-      const record = await lookAtStore((store) => findOne(store, prefix, now));
+    return async ({ lookAtStore, write }) => {
+      const record = await lookAtStore((store) => findOne(store, prefix));
       write(
         values.json === true ? paymentJson([record]) : `${paymentLines(record)}\n${paymentHistory(record)}`,
       );
@@ -193,8 +171,8 @@ One payment and its story: every change of its state, when, by which process, fo
 );
 
 /** The one payment whose id begins so. Errors: StartError. */
-async function findOne(store: PaymentStore, idPrefix: string, now: number): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ idPrefix, limit: 2 }, now);
+async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
+  const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);
   if (others.length > 0)
     throw new StartError(`Several payments begin with ${idPrefix}: give more of the id.`);

@@ -2,130 +2,8 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
-import { auditedStates } from '../../payments/record.ts';
-import type { AttemptOutcome, PaymentRecord, PaymentStore } from '../../payments/store.ts';
-import { parseUnwrittenOutcome } from '../../payments/unwritten-ends.ts';
-import { confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
-import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
-
-/**
- * Writes the ends of payments that a bankql left in its log, because it stopped while the store was away. An end that
- * the store knows already, or that somebody has settled, stays as it is, so that the same log may be read twice.
- */
-export const writeUnwrittenOutcomes =
-  (file: string, isConfirmed: boolean): OperatorTask =>
-  async (context) => {
-    const { withStore, now, write, writeError } = context;
-    const { ends, damaged } = await readEnds(file);
-    for (const line of damaged) writeError(`${line}\n`);
-    if (ends.length === 0) throw new StartError(`${file} holds no unwritten end. Nothing was written.`);
-    for (const end of ends) write(`${describe(end)}\n`);
-    await confirm(
-      context,
-      `Write ${ends.length === 1 ? 'this end' : `these ${ends.length} ends`}?`,
-      isConfirmed,
-    );
-    const written = await withStore(async (store) => {
-      let count = 0;
-      for (const end of ends) {
-        if (await store.end(end)) count++;
-        else writeError(`${end.id} ${await whyNot(store, end, now)}\n`);
-      }
-      return count;
-    });
-    const summary = `Wrote ${written} of ${ends.length}.`;
-    if (written === 0)
-      throw new StartError(
-        `${summary} Unless this log was read before, it is of another store: STATE_URL has to be that of the bankql that wrote it.`,
-      );
-    write(`${summary}\n`);
-    if (damaged.length > 0) throw new StartError(`${damaged.length} damaged lines were left out.`);
-  };
-
-async function whyNot(store: PaymentStore, { id, trackId }: AttemptOutcome, now: number): Promise<string> {
-  const record = await store.find(id, now);
-  if (record === null) return 'is not in the store: nothing was written.';
-  if (record.trackId !== trackId)
-    return `is another attempt there (Track-ID ${record.trackId}): nothing was written.`;
-  return `is ${record.state} there already, and stays so.`;
-}
-
-async function readEnds(file: string) {
-  /** Of each payment once: a process writes its line at the signal and again at its end. */
-  const ends = new Map<string, AttemptOutcome>();
-  const damaged: string[] = [];
-  await readLines(file, (line, number) => {
-    try {
-      const end = parseUnwrittenOutcome(line);
-      if (end !== null) ends.set(`${end.id} ${end.trackId}`, end);
-    } catch (error) {
-      damaged.push(`${file}:${number}: ${messageOf(error)}`);
-    }
-  });
-  return { ends: [...ends.values()], damaged };
-}
-
-/** Errors: StartError if the file cannot be read. */
-async function readLines(file: string, onLine: (line: string, number: number) => void): Promise<void> {
-  let number = 0;
-  try {
-    for await (const line of createInterface({ input: createReadStream(file, 'utf8') }))
-      onLine(line, ++number);
-  } catch (error) {
-    throw new StartError(`${file} cannot be read: ${messageOf(error)}`);
-  }
-}
-
-const describe = ({ id, trackId, outcome, at }: AttemptOutcome) =>
-  printable(
-    `${id.slice(0, 12)}  ${isoTime(at)}  ${outcome === null ? 'not sent: its key becomes free' : outcome.state}  ${trackId}`,
-  );
-
-export const findMissing = subcommand(
-  `usage: bankql payments find-missing --from-log FILE [--json]
-
-Names the payments that the audit lines of a log say were sent, or may have been, and that the store does not have: what a
-restored backup or a failover lost. Finished ones that are older than IDEMPOTENCY_TTL_DAYS are not missing: set it as for the
-bankql that serves. Writes nothing.
-Exit code 1: some are missing.
-
-  --from-log FILE      a log of bankql, a line of JSON each; lines of other kinds are left out
-  --json               their last lines, as JSON
-
-  bankql payments find-missing --from-log /var/log/bankql.log
-`,
-  { 'from-log': { type: 'string' }, json: { type: 'boolean' } },
-  ({ values, positionals }) => {
-    expectNone('find-missing', positionals);
-    const file = values['from-log'];
-    if (file === undefined) throw new StartError('find-missing needs a log: --from-log FILE.');
-    return async ({ lookAtStore, state, now, write, writeError }) => {
-      const attempts = await readAttempts(file, writeError);
-      if (attempts.length === 0) throw new StartError(`${file} has no audit line of a payment.`);
-      const kept = attempts.filter(
-        ({ state: last, updatedAt }) =>
-          (last !== 'DONE' && last !== 'REJECTED') || updatedAt > now - state.retentionMs,
-      );
-      const missing = await lookAtStore(async (store) => {
-        const found: AuditedAttempt[] = [];
-        for (const attempt of kept) {
-          const record = await store.find(attempt.id, now);
-          if (record?.trackId !== attempt.trackId) found.push(attempt);
-        }
-        return found;
-      });
-      if (missing.length === 0) {
-        write(`The store has all ${kept.length} payments of ${file} that it has to keep.\n`);
-        return;
-      }
-      if (values.json === true) for (const attempt of missing) write(jsonLine(attempt));
-      else write(paymentTable(missing, now, { withState: true }));
-      throw new StartError(
-        `${missing.length} of ${kept.length} payments of ${file} are not in the store. A client that sends one of them again may pay again.`,
-      );
-    };
-  },
-);
+import { type AuditEntry, auditedStates } from '../../payments/record.ts';
+import type { PaymentState } from '../../payments/store.ts';
 
 const text = z.string().nullable().default(null);
 const auditLine = z.object({
@@ -145,29 +23,58 @@ const auditLine = z.object({
   currency: text,
   code: text,
   status: z.number().nullable().default(null),
+  bankText: text,
+  requestId: text,
+  replica: text,
 });
 
-export type AuditedAttempt = Omit<z.infer<typeof auditLine>, 'state'> & Pick<PaymentRecord, 'state'>;
+/** An attempt that was sent, or may have been, as the last audit line of it says. */
+export interface LoggedAttempt extends AuditEntry {
+  readonly state: PaymentState;
+}
 
-/** The last line of each attempt that was sent, or may have been, oldest first. */
-async function readAttempts(file: string, writeError: (text: string) => void): Promise<AuditedAttempt[]> {
-  const attempts = new Map<string, z.infer<typeof auditLine>>();
-  await readLines(file, (line, number) => {
-    if (!line.includes('"audit"')) return;
-    try {
-      const json: unknown = JSON.parse(line);
-      if (typeof json !== 'object' || json === null || Reflect.get(json, 'audit') !== 'payment') return;
-      const entry = auditLine.parse(json);
+/**
+ * The attempts in a log of bankql that were sent, or may have been, oldest first. Lines that are no audit lines are left out.
+ * `writeError`: told of each audit line that cannot be read.
+ * Errors: StartError if the file cannot be read, or has no audit line of a payment.
+ */
+export async function readAttempts(
+  file: string,
+  writeError: (text: string) => void,
+): Promise<LoggedAttempt[]> {
+  const attempts = new Map<string, AuditEntry>();
+  let number = 0;
+  try {
+    for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
+      number++;
+      if (line.includes('\0')) throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
+      // A byte order mark stands before the first line, or where files were joined.
+      const entry = line.includes('"audit"') ? readLine(line.replace(/^\uFEFF/, '')) : null;
+      if (entry === undefined) writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
+      if (entry == null) continue;
       const key = `${entry.id} ${entry.trackId}`;
       const last = attempts.get(key);
       if (last === undefined || last.updatedAt <= entry.updatedAt) attempts.set(key, entry);
-    } catch {
-      writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
     }
-  });
+  } catch (error) {
+    throw new StartError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+  if (attempts.size === 0) throw new StartError(`${file} has no audit line of a payment.`);
   return [...attempts.values()]
     .flatMap(({ state, ...entry }) =>
       state === 'NOT_SENT' || state === 'RELEASED' ? [] : [{ ...entry, state }],
     )
     .sort((a, b) => a.createdAt - b.createdAt);
+}
+
+/** Null for a line of another kind, undefined for an audit line that is damaged. */
+function readLine(line: string): AuditEntry | null | undefined {
+  try {
+    const json: unknown = JSON.parse(line);
+    if (Object(json).audit !== 'payment') return null;
+    const { audit: _, ...entry } = auditLine.parse(json);
+    return entry;
+  } catch {
+    return undefined;
+  }
 }

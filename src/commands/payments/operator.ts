@@ -24,6 +24,14 @@ export interface OperatorSubcommand {
   read(args: string[], now: number): OperatorTask;
 }
 
+/** Errors: StartError for the records of the sandbox, which only its own process knows. */
+export function notInMemory(url: string): void {
+  if (url === 'memory:')
+    throw new StartError(
+      'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
+    );
+}
+
 /**
  * Asks before anything is written; `--yes` has answered already.
  * Errors: StartError if the answer is not yes, or nobody can be asked.
@@ -70,8 +78,8 @@ export function sentence(option: string, meaning: string, value: string | undefi
   return trimmed;
 }
 
-/** The beginning of a payment's id, of six digits or more; null for any other text. */
-export const readIdPrefix = (text: string): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
+/** A payment's id, or its first six digits or more; null for any other text. */
+export const readIdPrefix = (text = ''): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
 /** Errors: StartError if words follow that the command does not take. */
 export function expectNone(command: string, words: readonly string[]): void {

@@ -1,27 +1,24 @@
 import type { PaymentEvent, PaymentRecord } from '../../payments/store.ts';
-import type { AuditedAttempt } from './from-log.ts';
+import type { LoggedAttempt } from './from-log.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The table shows the fields of audit lines. */
-type ShownPayment = Omit<AuditedAttempt, 'audit' | 'updatedAt'>;
-
 /**
  * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all are of one
  * state, it needs no column.
  */
 export function paymentTable(
-  records: readonly ShownPayment[],
+  records: readonly LoggedAttempt[],
   now: number,
   { withState = false }: { readonly withState?: boolean } = {},
 ): string {
   const idLength = uniqueLength(records.map(({ id }) => id));
-  const columns: Readonly<Record<string, (record: ShownPayment) => string>> = {
+  const columns: Readonly<Record<string, (record: LoggedAttempt) => string>> = {
     id: ({ id }) => id.slice(0, idLength),
-    ...(withState && { state: ({ state }: ShownPayment) => state }),
+    ...(withState && { state: ({ state }: LoggedAttempt) => state }),
     created: ({ createdAt }) => isoTime(createdAt),
     age: ({ createdAt }) => formatAge(now - createdAt),
     operation: ({ operation }) => operation,
@@ -97,15 +94,15 @@ export const isoTime = (time: number) => new Date(time).toISOString();
 
 /** What became of a payment, a line for each change of its state, oldest first. */
 export function paymentHistory({ history }: PaymentRecord): string {
-  if (history.length === 0) return 'Its story was not recorded: an earlier version of bankql wrote it.\n';
   return history
     .map((event) => `${isoTime(event.at)}  ${event.state.padEnd(8)}  ${printable(tell(event))}\n`)
     .join('');
 }
 
 function tell(event: PaymentEvent): string {
-  const { state, replica, requestId, status, code, bankText, settledBy } = event;
+  const { state, replica, requestId, status, code, bankText, settledBy, recoveredBy } = event;
   if (settledBy !== undefined) return `settled by ${settledBy}`;
+  if (recoveredBy !== undefined) return `its record was lost, and made again from a log by ${recoveredBy}`;
   if (state === 'PENDING')
     return `recorded, to be sent${said('by', replica)}${said('for request', requestId)}`;
   if (status === undefined && code === undefined && bankText === undefined)

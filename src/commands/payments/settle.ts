@@ -2,7 +2,6 @@ import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/record.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
-import { writeUnwrittenOutcomes } from './from-log.ts';
 import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 
@@ -12,13 +11,11 @@ const options = {
   by: { type: 'string' },
   reason: { type: 'string' },
   yes: { type: 'boolean' },
-  'from-log': { type: 'string' },
 } as const;
 
 export const settle = subcommand(
   `usage: bankql payments settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
        bankql payments settle <search> --as done|rejected --by "<name>" --reason "<text>" [--yes]
-       bankql payments settle --from-log FILE [--yes]
 
 Says of payments of unknown outcome what the bank did. It changes nothing at the bank and cannot be undone. A search is
 shown first, and settled when you say yes; without a terminal, --yes says it. Each payment that is settled leaves a
@@ -27,7 +24,6 @@ line of the audit log on standard output. Exit code 1: something was not settled
 ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it did not, and will not)
   --by NAME            who says so
   --reason TEXT        how it is known
-  --from-log FILE      instead: writes the ends that a bankql left in its log because the store was away when it stopped
 
   bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
   bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
@@ -37,14 +33,7 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     const search = readSearch({ ...values, state: values.state ?? [] }, now);
     const isSearch = search.isNarrowed || search.states !== null;
     const [text, ...others] = positionals;
-    if (values['from-log'] !== undefined) {
-      if (text !== undefined || isSearch || values.as !== undefined)
-        throw new StartError(
-          '--from-log takes no other options: the log says which payments ended, and how.',
-        );
-      return writeUnwrittenOutcomes(values['from-log'], values.yes === true);
-    }
-    const prefix = readIdPrefix(text ?? '');
+    const prefix = readIdPrefix(text);
     if (others.length > 0 || (prefix === null) === !isSearch)
       throw new StartError(
         'settle takes one id, or at least its first six digits; or a search such as --account a-1 --since 3h.',
@@ -71,11 +60,9 @@ interface Verdict {
 
 const settleOne =
   (prefix: string, verdict: Verdict): OperatorTask =>
-  async ({ withStore, now, write }) => {
-    const { record, line } = await withStore(async (store) => {
-      const found = await findUnknown(store, prefix, now);
-      return { record: found, line: await settleRecord(store, found, verdict, now) };
-    });
+  async ({ lookAtStore, withStore, now, write }) => {
+    const record = await lookAtStore((store) => findUnknown(store, prefix));
+    const line = await withStore((store) => settleRecord(store, record, verdict, now));
     write(`${paymentLines(record)}\nSettled as ${verdict.state} by ${verdict.settledBy}\n${line}`);
   };
 
@@ -83,16 +70,16 @@ const settleOne =
 const settleFound =
   (search: Search, verdict: Verdict, isConfirmed: boolean): OperatorTask =>
   async (context) => {
-    const { withStore, now, write } = context;
+    const { lookAtStore, withStore, now, write } = context;
+    const { records, hasMore } = await lookAtStore((store) => search.run(store, { states: ['UNKNOWN'] }));
+    if (hasMore)
+      throw new StartError(
+        `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
+      );
+    if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
+    write(paymentTable(records, now));
+    await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
     await withStore(async (store) => {
-      const { records, hasMore } = await search.run(store, now, { states: ['UNKNOWN'] });
-      if (hasMore)
-        throw new StartError(
-          `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
-        );
-      if (records.length === 0) throw new StartError('No UNKNOWN payment is found. Nothing was written.');
-      write(paymentTable(records, now));
-      await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
       const missed: string[] = [];
       let settled = 0;
       for (const record of records) {
@@ -120,7 +107,7 @@ async function settleRecord(
   { state, settledBy }: Verdict,
   now: number,
 ): Promise<string> {
-  const settled = await store.settle(record.id, state, settledBy, now).catch((error: unknown) => {
+  const settled = await store.settle(record.id, state, settledBy).catch((error: unknown) => {
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new StartError(`${error.message} Whether ${record.id} was settled is not known: show it.`, {
       cause: error,
@@ -133,15 +120,15 @@ async function settleRecord(
 }
 
 /** The one UNKNOWN payment whose id begins so. Errors: StartError. */
-async function findUnknown(store: PaymentStore, prefix: string, now: number): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix }, now);
+async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
+  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix });
   if (others.length > 0) {
     throw new StartError(
       `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
     );
   }
   if (record !== undefined) return record;
-  const [found] = await store.search({ idPrefix: prefix, limit: 1 }, now);
+  const [found] = await store.search({ idPrefix: prefix, limit: 1 });
   if (found !== undefined)
     throw new StartError(
       `${found.id} is ${found.state}: only an UNKNOWN payment is settled. Nothing was written.`,

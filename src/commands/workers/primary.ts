@@ -142,7 +142,6 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     reload: async () => supervisor.reload(),
     replaceWorkers: () => supervisor.replace(),
     // Each worker does that for itself.
-    flush() {},
     async stop() {
       announcements.stopping();
       await takeAll([() => supervisor.stop(), () => metricsServer?.close()]);

@@ -1,46 +1,60 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { StoreDriver } from '../driver.ts';
-import { createProtocolStore, type StoreOptions } from '../protocol-store.ts';
-import { type PaymentStore, StoreUnavailable } from '../store.ts';
-import { type RowMethods, rowMethods } from './sqlite/rows.ts';
-import { upgradeSchema } from './sqlite/schema.ts';
-import { rowDriver } from './sqlite/sqlite-store.ts';
+import { rowCounts, type StoreDriver, storedRow } from '../driver.ts';
+import { createPaymentStore } from '../payment-store.ts';
+import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
+import { rowMethods } from './sqlite/rows.ts';
+import { createTables, readSecret } from './sqlite/schema.ts';
+
+interface MemoryStoreOptions {
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
 
 /**
  * A payment store that forgets everything when the process ends: for the sandbox and for tests only.
- * Shape:  a PaymentStore; it belongs to one process. A record's age is counted from its last change.
+ * Shape:  a PaymentStore; it belongs to one process.
  * Errors: StoreUnavailable after close, and never before.
  */
-export const createMemoryStore = ({
-  retentionMs,
-  onEvent,
-}: Pick<StoreOptions, 'retentionMs' | 'onEvent'>): Promise<PaymentStore> =>
-  createProtocolStore({
+export const createMemoryStore = (options: MemoryStoreOptions): PaymentStore =>
+  createPaymentStore({
     name: 'in memory',
-    retentionMs,
-    onEvent,
-    markFiles: [],
-    allowVolatile: true,
-    countsAreConfirmed: false,
-    open: async () => createMemoryDriver(),
+    driver: createMemoryDriver(options),
+    clock: options.now,
+    ...options,
   });
 
 /** SQLite's rows, in this thread. */
-export function createMemoryDriver(): StoreDriver {
+export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreOptions): StoreDriver {
   const database = new DatabaseSync(':memory:');
-  upgradeSchema(database, true);
-  const methods = rowMethods(database);
+  database.function('time_now', () => Math.round(now()));
+  createTables(database);
+  const secret = readSecret(database) ?? '';
+  const methods = rowMethods(database, retentionMs, 'time_now()');
 
-  async function ask<Name extends keyof RowMethods, T>(
-    method: Name,
-    args: Parameters<RowMethods[Name]>,
-  ): Promise<T> {
+  async function ask<Value>(call: () => Value): Promise<Value> {
     if (!database.isOpen) throw new StoreUnavailable('The payment store in memory is closed.');
-    return Reflect.apply(methods[method], null, args) as T;
+    return call();
   }
   return {
-    ...rowDriver(ask, ask),
-    async settleWrites() {},
+    secret,
+    loss: null,
+    uncertainMs: 0,
+    insert: (row) => ask(() => storedRow.parse(methods.insert(row))),
+    compareAndSet: (id, version, change) => ask(() => methods.compareAndSet(id, version, change)),
+    recover: (...args) => ask(() => methods.recover(...args)),
+    find: (id) => ask(() => storedRow.nullable().parse(methods.find(id))),
+    search: (query) =>
+      ask(() => {
+        const steps = methods.search(query);
+        for (let step = steps.next(); ; step = steps.next())
+          if (step.done) return storedRow.array().parse(step.value);
+      }),
+    count: () => ask(() => rowCounts.parse(methods.count())),
+    purge: () => ask(methods.purge),
+    async acceptLoss() {},
     async close() {
       if (database.isOpen) database.close();
     },

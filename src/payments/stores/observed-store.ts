@@ -1,8 +1,9 @@
-import { type PaymentStore, type StoreStatus, StoreUnavailable } from '../store.ts';
+import type { RowCounts } from '../driver.ts';
+import { type PaymentStore, StoreUnavailable } from '../store.ts';
 
 /** The calls of a store that are timed. */
 export type StoreOperation =
-  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'end' | 'unwritten' | 'drain' | 'close'>
+  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'recover' | 'end' | 'unwritten' | 'drain' | 'close'>
   | 'finish'
   | 'release';
 
@@ -16,61 +17,51 @@ interface StoreObserver {
 }
 
 export interface ObservedStore extends PaymentStore {
-  /**
-   * False from the first failed call until the store is known to accept payments again, and while records are missing.
-   */
+  /** False from the first failed call until the store is known to accept payments again, and while records are missing. */
   readonly isUp: boolean;
-  /** `status`, asked at most once in a few seconds however often it is read; null while the store cannot say. */
-  recentStatus(): Promise<StoreStatus | null>;
+  /** `count`, asked at most once in a few seconds however often it is read; null while the store cannot say. */
+  recentCounts(): Promise<RowCounts | null>;
 }
 
-interface ObserveOptions {
-  /** Milliseconds of a monotonic clock. */
-  readonly clock?: () => number;
-  readonly now?: () => number;
-}
-
-const statusMaxAgeMs = 5_000;
+const countsMaxAgeMs = 5_000;
 const retryMs = 1_000;
-/**
- * How long no call may have failed before the store counts as recovered: one that answers may still refuse payments (a
- * full disk, replicas that do not confirm).
- */
+/** How long no call may have failed before the store counts as recovered: one that answers may still refuse payments (a full disk). */
 const quietMs = 5_000;
 
 /**
  * A payment store whose calls are timed and whose outages are noticed.
  *
  * An outage begins with the first StoreUnavailable. It ends when a payment is recorded or, if none comes, when the
- * store answers, nothing has failed for a while, it has taken all ends, and no records are missing (`loss`).
+ * store answers, nothing has failed for a while, it has taken all outcomes, and no records are missing (`loss`).
+ * `clock`: milliseconds of a clock that cannot be set.
  * Shape:  the store, with the same behaviour and errors.
  */
 export function observeStore(
   store: PaymentStore,
   observer: StoreObserver,
-  { clock = performance.now.bind(performance), now = Date.now }: ObserveOptions = {},
+  clock = performance.now.bind(performance),
 ): ObservedStore {
-  let downSince: number | null = null;
+  let awaySince: number | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
   let probe: NodeJS.Timeout | undefined;
-  let recent: { readonly status: Promise<StoreStatus | null>; readonly at: number } | null = null;
+  let recent: { readonly counts: Promise<RowCounts | null>; at: number } | null = null;
 
   function fail(reason: string): void {
     failedAt = clock();
-    if (downSince !== null) return;
-    downSince = failedAt;
+    if (awaySince !== null) return;
+    awaySince = failedAt;
     // Without payments nothing else would notice the recovery.
-    probe = setInterval(() => void recentStatus(), retryMs).unref();
+    probe = setInterval(() => void recentCounts(), retryMs).unref();
     observer.onStoreAway(reason);
   }
 
-  function succeed(awaySince: number, isRecorded: boolean): void {
+  function succeed(since: number, isRecorded: boolean): void {
     const isQuiet = clock() - failedAt >= quietMs;
-    if (!isRecorded && !(isQuiet && store.loss === null && store.unwritten().length === 0)) return;
-    downSince = null;
+    if (!isRecorded && !(isQuiet && store.loss === null && store.unwritten === 0)) return;
+    awaySince = null;
     recent = null;
     clearInterval(probe);
-    observer.onStoreBack(Math.round(clock() - awaySince) / 1000);
+    observer.onStoreBack(Math.round(clock() - since) / 1000);
   }
 
   const observed =
@@ -80,7 +71,7 @@ export function observeStore(
       try {
         const result = await call(...args);
         // A beginning that was there may have been answered from memory.
-        if (downSince !== null) succeed(downSince, operation === 'begin' && result === null);
+        if (awaySince !== null) succeed(awaySince, operation === 'begin' && result === null);
         return result;
       } catch (error) {
         if (error instanceof StoreUnavailable) fail(store.loss ?? error.message);
@@ -89,44 +80,45 @@ export function observeStore(
         observer.onStoreCall(operation, (clock() - began) / 1000);
       }
     };
-  const status = observed('status', store.status);
+  const count = observed('count', store.count);
   const [finish, release] = [observed('finish', store.end), observed('release', store.end)];
 
-  function recentStatus(): Promise<StoreStatus | null> {
-    const maxAgeMs = downSince === null ? statusMaxAgeMs : retryMs / 2;
-    const at = clock();
-    if (recent !== null && at - recent.at < maxAgeMs) return recent.status;
-    // The reason was reported; the caller only needs to know that it failed.
-    const asked = { status: status(now()).catch(() => null), at: Number.POSITIVE_INFINITY };
-    // It is shared while it is under way, however long that takes.
+  function recentCounts(): Promise<RowCounts | null> {
+    const maxAgeMs = awaySince === null ? countsMaxAgeMs : retryMs / 2;
+    if (recent !== null && clock() - recent.at < maxAgeMs) return recent.counts;
+    // The reason was reported; the caller only needs to know that it failed. It is shared while it is under way.
+    const asked = { counts: count().catch(() => null), at: Number.POSITIVE_INFINITY };
     recent = asked;
-    void asked.status.then(() => {
+    void asked.counts.then(() => {
       asked.at = clock();
     });
-    return asked.status;
+    return asked.counts;
   }
 
   if (store.loss !== null) fail(store.loss);
   return {
     get isUp() {
       // A loss may be noticed without a call, at a new connection.
-      return downSince === null && store.loss === null;
+      return awaySince === null && store.loss === null;
     },
-    recentStatus,
+    recentCounts,
     get secret() {
       return store.secret;
     },
     get loss() {
       return store.loss;
     },
+    get unwritten() {
+      return store.unwritten;
+    },
+    recover: store.recover,
     acceptLoss: observed('acceptLoss', store.acceptLoss),
-    status,
+    count,
     begin: observed('begin', store.begin),
     end: (attempt) => (attempt.outcome === null ? release : finish)(attempt),
     find: observed('find', store.find),
     search: observed('search', store.search),
     settle: observed('settle', store.settle),
-    unwritten: store.unwritten,
     drain: store.drain,
     close() {
       clearInterval(probe);

@@ -1,50 +1,100 @@
-import { checkWitness } from '../high-water-mark.ts';
-import type { PaymentStore } from '../store.ts';
+import { statSync } from 'node:fs';
+import { createPaymentStore } from '../payment-store.ts';
+import type { OnStoreEvent, PaymentStore } from '../store.ts';
 import { AddressError } from './postgres/address.ts';
-import type { PostgresStoreOptions } from './postgres/postgres-store.ts';
-import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
-/** The other stores ignore the options that are only for PostgreSQL. */
-export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs'> & {
+export interface OpenStoreOptions {
+  /** How long a DONE or REJECTED record is kept after its last change, in milliseconds. */
+  readonly retentionMs: number;
+  /** Whether a PostgreSQL server is accepted that may forget payments. False by default. */
+  readonly allowVolatile?: boolean;
+  /** Whether a missing SQLite store is made. False by default: see missingStore. */
+  readonly create?: boolean;
+  /** Whether the store is only read: nothing is written to it, or next to it. False by default. */
+  readonly readOnly?: boolean;
+  /** How long a call may take, in milliseconds; a search has more. */
   readonly timeoutMs?: number;
-};
+  /** How long the start waits for another process's lock on a file, in milliseconds. */
+  readonly startTimeoutMs?: number;
+  readonly onEvent?: OnStoreEvent | undefined;
+}
 
 /**
- * How long a payment may wait for a server to store its record; the bank's own deadline is thirty times as long. Another server
- * may have taken over.
- */
-const serverTimeoutMs = 500;
-/**
- * How long it may wait for a file: a slow disk is all there is. A payment waits twice, and has to end before its lease is over,
- * which lasts ten seconds longer than the sending.
+ * How long a payment may wait for a file: a slow disk is all there is. It waits twice, and has to end before its lease is over.
+ * A PostgreSQL server has limits of its own.
  */
 const fileTimeoutMs = 4_000;
+/** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */
+const fileStartTimeoutMs = 30_000;
 
 /**
- * The payment store that STATE_URL names.
+ * Opens the payment store that STATE_URL names.
  * Shape:  a PaymentStore that is ready; a relative PATH is resolved against the working directory.
  * Errors: an Error that names the value and what is allowed, or the path or the server and the remedy; never a
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { readOnly = false, witness } = options;
-  const named = readStoreUrl(url);
-  if (named.kind === 'memory') {
+  const { retentionMs, onEvent, readOnly = false } = options;
+  const address = readStoreUrl(url);
+  if (address.kind === 'memory') {
     // It loads SQLite into this thread, which no other store needs.
     const { createMemoryStore } = await import('./memory-store.ts');
     return createMemoryStore(options);
   }
-  if (witness !== undefined && !readOnly) await checkWitness(witness);
-  // The libraries of servers are large: nobody else waits for them.
-  switch (named.kind) {
-    case 'sqlite':
-      return createSqliteStore({ timeoutMs: fileTimeoutMs, ...options, path: named.path });
-    case 'postgres': {
-      const { createPostgresStore } = await import('./postgres/postgres-store.ts');
-      return createPostgresStore({ timeoutMs: serverTimeoutMs, ...options, address: named.address });
-    }
+  const driver = await openDriver(address, options);
+  return createPaymentStore({ name: shownStoreUrl(url, '***'), driver, retentionMs, readOnly, onEvent });
+}
+
+/** The libraries of servers are large: they are loaded only if they are needed. */
+async function openDriver(
+  address: Exclude<StoreAddress, { kind: 'memory' }>,
+  {
+    allowVolatile = false,
+    create = false,
+    readOnly = false,
+    timeoutMs = fileTimeoutMs,
+    startTimeoutMs = fileStartTimeoutMs,
+    ...options
+  }: OpenStoreOptions,
+) {
+  if (address.kind === 'sqlite') {
+    const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
+    return openSqlite({
+      retentionMs: options.retentionMs,
+      path: address.path,
+      timeoutMs,
+      startTimeoutMs,
+      create,
+      readOnly,
+    });
   }
+  const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
+  const { retentionMs, onEvent } = options;
+  const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
+  return createPostgresDriver({ address: address.address, retentionMs, allowVolatile, readOnly, onNotice });
+}
+
+/**
+ * Makes the payment store that STATE_URL names. A store that is there stays as it is.
+ * Shape:  its name for messages, and whether it was made.
+ * Errors: an Error that names what is wrong, and the remedy.
+ */
+export async function initStore(url: string): Promise<{ readonly shown: string; readonly isNew: boolean }> {
+  const address = readStoreUrl(url);
+  const shown = shownStoreUrl(url, '***');
+  if (address.kind === 'postgres') {
+    const { initPostgres } = await import('./postgres/init.ts');
+    return { shown, isNew: await initPostgres(address.address) };
+  }
+  const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;
+  const store = await openStore(url, {
+    retentionMs: Number.MAX_SAFE_INTEGER,
+    create: isNew,
+    readOnly: !isNew,
+  });
+  await store.close();
+  return { shown, isNew };
 }
 
 /** Errors: an Error that says what is wrong with it, without repeating what may be a password. */

@@ -1,130 +1,192 @@
-import type { Row, RowQuery } from '../driver.ts';
+import type { NewRow, RowChange, RowQuery } from '../driver.ts';
 
-/** The table of payments in a database: its columns, its indexes, and how it is searched. */
-
-/** A row as a database stores it: the record's JSON, the version of this change, and the columns that it is searched by. */
-export const columnsOf = ({ id, version, held: { record, awaited } }: Row) => ({
-  id,
-  version,
-  caller: record.caller,
-  payer: record.payer,
-  state: record.state,
-  track_id: record.trackId,
-  request_id: record.requestId,
-  account_id: record.accountId,
-  to_account_id: record.toAccountId,
-  created_at: record.createdAt,
-  updated_at: record.updatedAt,
-  lease_until: record.leaseUntil,
-  json: JSON.stringify({ ...record, awaited }),
-});
-
-export type Columns = ReturnType<typeof columnsOf>;
+/** The table of payments, in SQLite and in PostgreSQL: its columns, its indexes, and the SQL that searches and counts it. */
 
 /** The types of the columns, as SQLite names them. */
-const columnTypes: Record<keyof Columns, string> = {
+const columnTypes = {
   id: 'TEXT PRIMARY KEY',
   version: 'TEXT NOT NULL',
   caller: 'TEXT NOT NULL',
-  payer: 'TEXT',
+  payer: 'TEXT NOT NULL',
   state: 'TEXT NOT NULL',
   track_id: 'TEXT NOT NULL',
   request_id: 'TEXT',
   account_id: 'TEXT NOT NULL',
   to_account_id: 'TEXT',
+  json: 'TEXT NOT NULL',
   created_at: 'INTEGER NOT NULL',
   updated_at: 'INTEGER NOT NULL',
   lease_until: 'INTEGER NOT NULL',
-  json: 'TEXT NOT NULL',
 };
 
 /** For CREATE TABLE. */
 export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
-export const rowColumns = Object.keys(columnTypes) as (keyof Columns)[];
 
-/** The columns that the protocol changes; the others stay as they were inserted. */
-export const changingColumns = [
+/** The columns of NewRow. The database sets the others, which are times, in the order of `insertedTimes`. */
+export const givenColumns = [
+  'id',
   'version',
+  'caller',
+  'payer',
   'state',
-  'updated_at',
+  'track_id',
+  'request_id',
+  'account_id',
+  'to_account_id',
   'json',
-] as const satisfies (keyof Columns)[];
+] as const satisfies (keyof NewRow)[];
+export const timeColumns = ['created_at', 'updated_at', 'lease_until'] as const;
+/** `leaseMs`: a parameter or a column. */
+export const insertedTimes = (now: string, leaseMs: string) => [now, now, `${now} + ${leaseMs}`];
 
-/** What is read of a row. */
-export const storedColumns = 'id, version, created_at, json';
+/** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
+export const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
+
+/** The columns of StoredRow. */
+export const storedColumns = (now: string) =>
+  `id, version, json, created_at, updated_at, lease_until, ${now} AS now`;
+
+/** Payments that may need attention, and those that have ended. */
+const unfinished = "state IN ('PENDING', 'UNKNOWN')";
+const finished = "state IN ('DONE', 'REJECTED')";
+
+/** The indexes of the table, by name. */
+export const rowIndexes = {
+  payment_by_time: '(created_at, id)',
+  payment_by_caller: '(caller, created_at, id)',
+  payment_by_track_id: '(track_id)',
+  payment_by_request_id: '(request_id) WHERE request_id IS NOT NULL',
+  payment_unfinished: `(created_at, id, state, lease_until) WHERE ${unfinished}`,
+  payment_unfinished_by_caller: `(caller, created_at, id, state) WHERE ${unfinished}`,
+  payment_by_end: `(updated_at) WHERE ${finished}`,
+};
+
+/** What differs between the databases, and what their configuration says. */
+export interface Dialect {
+  /** The table's name. */
+  readonly table: string;
+  /** How a parameter begins: SQLite takes `?`, PostgreSQL `$1`. */
+  readonly mark: '?' | '$';
+  /** An expression for the database's time, in milliseconds since 1970. It has to be the same throughout a statement. */
+  readonly now: string;
+  /** How long a finished row is kept after its last change, in milliseconds. */
+  readonly retentionMs: number;
+}
+
+export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
+export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+
+/** Finished rows that are older than the retention. */
+export const expired = ({ now, retentionMs }: Pick<Dialect, 'now' | 'retentionMs'>) =>
+  `${finished} AND updated_at < ${now} - ${retentionMs}`;
+
+interface Sql {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+}
 
 /** The highest character: every id with a prefix sorts before the prefix followed by it. */
 const last = '\u{10FFFF}';
 
+/** Whether few rows can match, whatever the other conditions are. */
+const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
+  [idPrefix, trackId, requestId].some((given) => given !== undefined);
+
+const isUnfinished = ({ states }: RowQuery): boolean =>
+  states?.every((state) => state === 'PENDING' || state === 'UNKNOWN') === true;
+
+/** The table to read from. SQLite, which has no statistics of it, is told the index. */
+function tableOf(query: RowQuery, { table, mark }: Dialect): string {
+  if (mark === '$' || isNarrow(query)) return table;
+  const { caller } = query;
+  if (isUnfinished(query))
+    return `${table} INDEXED BY payment_unfinished${caller === undefined ? '' : '_by_caller'}`;
+  return `${table} INDEXED BY ${caller === undefined ? 'payment_by_time' : 'payment_by_caller'}`;
+}
+
+/** The place of a row in the order of a query. */
+export type Place = NonNullable<RowQuery['after']>;
+
 /**
- * A query as SQL, for SQLite (`?1`) and PostgreSQL (`$1`).
- * `table`: its name, and its alias if it has one.
+ * Builds the conditions of a query, the values for their parameters, and its order.
+ * - `range`: those that an index answers, so that the rows in between are read in order.
+ * - `filters`: the others, which each of these rows has to meet.
  */
-export function searchSql(
-  query: RowQuery,
-  mark: '?' | '$',
-  table: string,
-): { text: string; values: unknown[] } {
-  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until } = query;
-  const { newestFirst, after, limit } = query;
-  // Few rows have the same beginning of an id, Track-ID or request. The sum keeps a database that does not know that from
-  // reading all rows in their order.
-  const few = [idPrefix, trackId, requestId].some((given) => given !== undefined);
-  const hasFinished = states === undefined || states.some((state) => finishedStates.has(state));
-  const values: unknown[] = [];
-  const conditions = ['true'];
-  // Node 22 takes ?1 for a name. Each value is used once, in the order of the text.
-  const value = (given: unknown) => {
+function conditionsOf(query: RowQuery, { mark, now, retentionMs }: Dialect, upTo?: Place) {
+  const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
+  const values: (string | number)[] = [];
+  const range = ['true'];
+  const filters: string[] = [];
+  /** Each value is used once, in the order of the text. */
+  const value = (given: string | number) => {
     const number = values.push(given);
     return mark === '?' ? mark : `${mark}${number}`;
   };
-  const ask = (column: string, operator: string, given: unknown) => {
-    if (given !== undefined) conditions.push(`${column} ${operator} ${value(given)}`);
-  };
-  if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
-  ask('track_id', '=', trackId);
-  ask('request_id', '=', requestId);
-  ask('caller', '=', caller);
-  if (payer === null) conditions.push('payer IS NULL');
-  else ask('payer', '=', payer);
-  if (states !== undefined) {
-    // Finished rows are many, which SQLite does not know: the sum keeps it from reading all of a state.
-    const column = mark === '?' && (few || caller !== undefined || hasFinished) ? '+state' : 'state';
-    conditions.push(`${column} IN (${states.map((state) => value(state)).join(', ') || 'NULL'})`);
-    // Indexes of unfinished payments are used only for queries that contain their condition.
-    if (!hasFinished && !few) conditions.push(unfinished);
-  }
-  if (accountId !== undefined)
-    conditions.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
-  ask('created_at', '>=', since);
-  ask('created_at', '<', until);
-  const [direction, behind] = newestFirst ? ['DESC', '<'] : ['ASC', '>'];
+  if (idPrefix !== undefined) range.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
+  if (trackId !== undefined) range.push(`track_id = ${value(trackId)}`);
+  if (requestId !== undefined) range.push(`request_id = ${value(requestId)}`);
+  // A `+` keeps SQLite from an index that matches more rows.
+  const isFew = isNarrow(query);
+  if (caller !== undefined) range.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
+  // An index of unfinished payments is used only if the query repeats its condition.
+  if (isUnfinished(query) && !isFew) range.push(unfinished);
+  if (since !== undefined) range.push(`created_at >= ${value(since)}`);
+  if (until !== undefined) range.push(`created_at < ${value(until)}`);
+  const [direction, behind, within] = newestFirst ? ['DESC', '<', '>='] : ['ASC', '>', '<='];
   if (after !== undefined)
-    conditions.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
-  const time = few ? 'created_at + 0' : 'created_at';
-  const text = `SELECT ${storedColumns} FROM ${table} WHERE ${conditions.join(' AND ')}
-    ORDER BY ${time} ${direction}, id ${direction} LIMIT ${value(limit)}`;
+    range.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
+  if (upTo !== undefined)
+    range.push(`(created_at, id) ${within} (${value(upTo.created_at)}, ${value(upTo.id)})`);
+  if (payer !== undefined) filters.push(`payer = ${value(payer)}`);
+  if (accountId !== undefined)
+    filters.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
+  const { states } = query;
+  if (states !== undefined) {
+    const matching = {
+      PENDING: `state = 'PENDING' AND lease_until > ${now}`,
+      UNKNOWN: `state = 'UNKNOWN' OR state = 'PENDING' AND lease_until <= ${now}`,
+      DONE: "state = 'DONE'",
+      REJECTED: "state = 'REJECTED'",
+    };
+    filters.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
+  }
+  if (!isUnfinished(query)) filters.push(`NOT (${expired({ now, retentionMs })})`);
+  // The sum keeps a database from reading all rows in their order, if it does not know that few match.
+  const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
+  return { range, filters, order, values, value };
+}
+
+/** A query as SQL. `upTo`: the last row that is looked at. */
+export function searchSql(query: RowQuery, dialect: Dialect, upTo?: Place): Sql {
+  const { range, filters, order, values, value } = conditionsOf(query, dialect, upTo);
+  const text = `SELECT ${storedColumns(dialect.now)} FROM ${tableOf(query, dialect)}
+    WHERE ${[...range, ...filters].join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
   return { text, values };
 }
 
-const finishedStates: ReadonlySet<string> = new Set(['DONE', 'REJECTED']);
+/**
+ * SQL that finds the row at which a step of a query over so many rows ends, by an index alone. It finds none if fewer rows are
+ * left, or if few rows can match anyway.
+ */
+export function stepSql(query: RowQuery, dialect: Dialect, rows: number): Sql | null {
+  if (isNarrow(query)) return null;
+  // The states matter only to the choice of the index.
+  const ranged = { ...query, payer: undefined, accountId: undefined };
+  const { range, order, values, value } = conditionsOf(ranged, dialect);
+  const text = `SELECT created_at, id FROM ${tableOf(query, dialect)} WHERE ${range.join(' AND ')} ${order} LIMIT 1 OFFSET ${value(rows - 1)}`;
+  return { text, values };
+}
 
-/** A payment whose lease is not over at `time`, and one that counts as unknown. */
-export const pendingAt = (time: string) => `state = 'PENDING' AND lease_until > ${time}`;
-export const unknownAt = (time: string) =>
-  `state = 'UNKNOWN' OR state = 'PENDING' AND lease_until <= ${time}`;
+/** How many expired rows are counted at most. */
+const maxExpired = 10_000;
 
-/** Payments that may need attention, and those that have ended. */
-export const unfinished = "state IN ('PENDING', 'UNKNOWN')";
-export const finished = "state IN ('DONE', 'REJECTED')";
-
-/** The indexes of the table of rows, by name. */
-export const rowIndexes = {
-  payment_by_time: '(created_at, id)',
-  payment_by_caller: '(caller, payer, created_at, id)',
-  payment_by_track_id: '(track_id)',
-  payment_by_request_id: '(request_id) WHERE request_id IS NOT NULL',
-  payment_unfinished: `(state, created_at, id) WHERE ${unfinished}`,
-  payment_unfinished_by_caller: `(caller, payer, created_at, id) WHERE ${unfinished}`,
-  payment_by_end: `(updated_at) WHERE ${finished}`,
+/** RowCounts, in one row. `all`: an expression for the number of rows. */
+export const countSql = (dialect: Dialect, all = `(SELECT count(*) FROM ${dialect.table})`): string => {
+  const { table, now } = dialect;
+  const isPending = `state = 'PENDING' AND lease_until > ${now}`;
+  return `SELECT ${all} - old.n AS records, old.n AS expired, open.pending, open.unknown,
+    (SELECT max(created_at) FROM ${table}) AS "newestAt", ${now} AS now
+  FROM (SELECT count(*) AS n FROM (SELECT 1 FROM ${table} WHERE ${expired(dialect)} LIMIT ${maxExpired}) AS few) AS old,
+    (SELECT count(*) FILTER (WHERE ${isPending}) AS pending, count(*) FILTER (WHERE NOT (${isPending})) AS unknown
+      FROM ${table} WHERE ${unfinished}) AS open`;
 };

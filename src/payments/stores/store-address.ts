@@ -7,19 +7,22 @@ export type StoreAddress =
   | { readonly kind: 'postgres'; readonly address: PostgresAddress };
 
 const allowed =
-  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, or postgres://user[:password]@host[:port][,host[:port]…]/database[?sslmode=…], with user and password percent-encoded';
+  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, or postgres://user[:password]@host[:port]/database[?sslmode=…], with user and password percent-encoded';
 
 /**
  * What STATE_URL says. Only opening the store tells whether it is there.
  * Errors: AddressError.
  */
 export function parseStoreUrl(url: string): StoreAddress {
+  // A file whose name ends with a line end would be a new store once the line end is removed.
+  if (/^\s|\s$|\p{Cc}/u.test(url))
+    throw new AddressError('it has white space at an end, or a control character: remove it');
   if (url === 'memory:') return { kind: 'memory' };
   const path = /^sqlite:(.+)$/s.exec(url)?.[1];
   // `sqlite://state.db` would name a file of the root folder, and `sqlite::memory:` one called ":memory:".
   if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) return { kind: 'sqlite', path };
-  const cluster = parsePostgresUrl(url);
-  if (cluster !== null) return { kind: 'postgres', address: cluster };
+  const address = parsePostgresUrl(url);
+  if (address !== null) return { kind: 'postgres', address };
   throw new AddressError(
     /^rediss?(\+sentinel)?:/i.test(url)
       ? 'Redis no longer stores payments, because a failover or a restart can lose records that it confirmed, and lost records are payments sent twice: use postgres://… for several machines, or sqlite:PATH for one'
@@ -43,8 +46,7 @@ export function passwordsOf(url: string): string[] {
   const all = [URL.parse(url)?.password];
   try {
     const named = parseStoreUrl(url);
-    // URL.parse refuses a URL with several hosts.
-    if (named.kind === 'postgres') all.push(/:([^:@/]*)@/.exec(url)?.[1], named.address.password);
+    if (named.kind === 'postgres') all.push(named.address.password);
   } catch (error) {
     // Opening the store tells what is wrong with it.
     if (!(error instanceof AddressError)) throw error;

@@ -39,9 +39,7 @@ export const authenticateByHeaders = (subscriptionKey: string | null, areProven 
       redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
       const own = subscriptionKey === null ? given : { ...given, subscriptionKey, isProven: areProven };
       const identity = identityOf(given, peer, areProven);
-      // Without a subscription key the bank answers nothing, whatever name a request makes up.
-      const isAnonymous = identity.name === peer || (identity.group === peer && own.subscriptionKey === null);
-      return isAnonymous ? { ...own, isAnonymous, identity } : { ...own, identity };
+      return { ...own, identity };
     },
     // The headers hold all credentials.
     { isCurrent: () => true },

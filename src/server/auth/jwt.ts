@@ -13,6 +13,9 @@ import type { JwtOptions, TokenRefusal } from './jwt-options.ts';
 /** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
 
+/** How many keys are tried for a token that does not tell which of them signed it. */
+const maxCandidates = 8;
+
 /**
  * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's.
  * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
@@ -31,6 +34,8 @@ export function authenticateByToken(
     times: options.keyTimes,
     onFailure: (error) =>
       logger.warn({ reason: joseReason(error) }, 'the keys that verify tokens cannot be fetched'),
+    onSkipped: (entries) =>
+      logger.warn({ entries }, 'entries of the key set that are no usable keys are skipped'),
   });
   const expected = {
     issuer,
@@ -46,7 +51,7 @@ export function authenticateByToken(
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
   async function verify(token: string): Promise<Caller> {
     refuseExpired(token);
-    const { payload } = await jwtVerify(token, keys, expected);
+    const payload = await payloadOf(token);
     const read = (claim: string, header: string) => {
       const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
       if (typeof value !== 'string') throw badUserInput(`the claim ${claim} is no text`);
@@ -65,6 +70,31 @@ export function authenticateByToken(
     };
     verified.set(caller, { until: (payload.exp ?? 0) + clockSkew, keySet: keys.current() });
     return caller;
+  }
+
+  /**
+   * The claims of a token whose signature and claims are as expected. The key is the one that the token's `kid` names. Without a
+   * `kid`, or if the set has several keys of that name, it is the one of the keys of the token's algorithm that verifies the
+   * signature; at most `maxCandidates` are tried.
+   */
+  async function payloadOf(token: string): Promise<JWTPayload> {
+    try {
+      return (await jwtVerify(token, keys, expected)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      let tried = 0;
+      for await (const key of error) {
+        if (++tried > maxCandidates) break;
+        try {
+          return (await jwtVerify(token, key, expected)).payload;
+        } catch (reason) {
+          // Claims are looked at only once the signature is verified.
+          if (reason instanceof errors.JWTClaimValidationFailed || reason instanceof errors.JWTExpired)
+            throw reason;
+        }
+      }
+      throw error;
+    }
   }
 
   /** `error`: null if there is no token. */

@@ -1,8 +1,8 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOrMake } from '../../get-or-make.ts';
-import { compress, headerPairs, isKnown, negotiateEncoding, sendPieces } from '../response.ts';
+import { compress, headerPairs, negotiateEncoding, sendPieces } from '../response.ts';
 
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
@@ -133,20 +133,17 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
   /** A file that was asked for is compressed once. */
   const compressed = new Map<string, Promise<Buffer>>();
 
-  async function page({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function page(response: ServerResponse): Promise<void> {
     const { hash: version, examples } = await load();
     const html = renderPage(settingsOf(options, examples, explains), `graphql/graphiql-${version}`);
-    const etag = `"${hash('sha256', html, 'base64url')}"`;
-    const isSame = isKnown(headers['if-none-match'], `W/${etag}`);
-    response.writeHead(isSame ? 304 : 200, {
+    response.writeHead(200, {
       'Content-Type': 'text/html; charset=utf-8',
       'Cache-Control': 'no-cache',
       'Content-Security-Policy': pagePolicy,
       // The same address answers GraphQL.
       Vary: 'Accept',
-      ETag: etag,
     });
-    response.end(isSame ? undefined : html);
+    response.end(html);
   }
 
   async function asset(
@@ -188,6 +185,6 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
     const isAsset = version !== undefined && name !== undefined;
     if (!isAsset && (path !== '/graphql' || headers.accept?.includes('text/html') !== true)) return null;
     for (const [header, value] of headerPairs(common)) response.setHeader(header, value);
-    return isAsset ? asset(request, response, version, name) : page(request, response);
+    return isAsset ? asset(request, response, version, name) : page(response);
   };
 }

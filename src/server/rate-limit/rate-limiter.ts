@@ -4,7 +4,7 @@ import { type Credentials, countedId, subscriptionKeyId } from '../../bank/crede
 import { BankqlError } from '../../errors.ts';
 import {
   type BudgetName,
-  type Count,
+  type CountersOf,
   type CountMethod,
   type RateLimit,
   type RateLimits,
@@ -16,11 +16,11 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
  * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential.
- * `onRefusal` is called at every refusal; it must not throw.
+ * `countIn`: the place of the counters (default: this process). `onRefusal` is called at every refusal; it must not throw.
  */
 export function createRateLimiter(
   { perCaller, perKey }: RateLimits,
-  countIn: (name: BudgetName, limit: RateLimit) => Count,
+  countIn: CountersOf = (_name, limit) => new BoundedCounters(limit).count,
   onRefusal?: (refusal: RateRefusal) => void,
 ) {
   const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>

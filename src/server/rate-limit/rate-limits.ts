@@ -23,13 +23,15 @@ export const budgetNames = ['caller', 'key'] as const;
 export type BudgetName = (typeof budgetNames)[number];
 
 /**
- * Counts the calls of one budget, in memory (BoundedCounters) or together with other processes (shared-counters.ts):
+ * Counts the calls of one budget, in this process (BoundedCounters) or in the primary (workers/primary-counters.ts):
  * takes one (`consume`), gives one back (`reward`), or only looks (`get`).
  * Shape:  the rest of the budget; null if the owner's window has not begun.
  * Errors: a RateLimiterRes if no call is left.
  */
 export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
 export type CountMethod = 'consume' | 'reward' | 'get';
+/** The counters of a budget. */
+export type CountersOf = (name: BudgetName, limit: RateLimit) => Count;
 
 /** What is refused: a request that arrives with an empty budget, or a single REST call. */
 export const refusedByRate = ['request', 'call'] as const;

@@ -41,8 +41,8 @@ export const documents = () => [
   graphql`
     mutation documentsTransferMutation($input: MakeTransactionInput!) {
       makeTransaction(input: $input) {
-        trackId
-        from {
+        payment {
+          id
           account {
             id
             balance {

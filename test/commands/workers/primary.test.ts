@@ -330,7 +330,6 @@ test('a rate limit holds for all workers together, whichever one a connection le
   expect(codes.slice(5)).toEqual(Array.from({ length: 7 }, () => 'RATE_LIMITED'));
   const metrics = await metricsOf(bankql);
   expect(metrics['bankql_rate_limit_refusals_total{refused="request",budget="caller"}']).toBe(7);
-  expect(metrics.bankql_rate_limit_store_up).toBe(1);
 });
 
 test('while no process can be created, those that serve go on, and another one starts as soon as it can', async () => {

@@ -180,7 +180,7 @@ describe('an operation that is explained', () => {
 
   describe('of a payment that failed', () => {
     const payment = (key: string, amount = '1.00') =>
-      `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "${amount}", currency: "EUR" }, idempotencyKey: "${key}" }) { trackId } }`;
+      `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "${amount}", currency: "EUR" }, idempotencyKey: "${key}" }) { payment { trackId } } }`;
     const explained = async (query: string) => (await ask(query, 'calls')).extensions?.explain;
 
     test('tells that the bank refused it, and when its record did', async () => {
@@ -219,7 +219,7 @@ describe('an operation that is explained', () => {
   });
 
   test('of a payment that was made before tells that it came from its record', async () => {
-    const payment = `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "explained" }) { trackId } }`;
+    const payment = `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "explained" }) { payment { trackId } } }`;
     const sources = async () =>
       (await ask(payment, 'calls')).extensions?.explain.calls?.map(({ source }) => source);
     expect(await sources()).toEqual(['bank']);

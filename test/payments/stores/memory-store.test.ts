@@ -1,4 +1,13 @@
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
-import { describePaymentStore, retentionMs } from './store-conformance.ts';
+import { describePaymentStore, retentionMs, start } from './store-conformance.ts';
 
-describePaymentStore('the memory store', async () => await createMemoryStore({ retentionMs }));
+describePaymentStore('the memory store', async () => {
+  let now = start;
+  const store = createMemoryStore({ retentionMs, now: () => now });
+  return {
+    store,
+    async pass(ms) {
+      now += ms;
+    },
+  };
+});

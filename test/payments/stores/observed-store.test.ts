@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
 import { observeStore } from '../../../src/payments/stores/observed-store.ts';
-import { done, pending, retentionMs, start } from './store-conformance.ts';
+import { done, lease, pending, retentionMs } from './store-conformance.ts';
 
 /** A store that fails on demand, by a clock of the test's own, and what is told of it. */
 let clock = 0;
@@ -12,14 +12,14 @@ let loss: string | null = null;
 let statusCalls = 0;
 
 async function openStore() {
-  const memory = await createMemoryStore({ retentionMs });
+  const memory = createMemoryStore({ retentionMs });
   const guarded = new Proxy(memory, {
     get(target, name, receiver) {
       if (name === 'loss') return loss;
       const value: unknown = Reflect.get(target, name, receiver);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
-        if (name === 'status') statusCalls++;
+        if (name === 'count') statusCalls++;
         clock += 10;
         if (broken.has(String(name))) return Promise.reject(new StoreUnavailable('It is away.'));
         return value.apply(target, args);
@@ -33,13 +33,13 @@ async function openStore() {
       onStoreAway: (reason) => told.push(`away: ${reason}`),
       onStoreBack: (seconds) => told.push(`back after ${seconds}`),
     },
-    { clock: () => clock, now: () => start },
+    () => clock,
   );
 }
 
 const news = () => told.filter((line) => /^(away|back)/.test(line));
-const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), start);
-const everything = new Set(['begin', 'end', 'find', 'search', 'settle', 'status']);
+const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), lease);
+const everything = new Set(['begin', 'end', 'find', 'search', 'settle', 'count']);
 
 beforeEach(() => {
   clock = 0;
@@ -54,14 +54,14 @@ test('every call goes through as it is, and its time is told', async () => {
   const store = await openStore();
   made.defer(() => store.close());
   expect(await begin(store, 'a')).toBeNull();
-  expect(await store.end({ id: 'a', trackId: pending().trackId, outcome: done, at: start })).toBe(true);
-  expect(await store.find('a', start)).toMatchObject({ state: 'DONE' });
-  expect(await store.search({ states: ['DONE'] }, start)).toHaveLength(1);
-  expect(await store.settle('a', 'DONE', 'Ada', start)).toBe(false);
-  expect(await store.end({ id: 'a', trackId: 'x', outcome: null, at: start })).toBe(false);
-  expect(await store.status(start)).toMatchObject({ records: 1 });
+  expect(await store.end({ id: 'a', trackId: pending().trackId, outcome: done })).toBe(true);
+  expect(await store.find('a')).toMatchObject({ state: 'DONE' });
+  expect(await store.search({ states: ['DONE'] })).toHaveLength(1);
+  expect(await store.settle('a', 'DONE', 'Ada')).toBe(false);
+  expect(await store.end({ id: 'a', trackId: 'x', outcome: null })).toBe(false);
+  expect(await store.count()).toMatchObject({ records: 1 });
   expect(told).toEqual(
-    ['begin', 'finish', 'find', 'search', 'settle', 'release', 'status'].map((name) => `${name} 0.01`),
+    ['begin', 'finish', 'find', 'search', 'settle', 'release', 'count'].map((name) => `${name} 0.01`),
   );
   expect(store.isUp).toBe(true);
   expect(store.secret).toMatch(/^[0-9a-f]{64}$/);
@@ -72,7 +72,7 @@ describe('an outage', () => {
     const store = await openStore();
     broken = everything;
     for (let n = 0; n < 5; n++) await expect(begin(store, `${n}`)).rejects.toThrow(StoreUnavailable);
-    await expect(store.find('a', start)).rejects.toThrow(StoreUnavailable);
+    await expect(store.find('a')).rejects.toThrow(StoreUnavailable);
     expect(store.isUp).toBe(false);
     expect(news()).toEqual(['away: It is away.']);
     clock += 2000.28;
@@ -88,8 +88,8 @@ describe('an outage', () => {
     broken = new Set(['begin']);
     for (let n = 0; n < 5; n++) {
       await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
-      await store.find('a', start);
-      await store.recentStatus();
+      await store.find('a');
+      await store.recentCounts();
       clock += 1000;
     }
     expect([store.isUp, news().length]).toEqual([false, 1]);
@@ -101,17 +101,17 @@ describe('an outage', () => {
     broken = new Set(['begin']);
     await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
     broken = new Set();
-    await store.recentStatus();
+    await store.recentCounts();
     expect(store.isUp).toBe(false);
     clock += 5000;
-    await store.recentStatus();
+    await store.recentCounts();
     expect(store.isUp).toBe(true);
     await store.close();
   });
 
   test('a loss that was noticed without a call refuses payments: it is not up', async () => {
     const store = await openStore();
-    await store.find('a', start);
+    await store.find('a');
     expect(store.isUp).toBe(true);
     loss = 'Three payments are missing.';
     expect(store.isUp).toBe(false);
@@ -125,11 +125,11 @@ describe('an outage', () => {
     const store = await openStore();
     expect(news()).toEqual(['away: Three payments are missing.']);
     clock += 60_000;
-    await store.recentStatus();
+    await store.recentCounts();
     expect(store.isUp).toBe(false);
     loss = null;
     clock += 1000;
-    await store.recentStatus();
+    await store.recentCounts();
     expect(store.isUp).toBe(true);
     await store.close();
   });
@@ -139,13 +139,13 @@ describe('what it holds', () => {
   test('is asked for once in a few seconds, however many ask', async () => {
     const store = await openStore();
     await begin(store, 'a');
-    const asked = await Promise.all(Array.from({ length: 50 }, () => store.recentStatus()));
+    const asked = await Promise.all(Array.from({ length: 50 }, () => store.recentCounts()));
     expect(new Set(asked.map((status) => status?.pending))).toEqual(new Set([1]));
     clock += 4000;
-    await store.recentStatus();
+    await store.recentCounts();
     expect(statusCalls).toBe(1);
     clock += 2000;
-    await store.recentStatus();
+    await store.recentCounts();
     expect(statusCalls).toBe(2);
     await store.close();
   });
@@ -153,10 +153,10 @@ describe('what it holds', () => {
   test('is null while the store is away, and every second it is asked again', async () => {
     const store = await openStore();
     broken = everything;
-    for (let n = 0; n < 20; n++) expect(await store.recentStatus()).toBeNull();
+    for (let n = 0; n < 20; n++) expect(await store.recentCounts()).toBeNull();
     expect(statusCalls).toBe(1);
     clock += 1000;
-    expect(await store.recentStatus()).toBeNull();
+    expect(await store.recentCounts()).toBeNull();
     expect(statusCalls).toBe(2);
     await store.close();
   });

@@ -40,19 +40,13 @@ test.each([
 });
 
 /** Who asks, as an address has it. */
-const [ops, at, percent] = ['ops:s3cr', 'ops:s3c@r', 'ops:s3cr%'];
+const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
+// More of them: address.test.ts.
 test.each([
   [`postgres://${ops}@db`, 'it has to name a database'],
-  ['postgres://db/pay', 'it has to name a user'],
-  [`postgres://${ops}@/pay`, 'it has to name a host'],
-  [`postgres://${ops}@a,,b/pay`, 'a host is written as'],
-  [`postgres://${ops}@a:99999/pay`, 'a host is written as'],
   [`postgres://${at}@a/pay`, 'percent-encode'],
-  [`postgres://${percent}@a/pay`, 'has to be written as %25'],
-  [`postgres://${ops}@a/pay?sslmode=prefer`, 'sslmode is disable, require, verify-ca or verify-full'],
-  [`postgres://${ops}@a/pay?sslcert=x`, 'sslcert and sslkey belong together'],
-  [`postgres://${ops}@a/pay?target_session_attrs=any`, 'target_session_attrs can only be read-write'],
-  ['postgresql://ops@a/pay?password=s3cr', 'of parameters it takes host, sslmode'],
+  [`postgres://${ops}@a,b/pay`, 'it names several hosts'],
+  ['postgresql://ops@a/pay?password=s3cr', 'password is not supported'],
 ])('says what is wrong with %s, and not the password', async (url, reason) => {
   const refused = openStore(url, { retentionMs });
   await expect(refused).rejects.toThrow(/^STATE_URL is postgres.+, which cannot be used: /);

@@ -7,12 +7,24 @@ const [ops, slash] = ['ops:s3cr', 'ops:s3/cr'];
 test.each([
   ['memory:', { kind: 'memory' }],
   ['sqlite:a/b.db', { kind: 'sqlite', path: 'a/b.db' }],
-  [`postgres://${ops}@a,b/pay`, { kind: 'postgres', address: { database: 'pay', password: 's3cr' } }],
+  [`postgres://${ops}@a/pay`, { kind: 'postgres', address: { database: 'pay', password: 's3cr' } }],
 ])('reads %s', (url, named) => {
   expect(parseStoreUrl(url)).toMatchObject(named);
 });
 
-// What is refused: open-store.test.ts.
+// What else is refused: address.test.ts and open-store.test.ts.
+
+test.each([
+  'sqlite:s.db\n',
+  'sqlite:s.db ',
+  'sqlite:s.db\r\n',
+  ' memory:',
+  '\uFEFFsqlite:s.db',
+  'sqlite:a\tb',
+  'postgres://me@a/pay\n',
+])('refuses %j: without its white space it would be another store', (url) => {
+  expect(() => parseStoreUrl(url)).toThrow('white space');
+});
 
 test.each([
   [`redis://${slash}@a/x`, 'redis://…@a/x'],
@@ -29,14 +41,14 @@ test.each([
 /** User and password, as an address has them. */
 const who = 'me:p%2F%40';
 
-test.each([`postgres://${who}@a,b/pay`, `postgresql://${who}@a/pay?sslmode=require`])(
+test.each([`postgres://${who}@a/pay`, `postgresql://${who}@a/pay?sslmode=require`])(
   'knows the password of %s, as it is written and as it is sent',
   (url) => {
     expect(passwordsOf(url)).toEqual(expect.arrayContaining(['p%2F%40', 'p/@']));
   },
 );
 
-test.each(['memory:', 'sqlite:x', 'postgres://me@a,b/pay'])('finds no password in %s', (url) => {
+test.each(['memory:', 'sqlite:x', 'postgres://me@a/pay'])('finds no password in %s', (url) => {
   expect(passwordsOf(url)).toEqual([]);
 });
 

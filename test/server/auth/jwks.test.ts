@@ -1,3 +1,4 @@
+import { type JWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { requestSentNothing } from '../../../src/errors.ts';
 import { createJwks, type JwksTimes } from '../../../src/server/auth/jwks.ts';
@@ -255,4 +256,146 @@ test('a key that is private, weak or for something else verifies nothing', async
     await using bankql = await start();
     expect(await statusOf(bankql, old)).toBe(401);
   }
+});
+
+describe('a set with entries that are no usable keys', () => {
+  const answering = (text: string | Uint8Array) => (issuer.behave = (response) => void response.end(text));
+  const skipLines = (bankql: TestBankql) => bankql.log.filter((line) => line.includes('are skipped'));
+  const bad: readonly (readonly [string, (good: JWK) => unknown])[] = [
+    ['null', () => null],
+    ['a text', () => 'key'],
+    ['a number', () => 7],
+    ['a list', () => []],
+    ['no type', ({ kty: _, ...rest }) => rest],
+    ['a type that is no text', (good) => ({ ...good, kty: 5 })],
+    ['a broken key of the same name', (good) => ({ ...good, x: 'AAAA' })],
+    ['a key of the same name without its coordinates', ({ kid }) => ({ kty: 'EC', kid, crv: 'P-256' })],
+    ['a broken key of another type and the same name', ({ kid }) => ({ kty: 'RSA', kid, e: 'AQAB' })],
+  ];
+
+  test.each(bad)('%s: tokens of the others are verified, and the log says so once', async (_what, make) => {
+    const { now, pass } = clock();
+    await using bankql = await start({ now, maxAgeMs: 10 });
+    const entry = make(old.jwk);
+    for (const keys of [
+      [entry, old.jwk, fresh.jwk],
+      [old.jwk, entry, fresh.jwk],
+    ]) {
+      answering(JSON.stringify({ keys }));
+      expect(await statusOf(bankql, old)).toBe(200);
+      expect(await statusOf(bankql, fresh)).toBe(200);
+      pass(10);
+    }
+    expect(skipLines(bankql)).toHaveLength(1);
+    expect(skipLines(bankql)[0]).toContain('"entries":1');
+    for (const part of [old.jwk.x, old.jwk.y, fresh.jwk.x])
+      expect(bankql.log.join('')).not.toContain(part ?? 'no key');
+  });
+
+  test.each<[string, object]>([
+    ['for encryption', { kty: 'RSA', use: 'enc', n: 'AQAB', e: 'AQAB' }],
+    ['of a type of others', { kty: 'AKP', alg: 'ML-DSA-44', pub: 'AAAA' }],
+    ['of a type to come', { kty: 'future' }],
+    ['of a shared secret', { kty: 'oct', k: 'AAAA' }],
+  ])('a key %s is a key, but not one that is used', async (_what, key) => {
+    await using bankql = await start();
+    answering(JSON.stringify({ keys: [key, { ...key, kid: 'old' }, old.jwk] }));
+    expect(await statusOf(bankql, old)).toBe(200);
+    expect(skipLines(bankql)).toEqual([]);
+  });
+
+  test('a set with only such entries is no set: tokens cannot be verified, and the earlier set stays in use', async () => {
+    const { now, pass } = clock();
+    await using bankql = await start({ now, maxAgeMs: 10, retryMs: 0 });
+    answering(JSON.stringify({ keys: [null, {}] }));
+    expect(await statusOf(bankql, old)).toBe(503);
+    issuer.behave = null;
+    expect(await statusOf(bankql, old)).toBe(200);
+    answering(JSON.stringify({ keys: [null, {}] }));
+    pass(10);
+    expect(await statusOf(bankql, old)).toBe(200);
+  });
+
+  test('a byte order mark in front of a set is dropped', async () => {
+    await using bankql = await start();
+    answering(`\uFEFF${JSON.stringify({ keys: [old.jwk] })}`);
+    expect(await statusOf(bankql, old)).toBe(200);
+  });
+
+  test.each(['utf16le', 'utf16be'])('a set in %s cannot be read', async (encoding) => {
+    await using bankql = await start();
+    const text = Buffer.from(`\uFEFF${JSON.stringify({ keys: [old.jwk] })}`, 'utf16le');
+    answering(encoding === 'utf16be' ? text.swap16() : text);
+    expect(await statusOf(bankql, old)).toBe(503);
+  });
+});
+
+describe('a token without a key’s name', () => {
+  const unnamed = (key: IssuerKey) =>
+    new SignJWT(claims()).setProtectedHeader({ alg: key.alg }).sign(key.privateKey);
+  const statusOfUnnamed = async (to: TestBankql, key: IssuerKey) =>
+    (await ask(to, await unnamed(key))).status;
+  const unnamedJwk = ({ jwk: { kid: _, ...rest } }: IssuerKey): JWK => rest;
+
+  test('is verified by the only key of its algorithm', async () => {
+    const rsa = await createKey('RS256', 'rsa');
+    issuer.keys = [rsa.jwk, old.jwk, { ...fresh.jwk, use: 'enc' }];
+    await using bankql = await start();
+    expect(await statusOfUnnamed(bankql, old)).toBe(200);
+  });
+
+  test('is verified by whichever key fits its signature, and by none if none does', async () => {
+    const stranger = await createKey('ES256', 'stranger');
+    issuer.keys = [{ ...old.jwk, x: 'AAAA', kid: 'broken' }, old.jwk, fresh.jwk];
+    await using bankql = await start();
+    expect(await statusOfUnnamed(bankql, old)).toBe(200);
+    expect(await statusOfUnnamed(bankql, fresh)).toBe(200);
+    expect(await statusOfUnnamed(bankql, stranger)).toBe(401);
+    expect(issuer.asked()).toBe(1);
+    expect(bank.calls).toHaveLength(2);
+  });
+
+  test('is told of its claims only by the key that fits', async () => {
+    issuer.keys = [fresh.jwk, old.jwk];
+    await using bankql = await start();
+    const sign = (key: IssuerKey) =>
+      new SignJWT(claims({ aud: 'another' })).setProtectedHeader({ alg: 'ES256' }).sign(key.privateKey);
+    const told = async (key: IssuerKey) =>
+      (await ask(bankql, await sign(key))).headers.get('www-authenticate');
+    expect(await told(old)).toContain('its claim aud');
+    expect(await told(await createKey('ES256', 'stranger'))).not.toContain('aud');
+  });
+
+  test('is verified by keys without names, too; one with a name is not', async () => {
+    issuer.keys = [unnamedJwk(old), unnamedJwk(fresh)];
+    await using bankql = await start();
+    expect(await statusOfUnnamed(bankql, fresh)).toBe(200);
+    expect(await statusOf(bankql, fresh)).toBe(401);
+  });
+
+  test('costs no more than eight signatures', async () => {
+    const others = await Promise.all(Array.from({ length: 8 }, (_, n) => createKey('ES256', `${n}`)));
+    issuer.keys = [...others.slice(0, 7).map(({ jwk }) => jwk), old.jwk, fresh.jwk];
+    await using bankql = await start();
+    expect(await statusOfUnnamed(bankql, old)).toBe(200);
+    expect(await statusOfUnnamed(bankql, fresh)).toBe(401);
+  });
+});
+
+test.each(['', 'AQAB', 'w'.repeat(86)])('a short RSA key of the same name does no harm: %j', async (n) => {
+  const rsa = await createKey('RS256', 'rsa');
+  issuer.keys = [{ ...rsa.jwk, n }, rsa.jwk];
+  await using bankql = await createTestBankql({
+    bankUrl: bank.url,
+    identity: { ...issuer.options, algorithms: ['RS256'] },
+  });
+  expect(await statusOf(bankql, rsa)).toBe(200);
+});
+
+test('of two keys of one name, the one that fits verifies a token', async () => {
+  issuer.keys = [{ ...fresh.jwk, kid: 'old' }, old.jwk];
+  await using bankql = await start();
+  expect(await statusOf(bankql, old)).toBe(200);
+  expect(await statusOf(bankql, { ...fresh, kid: 'old' })).toBe(200);
+  expect(await statusOf(bankql, fresh)).toBe(401);
 });

@@ -78,6 +78,11 @@ describe('a good token', () => {
     expect(JSON.stringify(bank.calls)).not.toContain(token.slice(-40));
   });
 
+  test.each(['Bearer ', 'bearer ', 'BEARER ', 'Bearer    '])('may be sent as %j', async (scheme) => {
+    const answer = await post(null, { headers: { Authorization: `${scheme}${await sign(rsa)}  ` } });
+    expect(answer.status).toBe(200);
+  });
+
   test('may be signed with each of the algorithms that are allowed', async () => {
     for (const key of others.slice(0, 3)) expect((await post(await sign(key))).status).toBe(200);
     expect(bank.calls).toHaveLength(3);

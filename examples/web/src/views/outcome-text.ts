@@ -11,10 +11,10 @@ interface Description {
 }
 
 /** Says no more than is known: an open payment is neither paid nor not paid. */
-export function describeOutcome({ state, data, payment }: Outcome): Description {
+export function describeOutcome({ state, payment }: Outcome): Description {
   switch (state) {
     case 'DONE': {
-      const status = data?.makeTransaction?.status ?? payment?.status;
+      const status = payment?.status;
       if (status == null || status === 'COMPLETED')
         return {
           tone: 'good',
@@ -36,7 +36,7 @@ export function describeOutcome({ state, data, payment }: Outcome): Description 
         text: 'The bank has refused the payment. No money was moved.',
         actions: ['change', 'done'],
       };
-    case 'NOT_BEGUN':
+    case 'NOT_SENT':
       return {
         tone: 'bad',
         title: 'Not sent',

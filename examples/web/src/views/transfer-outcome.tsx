@@ -19,9 +19,9 @@ export function TransferOutcome(props: TransferOutcomeProps) {
   const { draft, outcome, onSend, onCheck, onChange, onFinish } = props;
   const { tone, title, text, actions } = describeOutcome(outcome);
   const { data, payment, errors } = outcome;
-  const paid = data?.makeTransaction;
-  const reference = paid?.transactionId ?? payment?.transactionId;
-  const trackId = paid?.trackId ?? payment?.trackId ?? errors.find((error) => error.trackId)?.trackId;
+  const balance = data?.makeTransaction?.payment?.account?.balance;
+  const reference = payment?.transactionId;
+  const trackId = payment?.trackId ?? errors.find((error) => error.trackId)?.trackId;
   // What was paid is in the record; the form may have been changed since.
   const value = payment?.value ?? (outcome.state === 'CONFLICT' ? null : draft);
   const buttons = {
@@ -62,10 +62,10 @@ export function TransferOutcome(props: TransferOutcomeProps) {
               <dd className="digits">{trackId}</dd>
             </>
           )}
-          {paid?.from.account?.balance?.amount && (
+          {balance?.amount && (
             <>
               <dt>Balance now</dt>
-              <dd>{format(paid.from.account.balance.amount, paid.from.account.balance.currency ?? '')}</dd>
+              <dd>{format(balance.amount, balance.currency ?? '')}</dd>
             </>
           )}
         </dl>

@@ -1,102 +1,188 @@
 import { readFile } from 'node:fs/promises';
+import type { PoolConfig } from 'pg';
+import { parse } from 'pg-connection-string';
 
-/** The address of a PostgreSQL cluster, the role and its password, and the protection of the connections. */
+/** The address of a PostgreSQL, the role and its password, and the protection of the connections. */
 export interface PostgresAddress {
-  /** One server, or the members of a cluster; one of them takes writes. */
-  readonly hosts: readonly PostgresHost[];
+  /** A name, an address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
   readonly user: string;
   readonly password: string | undefined;
   readonly database: string;
   /** Null where the connections are not encrypted. */
   readonly tls: PostgresTls | null;
   readonly applicationName: string;
-}
-
-export interface PostgresHost {
-  /** A name, an address, or the folder of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
+  /** Settings that the server gets when a connection starts, such as Neon's `endpoint=…`. */
+  readonly options: string | undefined;
+  readonly channelBinding: boolean;
+  readonly connectTimeoutMs: number;
+  /** When an idle connection is probed for the first time, in milliseconds; null: never. */
+  readonly keepAliveMs: number | null;
 }
 
 interface PostgresTls {
   /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
+  /** Whether TLS starts at once, instead of being asked for in PostgreSQL's protocol. */
+  readonly isDirect: boolean;
   /** Files. */
   readonly rootCertificate: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
 }
 
-/** What is wrong with an address. The message repeats nothing of it, since it may hold a password. */
+/** What is wrong with an address. The message repeats no part of it that may be a password. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 
+/** The parameters that bankql takes, with the values of those that have only a few. */
+const parameterValues = {
+  host: null,
+  port: null,
+  application_name: null,
+  channel_binding: ['disable', 'prefer', 'require'],
+  connect_timeout: null,
+  keepalives: ['0', '1'],
+  keepalives_idle: null,
+  options: null,
+  sslmode: ['disable', 'require', 'verify-ca', 'verify-full'],
+  sslcert: null,
+  sslkey: null,
+  sslnegotiation: ['postgres', 'direct'],
+  sslrootcert: null,
+  target_session_attrs: ['read-write', 'primary'],
+} satisfies Record<string, readonly string[] | null>;
+type Parameter = keyof typeof parameterValues;
+
+/** For parameters and values of other clients, what to write instead. */
+const remedies: Readonly<Record<string, string>> = {
+  password: 'write it in front of the host, as user:password@host',
+  user: 'write it in front of the host, as user:password@host',
+  pgbouncer:
+    "it stands for a pooler that gives each transaction another connection; give the address of a pooler in session mode, or the database's own (Supabase: port 5432)",
+  hostaddr: 'give the address as the host',
+  ssl: 'use sslmode',
+};
+const valueRemedies: Readonly<Record<string, string>> = {
+  sslmode: '; the others may go on unencrypted, and no-verify is called require here',
+  target_session_attrs: '; payments are written',
+};
+
 const defaultPort = 5432;
-const schema = /^postgres(?:ql)?:\/\//i;
-const url = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^/?#@]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/i;
-const known = [
-  ...['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
-  ...['application_name', 'target_session_attrs'],
-];
+/** How long a payment waits for a connection, new or from the pool. */
+const usualConnectTimeoutMs = 3_000;
+const usualKeepAliveMs = 10_000;
+
+const severalHosts =
+  'it names several hosts: give one address that leads to the primary, such as that of the cluster, its proxy or its service';
 
 /**
- * The address in a URL `postgres[ql]://user[:password]@host[:port][,host[:port]…]/database[?parameters]`; null for a URL
- * with another protocol. Names and passwords are percent-encoded in it.
+ * The address in a URL `postgres[ql]://user[:password]@host[:port]/database[?parameters]`; null for a URL with another protocol.
+ * Names and passwords are percent-encoded in it.
  * Errors: AddressError.
  */
 export function parsePostgresUrl(text: string): PostgresAddress | null {
-  if (!schema.test(text)) return null;
-  const parts = url.exec(text);
-  if (parts === null) throw new AddressError('it cannot be read: percent-encode what user and password hold');
-  const [, who = '', hostList = '', path = '', query = ''] = parts;
-  const parameters = new URLSearchParams(query);
-  if ([...parameters.keys()].some((name) => !known.includes(name)))
-    throw new AddressError(`of parameters it takes ${known.join(', ')}`);
-  const [, user = '', password] = /^([^:]*)(?::(.*))?$/s.exec(who) ?? [];
+  const [, authority, path = '', query = ''] =
+    /^postgres(?:ql)?:\/\/([^/?#]*)\/?([^?#]*)\??(.*)$/is.exec(text) ?? [];
+  if (authority === undefined) return null;
+  // A `/`, `?` or `#` that is not encoded would make a part of the password a name, which messages repeat.
+  if (/[\s\p{Cc}#]/u.test(text) || /@/.test(path + query) || /@.*@/.test(authority))
+    throw new AddressError(
+      'percent-encode white space and the characters @ : / ? # in user, password and parameters',
+    );
+  const parameters = parseParameters(query);
+  const given = (name: Parameter) => parameters.get(name) || undefined;
+  const { user, password, host, port } = parseAuthority(authority, given('host'), given('port'));
   if (user === '') throw new AddressError('it has to name a user');
+  if (host === '') throw new AddressError('it has to name a host');
   const database = decoded(path);
-  if (database === '') throw new AddressError('it has to name a database');
-  const hosts = parseHosts(hostList === '' ? (parameters.get('host') ?? '') : hostList);
-  const attributes = parameters.get('target_session_attrs') ?? 'read-write';
-  if (attributes !== 'read-write' && attributes !== 'primary')
-    throw new AddressError('target_session_attrs can only be read-write: payments are written');
+  if (database === '' || path.includes('/')) throw new AddressError('it has to name a database');
+  const tls = parseTls(given, host);
+  const binding = given('channel_binding') ?? 'disable';
+  if (binding === 'require' && tls === null)
+    throw new AddressError('channel_binding=require needs TLS, and this address has none');
   return {
-    hosts,
-    user: decoded(user),
-    password: password === undefined ? undefined : decoded(password) || undefined,
-    database,
-    tls: parseTls(parameters, hosts),
-    applicationName: parameters.get('application_name') || 'bankql',
+    ...{ host, port, user, password: password || undefined, database },
+    // pg goes on if a server offers no channel binding. A verified certificate keeps others out as well.
+    tls: tls?.mode === 'require' && binding === 'require' ? { ...tls, mode: 'verify-full' } : tls,
+    applicationName: given('application_name') ?? 'bankql',
+    options: given('options'),
+    channelBinding: binding !== 'disable',
+    connectTimeoutMs: milliseconds('connect_timeout', given) ?? usualConnectTimeoutMs,
+    keepAliveMs:
+      given('keepalives') === '0' ? null : (milliseconds('keepalives_idle', given) ?? usualKeepAliveMs),
   };
 }
 
-function parseHosts(list: string): PostgresHost[] {
-  if (list === '') throw new AddressError('it has to name a host');
-  return list.split(',').map((text) => {
-    const [, bracketed, plain, port] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
-    const host = bracketed ?? decoded(plain ?? '');
-    if (host === '' || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535)
-      throw new AddressError('a host is written as name, name:port or [IPv6 address]:port');
-    return { host, port: Number(port ?? defaultPort) };
-  });
+function parseParameters(query: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const pair of query.split('&').filter((text) => text !== '')) {
+    const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair) ?? [];
+    const shown = /^\w{1,40}$/.test(name) ? name : 'one of its parameters';
+    const values: readonly string[] | null | undefined = Object.entries(parameterValues).find(
+      ([known]) => known === name,
+    )?.[1];
+    if (values === undefined)
+      throw new AddressError(
+        `${shown} is not supported: ${remedies[name] ?? `leave it out (${Object.keys(parameterValues).join(', ')} are)`}`,
+      );
+    if (parameters.has(name)) throw new AddressError(`it has ${name} twice`);
+    // As in libpq, a `+` is a plus.
+    const text = decoded(value);
+    if (values !== null && text !== '' && !values.includes(text))
+      throw new AddressError(`${name} is ${values.join(' or ')}${valueRemedies[name] ?? ''}`);
+    parameters.set(name, text);
+  }
+  return parameters;
 }
 
-function parseTls(parameters: URLSearchParams, hosts: readonly PostgresHost[]): PostgresTls | null {
-  const mode = parameters.get('sslmode') ?? (hosts.every(isLocal) ? 'disable' : 'verify-full');
-  const file = (name: string) => parameters.get(name) || undefined;
-  const [certificate, key] = [file('sslcert'), file('sslkey')];
+/** pg-connection-string does not get the other parameters: it would read files, and for it `require` means `verify-full`. */
+function parseAuthority(authority: string, hostParameter?: string, portParameter?: string) {
+  const parameters = new URLSearchParams();
+  if (hostParameter !== undefined) parameters.set('host', hostParameter);
+  if (portParameter !== undefined) parameters.set('port', portParameter);
+  const hosts = authority.replace(/^.*@/, '') + (hostParameter ?? '') + (portParameter ?? '');
+  if (hosts.includes(',')) throw new AddressError(severalHosts);
+  decoded(authority);
+  try {
+    const { user = '', password = '', host, port } = parse(`postgres://${authority}/_?${parameters}`);
+    const number = Number(port || defaultPort);
+    if (/[\s@]/.test(host ?? '') || !(number >= 1 && number <= 65_535)) throw new Error();
+    return { user, password, host: host ?? '', port: number };
+  } catch {
+    throw new AddressError('a host is written as name, name:port or [IPv6 address]:port');
+  }
+}
+
+function parseTls(given: (name: Parameter) => string | undefined, host: string): PostgresTls | null {
+  const isDirect = given('sslnegotiation') === 'direct';
+  const [certificate, key, root] = [given('sslcert'), given('sslkey'), given('sslrootcert')];
+  const wantsTls = [certificate, root].some((file) => file !== undefined);
+  const mode = given('sslmode') ?? (isLocal(host) && !wantsTls ? 'disable' : 'verify-full');
   if ((certificate === undefined) !== (key === undefined))
     throw new AddressError('sslcert and sslkey belong together');
-  if (mode === 'disable') return null;
-  if (mode !== 'require' && mode !== 'verify-ca' && mode !== 'verify-full')
-    throw new AddressError(
-      'sslmode is disable, require, verify-ca or verify-full; others may go on unencrypted',
-    );
-  return { mode, rootCertificate: file('sslrootcert'), certificate, key };
+  // As in libpq, a Unix socket has no TLS: nothing leaves the machine.
+  const tls = mode === 'disable' || host.startsWith('/') ? null : mode;
+  if (tls === null) {
+    if (isDirect) throw new AddressError('sslnegotiation=direct needs TLS, and this address has none');
+    return null;
+  }
+  if (tls !== 'require' && tls !== 'verify-ca' && tls !== 'verify-full')
+    throw new AddressError('sslmode is unknown');
+  // `system` is libpq's name for the authorities that the system trusts.
+  return { mode: tls, isDirect, rootCertificate: root === 'system' ? undefined : root, certificate, key };
 }
 
-const isLocal = ({ host }: PostgresHost) => /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);
+const isLocal = (host: string) => /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);
+
+function milliseconds(name: Parameter, given: (name: Parameter) => string | undefined): number | undefined {
+  const text = given(name);
+  if (text === undefined || text === '0') return undefined;
+  if (!/^\d{1,4}$/.test(text)) throw new AddressError(`${name} is a number of seconds`);
+  return Number(text) * 1_000;
+}
 
 function decoded(text: string): string {
   try {
@@ -107,24 +193,27 @@ function decoded(text: string): string {
 }
 
 /** The address for messages: without the role and its password. */
-export function shownAddress({ hosts, database }: PostgresAddress): string {
-  return `postgres://${hosts.map(shownHost).join()}/${database}`;
-}
+export const shownAddress = ({ host, port, database }: PostgresAddress): string =>
+  `postgres://${host.includes(':') && !host.startsWith('/') ? `[${host}]` : host}:${port}/${database}`;
 
-export const shownHost = ({ host, port }: PostgresHost): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`;
-
-/** Options with which pg connects to a host, by default the first. Errors: those of a file that cannot be read. */
-export const clientOptions = async (address: PostgresAddress, host = address.hosts[0]) => ({
-  ...host,
-  user: address.user,
-  database: address.database,
-  // A function, so that no password is taken from elsewhere.
-  password: () => address.password ?? '',
-  // Like libpq: what goes through a Unix socket does not leave the machine.
-  ssl: address.tls === null || host?.host.startsWith('/') === true ? false : await tlsOptions(address.tls),
-  application_name: address.applicationName,
-});
+/** Options with which pg connects. Errors: those of a file that cannot be read. */
+export const clientOptions = async (address: PostgresAddress) =>
+  ({
+    host: address.host,
+    port: address.port,
+    user: address.user,
+    database: address.database,
+    // A function, so that pg takes no password from elsewhere.
+    password: () => address.password ?? '',
+    ssl: address.tls === null ? false : await tlsOptions(address.tls),
+    sslnegotiation: address.tls?.isDirect === true ? 'direct' : 'postgres',
+    application_name: address.applicationName,
+    ...(address.options === undefined ? {} : { options: address.options }),
+    enableChannelBinding: address.channelBinding,
+    connectionTimeoutMillis: address.connectTimeoutMs,
+    keepAlive: address.keepAliveMs !== null,
+    keepAliveInitialDelayMillis: address.keepAliveMs ?? 0,
+  }) satisfies PoolConfig;
 
 /** Like libpq: with a root certificate, `require` checks who signed. */
 async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls) {

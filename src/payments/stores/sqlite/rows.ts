@@ -1,88 +1,84 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { StoreDriver } from '../../driver.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
 import {
-  changingColumns,
-  columnsOf,
-  finished,
-  pendingAt,
-  rowColumns,
+  changedColumns,
+  countSql,
+  type Dialect,
+  expired,
+  givenColumns,
+  insertedTimes,
   searchSql,
+  sqliteNow,
+  stepSql,
   storedColumns,
-  unfinished,
-  unknownAt,
+  timeColumns,
 } from '../payment-columns.ts';
-
-/** What a store does with the rows of a SQLite database: the driver's methods, but synchronously. */
-export type RowMethods = {
-  readonly [Name in Exclude<keyof StoreDriver, 'settleWrites' | 'close'>]: (
-    ...args: Parameters<StoreDriver[Name]>
-  ) => unknown;
-};
 
 /** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
+/** How many rows a step of a search looks at. Each may be on a page of its own. */
+const rowsPerStep = 250;
 
-const counts = 'began, newest_at AS newestAt, version AS metadataVersion, NULL AS serverTime';
+/** The driver's statements on an open database. Errors: any of SQLite's. */
+export type RowMethods = ReturnType<typeof rowMethods>;
 
-/** How many rows there are that have not expired, and in which state; see RowCounts. */
-const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.n AS expired,
-  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${pendingAt('$leaseUntil')})) AS pending,
-  (SELECT count(*) FROM payment WHERE ${unfinished} AND (${unknownAt('$leaseUntil')})) AS unknown,
-  (SELECT created_at FROM payment WHERE NOT (${finished} AND updated_at < $before) ORDER BY created_at DESC LIMIT 1) AS newestAt
-  FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
-
-/** The methods on a database of this version. Errors: any of SQLite's. */
-export function rowMethods(database: DatabaseSync): RowMethods {
-  const values = rowColumns.map((name) => `$${name}`).join(', ');
-  // SQLite rewrites each index with a column that is set, also if it is set to what it was.
-  const changes = changingColumns.map((name) => `${name} = $${name}`).join(', ');
-  const insert = database.prepare(
-    `INSERT INTO payment (${rowColumns.join(', ')}) VALUES (${values}) ON CONFLICT DO NOTHING`,
+/** `now`: an expression for the time, if it is not SQLite's. */
+export function rowMethods(database: DatabaseSync, retentionMs: number, now = sqliteNow) {
+  const dialect: Dialect = { table: 'payment', mark: '?', now, retentionMs };
+  const stored = storedColumns(now);
+  const given = givenColumns.map((name) => `$${name}`).join(', ');
+  const insertWith = (times: readonly string[]) =>
+    database.prepare(
+      `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${given}, ${times.join(', ')})
+        ON CONFLICT DO NOTHING RETURNING ${stored}`,
+    );
+  const insert = insertWith(insertedTimes(now, '$lease_ms'));
+  const recover = insertWith(['$created_at', now, `${now} + $lease_ms`]);
+  const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
+  const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
+  const replace = database.prepare(
+    `UPDATE payment SET ${changes}, updated_at = ${now} WHERE id = $id AND version = $expected`,
   );
-  const countBegin = database.prepare(
-    `UPDATE meta SET began = began + 1, newest_at = max(ifnull(newest_at, $created_at), $created_at) RETURNING ${counts}`,
-  );
-  const readCounts = database.prepare(`SELECT ${counts} FROM meta`);
-  const find = database.prepare(`SELECT ${storedColumns} FROM payment WHERE id = $id`);
-  const replace = database.prepare(`UPDATE payment SET ${changes} WHERE id = $id AND version = $expected`);
-  const remove = database.prepare('DELETE FROM payment WHERE id = $id AND version = $expected');
-  const findAttempt = database.prepare('SELECT 1 FROM payment WHERE id = $id AND track_id = $trackId');
+  const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
   const purge = database.prepare(
-    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${finished} AND updated_at < $before LIMIT 100)`,
+    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired(dialect)} LIMIT 100)`,
   );
-  const metadata = database.prepare(`SELECT ${counts}, text, NULL AS server FROM meta`);
-  const writeMetadata = database.prepare(
-    'UPDATE meta SET version = $version, text = $text WHERE version IS $expected',
-  );
+  const count = database.prepare(countSql(dialect, '(SELECT records FROM meta)'));
   return {
-    insertIfAbsent(row) {
-      if (Number(insert.run(columnsOf(row)).changes) === 1)
-        return { existing: null, ...countBegin.get({ created_at: row.created_at }) };
-      return { existing: find.get({ id: row.id }), ...readCounts.get() };
+    insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
+    recover: (row: NewRow, createdAt: number): boolean =>
+      recover.get({ ...row, created_at: createdAt }) !== undefined,
+    compareAndSet(id: string, expected: string, change: RowChange | null): boolean {
+      const { changes } =
+        change === null ? remove.run(id, expected) : replace.run({ ...change, id, expected });
+      return Number(changes) === 1;
     },
-    compareAndSet(id, expected, row) {
-      if (row === null) return Number(remove.run({ id, expected }).changes) === 1;
-      const { version, state, updated_at, json } = columnsOf(row);
-      return Number(replace.run({ id, expected, version, state, updated_at, json }).changes) === 1;
-    },
-    find: (id) => find.get({ id }) ?? null,
-    search(query) {
-      const { text, values } = searchSql(query, '?', 'payment');
-      return database.prepare(text).all(...(values as SQLInputValue[]));
-    },
-    findMissing: (attempts) =>
-      // SQLite refuses a parameter that the statement does not name.
-      attempts.filter(({ id, trackId }) => findAttempt.get({ id, trackId }) === undefined),
-    purge(before) {
+    find: (id: string): unknown => find.get(id) ?? null,
+    count: (): unknown => count.get(),
+    purge(): number {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {
-        const step = Number(purge.run({ before }).changes);
+        const step = Number(purge.run().changes);
         deleted += step;
         if (step === 0 || performance.now() >= until) return deleted;
       }
     },
-    count: (before, leaseUntil) => database.prepare(countSql).get({ before, leaseUntil }),
-    readMetadata: () => metadata.get(),
-    writeMetadata: (expected, next) => Number(writeMetadata.run({ ...next, expected }).changes) === 1,
+    /** Looks at some rows in each step, so that payments do not wait for the others. */
+    *search(query: RowQuery): Generator<void, unknown[]> {
+      const found: unknown[] = [];
+      for (let { after } = query; ; ) {
+        const rest = { ...query, after, limit: query.limit - found.length };
+        const step = stepSql(rest, dialect, rowsPerStep);
+        const upTo = step && placeIn(database.prepare(step.text).get(...step.values));
+        const { text, values } = searchSql(rest, dialect, upTo ?? undefined);
+        found.push(...database.prepare(text).all(...values));
+        if (upTo === null || found.length >= query.limit) return found;
+        after = upTo;
+        yield;
+      }
+    },
   };
 }
+
+const placeIn = (row: Record<string, unknown> | undefined) =>
+  row === undefined ? null : { created_at: Number(row.created_at), id: String(row.id) };

@@ -1,74 +1,45 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
-import { rowMethods } from './rows.ts';
-import { checkSchema, filesOf, isBusy, upgradeSchema } from './schema.ts';
-import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
+import { type RowMethods, rowMethods } from './rows.ts';
+import { createTables, isBusy, readSecret } from './schema.ts';
+import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-driver.ts';
+import { steadyMs } from './steady-ms.ts';
 
 /**
- * A thread that works with the payment store's SQLite file: one writes, and a second one, which only reads, searches, so that no
- * payment waits for a search. Calls that wait for the writer share a transaction, and so its fsync.
+ * The thread that has the payment store's SQLite file open. Calls that wait share a transaction, and so its fsync. A search goes on in
+ * steps when no other call waits.
  */
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, readOnly, isInspected }: ThreadSettings = workerData;
+const { path, readOnly, retentionMs, inode: knownInode }: WorkerSettings = workerData;
 
 /** How many calls share a transaction at most. */
 const maxBatch = 64;
 
 interface OpenFile {
   readonly database: DatabaseSync;
-  readonly methods: FileMethods;
-  readonly inode: string;
+  readonly methods: RowMethods;
+  readonly secret: string;
+  readonly inode: string | null;
   /** How long SQLite waits for locks. */
   lockMs: number;
 }
 
 let file: OpenFile | null = null;
+/** Distinguishes the file from another one that has replaced it. */
+let inode = knownInode;
 
-function methodsOf(database: DatabaseSync): FileMethods {
-  const methods = rowMethods(database);
-  return {
-    ...methods,
-    open: () => null,
-    settleWrites: () => null,
-    readMetadata: () => ({ ...Object(methods.readMetadata()), serverTime: machineTime() }),
-  };
-}
+/** There is no store at the path. */
+class MissingStore extends Error {}
+/** What is at the path is no store that this bankql can use. */
+class UnusableStore extends Error {}
 
-/**
- * The clock of the machine, by which a file gets its times: that of a process may be another one. Null if no file can be made.
- */
-function machineTime(): number | null {
-  try {
-    const folder = mkdtempSync(`${path}.clock-`);
-    const { mtimeMs } = statSync(folder);
-    rmdirSync(folder);
-    return Math.floor(mtimeMs);
-  } catch {
-    return null;
-  }
-}
-
-const writes: ReadonlySet<keyof FileMethods> = new Set([
-  'insertIfAbsent',
-  'compareAndSet',
-  'purge',
-  'writeMetadata',
-]);
+const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
 
 /** Executes calls, in one transaction if one of them writes. Shape: the responses, which are true once it returns. */
 function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
@@ -76,28 +47,34 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
   let isCommitting = false;
   try {
     const create = requests.some(({ method, args }) => method === 'open' && args[0] === true);
-    const open = openFile(create, lockMs);
+    const { database, methods, secret } = openFile(create, lockMs);
     const isTransaction = requests.some(({ method }) => writes.has(method));
-    if (isTransaction) open.database.exec('BEGIN IMMEDIATE');
-    const now = performance.timeOrigin + performance.now();
+    if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
-      // Its caller takes it back, or says that nothing is stored.
-      if (writes.has(method) && giveUpAt < now)
-        return { id, error: 'its caller gave up', failure: 'not stored' };
-      return { id, value: Reflect.apply(open.methods[method], null, args) };
+      if (method === 'open') return { id, value: secret };
+      // Its caller takes the write back.
+      if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
+      return { id, value: Reflect.apply(methods[method], null, args) };
     });
     isCommitting = isTransaction;
-    if (isTransaction) open.database.exec('COMMIT');
+    if (isTransaction) database.exec('COMMIT');
     return responses;
   } catch (error) {
     rollBack();
     // A lock is temporary; after any other error the next call opens the file again.
-    const isLocked = isBusy(error);
-    if (!isLocked) closeFile();
-    const reason = isLocked ? `another process has kept it locked for ${lockMs / 1000} s` : messageOf(error);
-    const failure = isCommitting ? 'uncertain' : isLocked ? 'locked' : 'not stored';
+    if (!isBusy(error)) closeFile();
+    const reason = isBusy(error)
+      ? `another process has kept it locked for ${lockMs / 1000} s`
+      : messageOf(error);
+    const failure = isCommitting ? 'uncertain' : failureOf(error, requests);
     return requests.map(({ id }) => ({ id, error: reason, failure }));
   }
+}
+
+function failureOf(error: unknown, requests: readonly SqliteRequest[]) {
+  const isStart = requests.some(({ method }) => method === 'open');
+  if (isStart && error instanceof MissingStore) return 'missing';
+  return isStart && error instanceof UnusableStore ? 'unusable' : 'not stored';
 }
 
 function rollBack(): void {
@@ -108,44 +85,52 @@ function rollBack(): void {
   }
 }
 
-function openFile(create: boolean, lockMs: number): OpenFile {
-  // Writing on into a file that was moved away would hide the payments from everybody else.
-  if (file !== null && inodeOf(path) !== file.inode) {
-    closeFile();
-    throw new Error('another file has taken its place');
-  }
-  file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);
-  if (file.lockMs !== lockMs) file.database.exec(`PRAGMA busy_timeout = ${lockMs}`);
-  file.lockMs = lockMs;
-  return file;
-}
-
 function closeFile(): void {
   file?.database.close();
   file = null;
 }
 
+function openFile(create: boolean, lockMs: number): OpenFile {
+  const found = inodeOf(path);
+  if (found === null && !create) throw new MissingStore('its file is gone');
+  // To write on into a file that was moved away would hide the payments from everybody else.
+  if (inode !== null && found !== inode)
+    throw new Error('another file has taken its place: start bankql again');
+  file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);
+  if (inode === null) {
+    inode = file.inode;
+    port.postMessage(inode);
+  }
+  if (file.lockMs !== lockMs) file.database.exec(`PRAGMA busy_timeout = ${lockMs}`);
+  file.lockMs = lockMs;
+  return file;
+}
+
+function inodeOf(name: string): string | null {
+  const stat = statSync(name, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+}
+
 function openToRead(lockMs: number): OpenFile {
-  const inode = inodeOf(path);
-  // Without a log nobody has the file open. Even to read, SQLite would make one, and its index, and leave them.
+  const found = inodeOf(path);
   const url = pathToFileURL(path);
-  if (isInspected && !existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
+  // Without a log nobody has the file open. Even to read, SQLite would make one, and leave it there.
+  if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
-  checkSchema(database);
-  return { database, methods: methodsOf(database), inode, lockMs };
+  return { ...opened(database, () => {}), inode: found, lockMs };
 }
 
 /**
- * Opens the file, retrying within `lockMs`: if two processes switch a new file to WAL at the same time, SQLite
- * fails one of them without waiting.
+ * Opens the file, retrying within `lockMs`: if two processes switch a new file to WAL at the same time, SQLite fails one of them
+ * without waiting.
  */
 function openToWrite(create: boolean, lockMs: number): OpenFile {
-  const until = performance.now() + lockMs;
+  const until = steadyMs() + lockMs;
   for (;;) {
     try {
-      return openOnce(create, Math.max(0, Math.ceil(until - performance.now())));
+      return openOnce(create, Math.max(0, until - steadyMs()));
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= until) throw error;
+      if (!isBusy(error) || steadyMs() >= until) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }
@@ -153,24 +138,42 @@ function openToWrite(create: boolean, lockMs: number): OpenFile {
 
 function openOnce(create: boolean, lockMs: number): OpenFile {
   if (create) createFile();
-  if (!statSync(path).isFile()) throw new Error('it is not a regular file');
-  const inode = inodeOf(path);
-  const database = new DatabaseSync(path, { timeout: lockMs });
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    upgradeSchema(database, create);
-    database.exec('COMMIT');
+  if (!statSync(path).isFile()) throw new UnusableStore('it is not a regular file');
+  const found = inodeOf(path);
+  const prepare = (database: DatabaseSync) => {
+    if (create) {
+      database.exec('BEGIN IMMEDIATE');
+      if (secretIn(database) === null) createTables(database);
+      database.exec('COMMIT');
+    } else if (secretIn(database) === null) return;
     const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
-    if (mode !== 'wal') throw new Error('its file system has no write-ahead log');
+    if (mode !== 'wal') throw new UnusableStore('its file system has no write-ahead log');
     database.exec('PRAGMA synchronous = FULL');
-    const methods = methodsOf(database);
-    // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
-    // stays untouched.
-    for (const name of filesOf(path).database) if (existsSync(name)) chmodSync(name, 0o600);
-    return { database, methods, inode, lockMs };
+    // A file from elsewhere may be readable by everybody.
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+  };
+  return { ...opened(new DatabaseSync(path, { timeout: lockMs }), prepare), inode: found, lockMs };
+}
+
+/** Errors: those of SQLite; MissingStore if the file is empty. `prepare` makes it ready for writing. */
+function opened(database: DatabaseSync, prepare: (database: DatabaseSync) => void) {
+  try {
+    prepare(database);
+    const secret = secretIn(database);
+    if (secret === null) throw new MissingStore('it is empty');
+    return { database, methods: rowMethods(database, retentionMs), secret };
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** Errors: UnusableStore; those of SQLite for a lock. */
+function secretIn(database: DatabaseSync): string | null {
+  try {
+    return readSecret(database);
+  } catch (error) {
+    throw isBusy(error) ? error : new UnusableStore(messageOf(error), { cause: error });
   }
 }
 
@@ -196,22 +199,57 @@ function createFolder(folder: string): void {
   }
 }
 
-/** Distinguishes a file from another one that has replaced it. */
-function inodeOf(name: string): string {
-  const { dev, ino } = statSync(name, { bigint: true });
-  return `${dev}:${ino}`;
+/** Calls that wait, and searches between two steps. */
+const waiting: SqliteRequest[] = [];
+const searches: { readonly request: SqliteRequest; steps: ReturnType<RowMethods['search']> | null }[] = [];
+let isClosing = false;
+let isScheduled = false;
+
+function take(message: SqliteRequest | 'close'): void {
+  if (message === 'close') isClosing = true;
+  else if (message.method === 'search') searches.push({ request: message, steps: null });
+  else waiting.push(message);
 }
 
-port.on('message', (first: SqliteRequest | 'close') => {
-  const requests: SqliteRequest[] = [];
-  let isOver = false;
-  for (let next: SqliteRequest | 'close' | undefined = first; next !== undefined; ) {
-    if (next === 'close') isOver = true;
-    else requests.push(next);
-    next = requests.length < maxBatch && !isOver ? receiveMessageOnPort(port)?.message : undefined;
+/** Continues the oldest search. The others take turns with it. */
+function searchOn(): void {
+  const search = searches.shift();
+  if (search === undefined) return;
+  const { id, args, giveUpAt, lockMs } = search.request;
+  try {
+    if (giveUpAt < steadyMs()) throw new Error('its caller gave up');
+    const { methods } = openFile(false, lockMs);
+    const steps: ReturnType<RowMethods['search']> = search.steps ?? Reflect.apply(methods.search, null, args);
+    search.steps = steps;
+    const { done, value } = steps.next();
+    if (done) port.postMessage([{ id, value }] satisfies SqliteResponse[]);
+    else searches.push(search);
+  } catch (error) {
+    if (!isBusy(error)) closeFile();
+    port.postMessage([{ id, error: messageOf(error), failure: 'not stored' }] satisfies SqliteResponse[]);
   }
-  if (requests.length > 0) port.postMessage(executeAll(requests));
-  if (!isOver) return;
-  closeFile();
-  port.close();
+}
+
+function work(): void {
+  isScheduled = false;
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
+    take(next.message);
+  if (waiting.length > 0) port.postMessage(executeAll(waiting.splice(0, maxBatch)));
+  if (!isClosing) searchOn();
+  if (waiting.length + (isClosing ? 0 : searches.length) > 0) schedule();
+  else if (isClosing) {
+    closeFile();
+    port.close();
+  }
+}
+
+function schedule(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  setImmediate(work);
+}
+
+port.on('message', (message: SqliteRequest | 'close') => {
+  take(message);
+  schedule();
 });

@@ -1,51 +1,92 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../../src/payments/store.ts';
-import { rowColumns } from '../../../../src/payments/stores/payment-columns.ts';
-import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { initStore, openStore } from '../../../../src/payments/stores/open-store.ts';
+import { searchSql, sqliteNow, stepSql } from '../../../../src/payments/stores/payment-columns.ts';
+import { createTables } from '../../../../src/payments/stores/sqlite/schema.ts';
 import { testFolder } from '../../../support/test-folder.ts';
-import { openSqlite as open } from '../opened-stores.ts';
-import { describePaymentStore, done, pending, retentionMs, start, stored } from '../store-conformance.ts';
+import { openSqliteStore as open, passInFile } from '../opened-stores.ts';
+import { describePaymentStore, done, lease, pending, retentionMs, stored } from '../store-conformance.ts';
 
 const root = testFolder();
 let folders = 0;
 
 const freshPath = () => join(root, `state-${++folders}`, 'state.db');
+const { id, trackId } = pending();
 
-/** Runs SQL on the file, as an operator would; the stores in this process have to be closed. */
+/** Runs SQL on the file, as an operator would. */
 function sql(path: string, text: string): void {
-  const database = new DatabaseSync(path);
+  using database = new DatabaseSync(path, { timeout: 60_000 });
   database.exec(text);
-  database.close();
 }
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-describePaymentStore('the SQLite store', () => open(freshPath()));
+describePaymentStore('the SQLite store', async () => {
+  const path = freshPath();
+  return { store: await open(path), pass: async (ms) => passInFile(path, ms) };
+});
 
-describe('the file', () => {
-  test('keeps payments across a restart', async () => {
+describe('a store is made on purpose', () => {
+  test('a missing file stops the start with one line that says what it means, and both remedies', async () => {
     const path = freshPath();
-    const first = await open(path);
-    await first.begin(pending(), start);
-    await first.begin(pending({ id: 'b' }), start);
-    await first.end({ id: 'b', trackId: pending().trackId, outcome: done, at: start });
-    await first.close();
-
-    const second = await open(path);
-    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
-    expect(await second.find('b', start)).toEqual(stored({ id: 'b', ...done }));
-    expect(await second.end({ id: pending().id, trackId: 'attempt-1', outcome: done, at: start })).toBe(true);
+    await expect(openStore(`sqlite:${path}`, { retentionMs })).rejects.toThrow(
+      `There is no payment store at ${path}: without the records of earlier payments their idempotency keys are free again, and payments may be sent twice. If it is a new store, make it with \`bankql payments init\`; if not, put the backup back, or mount the volume that holds it.`,
+    );
+    expect(existsSync(dirname(path))).toBe(false);
   });
 
-  test('is for its owner alone, as are its companions and the folders made for it', async () => {
+  test('an empty file is no store', async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path));
+    writeFileSync(path, '');
+    await expect(open(path, { create: false })).rejects.toThrow('There is no payment store at');
+    expect(statSync(path).size).toBe(0);
+  });
+
+  test('init makes the folder and the file, for their owner alone; made again, it changes nothing', async () => {
     const path = join(root, 'made', 'deeper', 'state.db');
-    const store = await open(path);
-    await store.begin(pending(), start);
+    await initStore(`sqlite:${path}`);
+    const store = await open(path, { create: false });
+    await store.begin(pending(), lease);
     expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
     expect([join(root, 'made'), dirname(path)].map(modeOf)).toEqual([0o700, 0o700]);
+    await initStore(`sqlite:${path}`);
+    expect(await store.find(id)).toEqual(stored());
+  });
+
+  test('four starts of a default store at once make one', async () => {
+    const path = freshPath();
+    const stores = await Promise.all(Array.from({ length: 4 }, () => open(path)));
+    expect(new Set(stores.map(({ secret }) => secret)).size).toBe(1);
+  });
+});
+
+describe('the file', () => {
+  test('keeps payments across a restart, and has no companions then', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await first.begin(pending(), lease);
+    await first.begin(pending({ id: 'b' }), lease);
+    await first.end({ id: 'b', trackId, outcome: done });
+    await first.close();
+    expect(readdirSync(dirname(path))).toEqual(['state.db']);
+
+    const second = await open(path, { create: false });
+    expect(await second.begin(pending({ trackId: 'attempt-2' }), lease)).toEqual(stored());
+    expect(await second.find('b')).toEqual(stored({ id: 'b', ...done }));
+    expect(await second.end({ id, trackId, outcome: done })).toBe(true);
   });
 
   test('is closed to others where it was open to them', async () => {
@@ -56,52 +97,30 @@ describe('the file', () => {
     expect(modeOf(path)).toBe(0o600);
   });
 
-  test('is written through a write-ahead log, which close empties into it', async () => {
-    const path = freshPath();
-    const store = await open(path);
-    await store.begin(pending(), start);
-    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
-    await store.close();
-    expect(existsSync(`${path}-wal`)).toBe(false);
-  });
-
   test('loses old finished records in steps, and nothing else', async () => {
     const path = freshPath();
     const store = await open(path);
     const finished = Array.from({ length: 600 }, (_, n) => `old-${n}`);
-    await Promise.all(finished.map((id) => store.begin(pending({ id }), start)));
-    await Promise.all(
-      finished.map((id) => store.end({ id, trackId: 'attempt-1', outcome: done, at: start })),
-    );
-    const later = start + retentionMs + 1;
-    const count = () => {
-      const reader = new DatabaseSync(path, { readOnly: true });
-      const row = reader.prepare("SELECT count(*) AS n FROM payment WHERE id LIKE 'old-%'").get();
-      reader.close();
-      return row?.n;
-    };
-    await store.begin(pending({ id: 'a', leaseUntil: later + 120_000 }), later);
-    // A payment does not wait for it: they go in steps, behind its answer.
-    await expect.poll(count).toBe(0);
-    expect(await store.search({ states: ['PENDING'] }, later)).toHaveLength(1);
+    await Promise.all(finished.map((old) => store.begin(pending({ id: old }), lease)));
+    await Promise.all(finished.map((old) => store.end({ id: old, trackId, outcome: done })));
+    passInFile(path, retentionMs + 1);
+    await store.close();
+    const later = await open(path);
+    await later.begin(pending(), lease);
+    // A payment does not wait for it: the steps go behind its answer.
+    await expect.poll(async () => (await later.count()).expired).toBe(0);
+    expect(await later.count()).toMatchObject({ records: 1, pending: 1 });
   });
 });
 
-describe('a file that cannot be the store stops the start, with its path and the remedy', () => {
-  const refusal = (path: string) =>
-    createSqliteStore({ path, retentionMs, timeoutMs: 500 }).then(
-      async (store) => {
-        await store.close();
-        throw new Error(`${path} was opened`);
-      },
-      (error: unknown) => String(error),
-    );
-
+describe('a file that cannot be the store stops the start, with its path and the reason', () => {
   async function refused(path: string, reason: RegExp): Promise<void> {
-    const message = await refusal(path);
-    expect(message).toContain(path);
-    expect(message).toMatch(reason);
-    expect(message).toContain('STATE_URL has to name');
+    const error = await open(path, { timeoutMs: 500, startTimeoutMs: 500 }).then(
+      () => null,
+      (failure: unknown) => String(failure),
+    );
+    expect(error).toContain(path);
+    expect(error).toMatch(reason);
   }
 
   test('a folder', () => refused(root, /not a regular file/));
@@ -109,7 +128,7 @@ describe('a file that cannot be the store stops the start, with its path and the
   test('a path below a file', async () => {
     const path = freshPath();
     writeFileSync(dirname(path), '');
-    await refused(path, /EEXIST|ENOTDIR/);
+    await refused(path, /(EEXIST|ENOTDIR).*STATE_URL has to name/s);
   });
 
   test('a folder that cannot be made', () => refused('/proc/bankql/state.db', /ENOENT|EACCES/));
@@ -132,11 +151,14 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(statSync(path).size).toBe(size);
   });
 
-  test('a newer version', async () => {
+  test.each([3, 5])('the format %i of another version of bankql', async (version) => {
     const path = freshPath();
     await (await open(path)).close();
-    sql(path, 'PRAGMA user_version = 4');
-    await refused(path, /its version is 4, and this bankql knows up to 3/);
+    sql(path, `PRAGMA user_version = ${version}`);
+    await refused(
+      path,
+      new RegExp(`cannot be used: another version of bankql made it \\(format ${version}\\)`),
+    );
   });
 
   test('a lock that does not go away', async () => {
@@ -144,103 +166,150 @@ describe('a file that cannot be the store stops the start, with its path and the
     await (await open(path)).close();
     using other = new DatabaseSync(path);
     other.exec('BEGIN EXCLUSIVE');
-    await expect(open(path, { startTimeoutMs: 100 })).rejects.toThrow(
-      `${path} is not available: another process has kept it locked for 0.1 s. A program that restores or upgrades the file, or edits it, may be the reason: start bankql again when it has ended.`,
-    );
+    await refused(path, /another process has kept it locked for 0.5 s/);
   });
+});
+
+test("another process's lock refuses a payment without a trace", async () => {
+  const path = freshPath();
+  const store = await open(path, { timeoutMs: 500 });
+  using other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  await expect(store.begin(pending(), lease)).rejects.toThrow(StoreUnavailable);
+  other.exec('COMMIT');
+  await expect.poll(() => store.begin(pending({ trackId: 'attempt-2' }), lease).catch(() => 0)).toBeNull();
 });
 
 describe('a file that changes under the running store', () => {
   test('is missed while it is away, is never made anew, and is used again when it is back', async () => {
     const path = freshPath();
     const store = await open(path);
-    await store.begin(pending(), start);
+    await store.begin(pending(), lease);
     renameSync(dirname(path), `${dirname(path)}-away`);
     mkdirSync(dirname(path));
     for (let attempt = 0; attempt < 3; attempt++) {
-      const lost = store.begin(pending({ id: 'another' }), start);
+      const lost = store.begin(pending({ id: 'another' }), lease);
       await expect(lost).rejects.toThrow(StoreUnavailable);
-      await expect(lost).rejects.toThrow(path);
+      await expect(lost).rejects.toThrow('its file is gone');
     }
     expect(existsSync(path)).toBe(false);
     rmSync(dirname(path), { recursive: true });
     renameSync(`${dirname(path)}-away`, dirname(path));
-    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), lease)).toEqual(stored());
   });
 
-  test('is opened anew where another store has taken its place; payments wait for an operator', async () => {
+  test('is refused, for good, where another store has taken its place', async () => {
     const path = freshPath();
     const store = await open(path);
-    await store.begin(pending(), start);
+    await store.begin(pending(), lease);
     const copy = freshPath();
     await (await open(copy)).close();
     for (const end of ['-wal', '-shm']) rmSync(path + end);
     renameSync(copy, path);
-    await expect(store.find(pending().id, start)).rejects.toThrow('another file has taken its place');
-    expect(await store.find(pending().id, start)).toBeNull();
-    await expect(store.begin(pending({ id: 'another' }), start)).rejects.toThrow(
-      'it is new and holds none of them',
-    );
-    await store.acceptLoss('Ada: it was moved by mistake', start);
-    expect(await store.begin(pending({ id: 'another' }), start)).toBeNull();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await expect(store.find(id)).rejects.toThrow('another file has taken its place');
+      await expect(store.begin(pending({ id: 'another' }), lease)).rejects.toThrow(StoreUnavailable);
+    }
     await store.close();
-    expect(await (await open(path)).find('another', start)).toEqual(stored({ id: 'another' }));
+    expect(await (await open(path)).count()).toMatchObject({ records: 0 });
   });
+});
 
-  test('is refused where it is empty or broken', async () => {
+describe('a store that is only read', () => {
+  const look = (path: string) => open(path, { create: false, readOnly: true });
+  const names = (path: string) => readdirSync(dirname(path)).sort();
+
+  test('leaves nothing next to a file that nobody serves, and removes nothing', async () => {
     const path = freshPath();
     const store = await open(path);
-    const empty = join(dirname(path), 'empty');
-    writeFileSync(empty, '');
-    renameSync(empty, path);
-    await expect(store.find('a', start)).rejects.toThrow('another file has taken its place');
-    await expect(store.find('a', start)).rejects.toThrow('it has lost its tables');
-    const broken = join(dirname(path), 'broken');
-    writeFileSync(broken, 'x'.repeat(10_000));
-    renameSync(broken, path);
-    await expect(store.find('a', start)).rejects.toThrow('not a database');
+    await store.begin(pending(), lease);
+    await store.close();
+    const reader = await look(path);
+    expect(await reader.find(id)).toEqual(stored());
+    expect(names(path)).toEqual(['state.db']);
+    await reader.close();
+    expect(names(path)).toEqual(['state.db']);
+  });
+
+  test('sees what a bankql that serves has stored, and leaves its files', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    await store.begin(pending(), lease);
+    passInFile(path, lease);
+    const before = names(path);
+    const reader = await look(path);
+    // The end of a lease is shown, and not written.
+    expect(await reader.find(id)).toMatchObject({ state: 'UNKNOWN' });
+    await expect(reader.begin(pending({ id: 'b' }), lease)).rejects.toThrow(StoreUnavailable);
+    await reader.close();
+    expect(names(path)).toEqual(before);
+    expect(await store.end({ id, trackId, outcome: null })).toBe(true);
+    expect(await store.find(id)).toBeNull();
   });
 });
 
 describe('searches', () => {
-  /** A store with many finished records, which a search by account has to look through. */
-  async function openWithMany() {
+  const dialect = { table: 'payment', mark: '?', now: sqliteNow, retentionMs } as const;
+
+  test('go on in steps, so that payments and counts do not wait for them', async () => {
     const path = freshPath();
     const store = await open(path);
-    await store.begin(pending({ id: 'first' }), start);
-    await store.end({ id: 'first', trackId: pending().trackId, outcome: done, at: start });
-    await store.close();
-    const columns = rowColumns.filter((name) => name !== 'id');
+    await store.begin(pending({ id: 'first' }), lease);
+    await store.end({ id: 'first', trackId, outcome: done });
     sql(
       path,
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
-        INSERT INTO payment (id, ${columns.join(', ')}) SELECT 'p' || i, ${columns.join(', ')} FROM n, payment`,
+        INSERT INTO payment SELECT 'p' || i, version, caller, payer, state, track_id, request_id, account_id, to_account_id,
+          replace(json, '"first"', '"p' || i || '"'), created_at, updated_at, lease_until FROM n, payment`,
     );
-    return open(path);
-  }
-  const slow = { accountId: 'nobody' };
-
-  test('hold up no payment, nor do counts', async () => {
-    const store = await openWithMany();
     const order: string[] = [];
-    const reads = [store.search(slow, start), store.search(slow, start), store.status(start)];
+    const reads = [store.search({ accountId: 'nobody' }), store.search({ accountId: 'no one' })];
     await Promise.all([
-      ...reads.map((read) => read.then(() => order.push('read'))),
-      store.begin(pending({ id: 'new' }), start).then(() => order.push('begin')),
+      ...reads.map((read) => read.then(() => order.push('search'))),
+      store.count().then(() => order.push('count')),
+      store.begin(pending({ id: 'new' }), lease).then(() => order.push('begin')),
     ]);
-    expect(order[0]).toBe('begin');
-    expect(await reads[2]).toMatchObject({ records: expect.any(Number) });
+    expect(order).toEqual(['count', 'begin', 'search', 'search']);
+    // A page is full although it takes several steps.
+    const found = await store.search({ newestFirst: true, limit: 2_500 });
+    expect(new Set(found.map((record) => record.id)).size).toBe(2_500);
   });
 
-  test('find what was begun and finished right before', async () => {
-    const store = await open(freshPath());
-    for (let n = 0; n < 20; n++) {
-      await store.begin(pending({ id: `p${n}`, createdAt: start + n }), start);
-      expect(await store.search({ states: ['PENDING'] }, start)).toHaveLength(1);
-      await store.end({ id: `p${n}`, trackId: pending().trackId, outcome: done, at: start });
-      expect(await store.search({ newestFirst: true, limit: 1 }, start)).toMatchObject([
-        { id: `p${n}`, state: 'DONE' },
-      ]);
+  test.each([
+    [{}, 'payment_by_time'],
+    [{ newestFirst: true }, 'payment_by_time'],
+    [{ since: 1, until: 2 }, 'payment_by_time'],
+    [{ accountId: 'a' }, 'payment_by_time'],
+    [{ states: ['DONE'] }, 'payment_by_time'],
+    [{ caller: 'c' }, 'payment_by_caller'],
+    [{ caller: 'c', payer: 'p', accountId: 'a', newestFirst: true }, 'payment_by_caller'],
+    [{ caller: 'c', states: ['DONE', 'UNKNOWN'] }, 'payment_by_caller'],
+    [{ caller: 'c', states: ['UNKNOWN'] }, 'payment_unfinished_by_caller'],
+    [{ states: ['UNKNOWN', 'PENDING'] }, 'payment_unfinished'],
+    [{ states: ['PENDING'], newestFirst: true }, 'payment_unfinished'],
+    [{ idPrefix: 'ab' }, 'sqlite_autoindex_payment_1'],
+    [{ trackId: 't' }, 'payment_by_track_id'],
+    [{ trackId: 't', caller: 'c' }, 'payment_by_track_id'],
+    [{ requestId: 'r', states: ['DONE'] }, 'payment_by_request_id'],
+  ] as const)('for %j read rows in their order by an index', (query, index) => {
+    using database = new DatabaseSync(':memory:');
+    createTables(database);
+    const plan = (statement: ReturnType<typeof stepSql>) =>
+      statement === null
+        ? []
+        : database
+            .prepare(`EXPLAIN QUERY PLAN ${statement.text}`)
+            .all(...statement.values)
+            .map(({ detail }) => String(detail));
+    const isFew = 'idPrefix' in query || 'trackId' in query || 'requestId' in query;
+    for (const after of [undefined, { created_at: 5, id: 'x' }]) {
+      const asked = { ...query, limit: 100, after };
+      const searched = plan(searchSql(asked, dialect, { created_at: 9, id: 'y' }));
+      expect(searched[0]).toContain(`USING INDEX ${index}`);
+      // A sort only where few rows can match.
+      expect(searched.slice(1)).toEqual(isFew ? ['USE TEMP B-TREE FOR ORDER BY'] : []);
+      const step = plan(stepSql(asked, dialect, 1_000));
+      expect(step).toEqual(isFew ? [] : [expect.stringMatching(`USING COVERING INDEX ${index}`)]);
     }
   });
 });

@@ -1,0 +1,76 @@
+import { wait } from './waits.ts';
+
+/** `localStorage`, `sessionStorage`, React Native's AsyncStorage, or three functions of one's own. */
+export interface KeyStorage {
+  getItem(name: string): string | null | Promise<string | null>;
+  setItem(name: string, value: string): unknown;
+  removeItem(name: string): unknown;
+}
+
+/** The Web Locks of browsers. Pages that came without HTTPS, old WebViews and React Native have none. */
+interface Locks {
+  request<T>(name: string, run: () => Promise<T>): Promise<T>;
+}
+
+/** The last change of each intent's key in this JavaScript context, over all calls of createPayments. */
+const changes = new Map<string, Promise<unknown>>();
+
+/**
+ * How long after a key was written it is read back if there are no locks: longer than another tab takes between finding
+ * no key and writing its own.
+ */
+const settleMs = 50;
+
+/** 128 random bits. Not crypto.randomUUID: browsers have it only on pages that came by HTTPS. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+
+/** Keeps each intent's idempotency key. Errors: TypeError if there is no source of keys; its methods have those of the storage. */
+export function createKeyStore(storage: KeyStorage, randomId: () => string = randomKey) {
+  if (randomId === randomKey && globalThis.crypto?.getRandomValues === undefined)
+    throw new TypeError(
+      'There is no crypto.getRandomValues: give createPayments the option `randomId`, such as randomUUID of expo-crypto.',
+    );
+  const nameOf = (intent: string) => `bankql:payment:${intent}`;
+  const find = async (intent: string) => (await storage.getItem(nameOf(intent))) ?? null;
+  const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
+
+  /** Changes of an intent's key happen one after another, so that two screens, or two tabs, do not make a key each. */
+  function alone<T>(intent: string, run: () => Promise<T>): Promise<T> {
+    const name = nameOf(intent);
+    const last = changes.get(name) ?? Promise.resolve();
+    const change = last.then(() => (locks ? locks.request(name, run) : run()));
+    const end = change
+      .catch(() => {})
+      .then(() => {
+        if (changes.get(name) === end) changes.delete(name);
+      });
+    changes.set(name, end);
+    return change;
+  }
+
+  return {
+    /** The stored key, after the changes that have begun; null for none. */
+    find: (intent: string) => alone(intent, () => find(intent)),
+    /** The stored key, or a new one, which is stored before anybody can send it. */
+    open: (intent: string) =>
+      alone(intent, async () => {
+        const stored = await find(intent);
+        if (stored !== null) return { key: stored, isNew: false };
+        const key = randomId();
+        if (typeof key !== 'string' || key === '') throw new TypeError('`randomId` did not return a text.');
+        await storage.setItem(nameOf(intent), key);
+        if (!locks) await wait(settleMs);
+        const settled = await find(intent);
+        if (settled === null) throw new Error('The storage did not keep the key of the payment.');
+        return { key: settled, isNew: settled === key };
+      }),
+    /** Removes a key, if it is still the stored one. */
+    drop: (intent: string, key?: string) =>
+      alone(intent, async () => {
+        if (key === undefined || (await find(intent)) === key) await storage.removeItem(nameOf(intent));
+      }),
+  };
+}

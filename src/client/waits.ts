@@ -1,0 +1,23 @@
+/** Why a signal was aborted. React Native's signals have no `reason`, and it has no DOMException: an AbortError takes its place. */
+const reasonOf = (signal: AbortSignal): unknown =>
+  signal.reason ?? Object.assign(new Error('This operation was aborted.'), { name: 'AbortError' });
+
+/** Errors: the signal's reason, or an AbortError, if it was aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw reasonOf(signal);
+}
+
+/** Waits for a promise; an abort ends the waiting, not the work. Errors: as of the promise and of throwIfAborted. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(reasonOf(signal));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    const stop = () => signal.removeEventListener('abort', abort);
+    promise.then(resolve, reject).then(stop, stop);
+  });
+}
+
+export const wait = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));

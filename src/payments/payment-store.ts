@@ -1,0 +1,351 @@
+import { randomUUID } from 'node:crypto';
+import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
+import {
+  type AttemptOutcome,
+  type OnPage,
+  type OnStoreEvent,
+  type PaymentQuery,
+  type PaymentRecord,
+  type PaymentStore,
+  StoreUnavailable,
+  UnreadableRecord,
+} from './store.ts';
+import { heldPaymentIn } from './stored-payment.ts';
+
+interface PaymentStoreOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly driver: StoreDriver;
+  /** How long a DONE or REJECTED record is kept after its last change. The driver has the same. */
+  readonly retentionMs: number;
+  /** Whether nothing is written: a change that reading would make exists only in the answer. False by default. */
+  readonly readOnly?: boolean;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** The time in milliseconds since 1970, by a clock that cannot be set. */
+  readonly clock?: () => number;
+}
+
+/** Does not keep the process alive. */
+function pause(ms?: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, ms).unref();
+  return promise;
+}
+
+const steadyClock = () => performance.timeOrigin + performance.now();
+
+/** No record expires while the clocks of the database and of this process differ by more than this. */
+const maxDifferenceMs = 60_000;
+const pageSize = 128;
+const purgeEveryMs = 60_000;
+/** Between two steps of a purge, so that payments have most of the database. */
+const purgePauseMs = 30;
+/** How often a change is tried if others change the record meanwhile. */
+const maxRounds = 20;
+/** With so many unwritten outcomes no further payment begins: they are held in memory. */
+const maxUnwritten = 1_000;
+/** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
+const retryDelaysMs = [250, 1000, 2000];
+
+/** A record as it was read. */
+interface Seen {
+  readonly held: HeldPayment;
+  readonly version: string;
+  /** The database's time when it was read. */
+  readonly now: number;
+}
+
+/** A write that the database has not confirmed. */
+interface Unwritten {
+  readonly attempt: AttemptOutcome;
+  /** The record with its outcome; null if nothing was executed. */
+  readonly record: PaymentRecord | null;
+  /** Until when the attempt's INSERT may still be committed, by the clock of this process. */
+  readonly uncertainUntil: number;
+}
+
+/**
+ * A payment store: the protocol (protocol.ts) over a database.
+ *
+ * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process was
+ * faster, it starts again. An answer about a record says only what the database already holds.
+ *
+ * An outcome that cannot be written stays in memory. It is answered from there, and written when the database is back. An INSERT
+ * that may or may not have been committed is deleted by the same retry. If this process dies first, the record stays PENDING and
+ * becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ */
+export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
+  const { name, driver, retentionMs, readOnly = false, onEvent = () => {}, clock = steadyClock } = options;
+  /** Attempts that this process has begun and not ended. They save reading the record again. */
+  const begun = new Map<string, Seen>();
+  /** By Track-ID. */
+  const unwritten = new Map<string, Unwritten>();
+  let writing: Promise<void> | null = null;
+  let retrying = false;
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  let clocksDiffer = false;
+  let loss: string | null = null;
+  let closing: Promise<void> | null = null;
+
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
+
+  function assertOpen(): void {
+    if (closing !== null) throw unavailable('it is closed');
+  }
+
+  /** Compares the database's time with this process's. */
+  function compareClocks(now: number): void {
+    const byMs = Math.round(now - clock());
+    const differ = Math.abs(byMs) > maxDifferenceMs;
+    if (differ !== clocksDiffer) onEvent(differ ? { kind: 'clocks-differ', byMs } : { kind: 'clocks-agree' });
+    clocksDiffer = differ;
+  }
+
+  function noticeLoss(): string | null {
+    if (driver.loss !== loss)
+      onEvent(driver.loss === null ? { kind: 'loss-accepted' } : { kind: 'loss', loss: driver.loss });
+    loss = driver.loss;
+    return loss;
+  }
+
+  /** Errors: UnreadableRecord. */
+  function see(row: StoredRow): Seen {
+    compareClocks(row.now);
+    try {
+      return { held: heldPaymentIn(row), version: row.version, now: row.now };
+    } catch (error) {
+      if (error instanceof UnreadableRecord) onEvent({ kind: 'record-unreadable', id: row.id });
+      throw error;
+    }
+  }
+
+  async function load(id: string): Promise<Seen | null> {
+    const row = await driver.find(id);
+    return row && see(row);
+  }
+
+  /**
+   * Applies an event to a record. `first`: the record as it was read, if it was.
+   * Shape: the record after it, null if there is none, and whether it changed.
+   */
+  async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {
+    let before = first === undefined ? await load(id) : first;
+    for (let round = 1; round <= maxRounds; round++) {
+      const next = before === null ? undefined : advance(before.held, eventAt(before.now));
+      if (before === null || next === undefined) return { after: before, changed: false };
+      const change = next && rowChange(next);
+      if (readOnly || (await driver.compareAndSet(id, before.version, change)))
+        return {
+          after: next && { held: next, version: change?.version ?? '', now: before.now },
+          changed: true,
+        };
+      // Another process has changed it meanwhile.
+      before = await load(id);
+    }
+    throw unavailable('a record of it changes all the time');
+  }
+
+  /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
+  async function current(id: string, first?: Seen | null): Promise<Seen | null> {
+    const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
+    if (after === null || clocksDiffer) return after;
+    return (await apply(id, (now) => ({ kind: 'retention over', before: now - retentionMs }), after)).after;
+  }
+
+  /** Writes what the database has not confirmed. Shape: whether that is known to be done. Errors: any. */
+  async function write({ attempt, uncertainUntil }: Unwritten): Promise<boolean> {
+    const mayBeStoredLater = clock() < uncertainUntil;
+    const { after, changed } = await apply(attempt.id, eventOf(attempt));
+    // As long as it is missing in the database, only the memory keeps the payment from being sent again.
+    const isDone = attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
+    if (isDone) unwritten.delete(attempt.trackId);
+    return isDone;
+  }
+
+  /** Stops at the first failure and moves it to the end of the queue, so that it does not block the others. */
+  async function writeInOrder(): Promise<void> {
+    for (const kept of [...unwritten.values()]) {
+      try {
+        await write(kept);
+      } catch {
+        unwritten.delete(kept.attempt.trackId);
+        unwritten.set(kept.attempt.trackId, kept);
+        return;
+      }
+    }
+  }
+
+  function writeAll(): Promise<void> {
+    writing ??= writeInOrder().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  async function keep(kept: Unwritten): Promise<void> {
+    unwritten.set(kept.attempt.trackId, kept);
+    if (retrying) return;
+    retrying = true;
+    for (let n = 0; unwritten.size > 0 && closing === null; n++) {
+      // Does not keep the process alive: at its end `drain` tries once more.
+      await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
+      await writeAll();
+    }
+    retrying = false;
+  }
+
+  /** The record of a payment whose outcome only this process knows; null if the database knows as much. */
+  function keptRecord(id: string): PaymentRecord | null {
+    for (const { attempt, record } of unwritten.values())
+      if (attempt.id === id && record !== null) return record;
+    return null;
+  }
+
+  async function begin(given: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null> {
+    assertOpen();
+    const { id, trackId } = given;
+    const kept = keptRecord(id);
+    if (kept !== null) return kept;
+    if (unwritten.size >= maxUnwritten)
+      throw unavailable(`it has not taken the outcomes of ${unwritten.size} payments`);
+    const known = noticeLoss();
+    if (known !== null) throw new StoreUnavailable(known);
+    for (let round = 1; round <= maxRounds; round++) {
+      const row = newRow(advance(null, { kind: 'begin', record: given }), leaseMs);
+      const stored = await driver.insert(row).catch((error) => {
+        const attempt = { id, trackId, outcome: null };
+        if (error instanceof WriteUncertain)
+          void keep({ attempt, record: null, uncertainUntil: clock() + driver.uncertainMs });
+        throw error;
+      });
+      const seen = see(stored);
+      if (stored.version === row.version) {
+        begun.set(id, seen);
+        if (!clocksDiffer && clock() - purgedAt >= purgeEveryMs) void purge();
+        return null;
+      }
+      const found = await current(id, seen);
+      if (found !== null) return found.held.record;
+    }
+    throw unavailable('a record of it changes all the time');
+  }
+
+  async function end(attempt: AttemptOutcome): Promise<boolean> {
+    assertOpen();
+    const { id, trackId, outcome } = attempt;
+    const own = begun.get(id);
+    const seen = own?.held.record.trackId === trackId ? own : undefined;
+    if (seen !== undefined) begun.delete(id);
+    try {
+      const { after, changed } = await apply(id, eventOf(attempt), seen);
+      if (after === null && outcome !== null) throw unavailable('a record of it is missing');
+      return changed;
+    } catch (error) {
+      if (seen !== undefined) {
+        const next = advance(seen.held, eventOf(attempt)(seen.now));
+        void keep({ attempt, record: next?.record ?? null, uncertainUntil: 0 });
+      }
+      throw error;
+    }
+  }
+
+  /** If it fails, so do payments, which report it. */
+  async function purge(): Promise<void> {
+    purgedAt = clock();
+    while (closing === null && !clocksDiffer && (await driver.purge().catch(() => 0)) > 0)
+      await pause(purgePauseMs);
+  }
+
+  async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery, onPage?: OnPage) {
+    assertOpen();
+    if (unwritten.size > 0) await writeAll();
+    const records: PaymentRecord[] = [];
+    for (let { after } = query; records.length < limit; ) {
+      const wanted = Math.min(pageSize, limit - records.length);
+      const page = await driver.search({ ...query, after, limit: wanted });
+      onPage?.(
+        page.length,
+        page.reduce((sum, { json }) => sum + json.length, 0),
+      );
+      for (const row of page) {
+        const seen = see(row);
+        const asked = await apply(row.id, (at) => ({ kind: 'asked about', at }), seen);
+        if (asked.after !== null) records.push(keptRecord(row.id) ?? asked.after.held.record);
+      }
+      after = page.at(-1);
+      if (page.length < wanted) break;
+    }
+    return records;
+  }
+
+  return {
+    get secret() {
+      return driver.secret;
+    },
+    get loss() {
+      return driver.loss;
+    },
+    get unwritten() {
+      return [...unwritten.values()].filter(({ record }) => record !== null).length;
+    },
+    async recover(record, by) {
+      assertOpen();
+      const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
+      return driver.recover(newRow(held, 0), record.createdAt);
+    },
+    async acceptLoss(acceptedBy) {
+      assertOpen();
+      await driver.acceptLoss(acceptedBy);
+    },
+    async count() {
+      assertOpen();
+      const counts = await driver.count();
+      compareClocks(counts.now);
+      noticeLoss();
+      return counts;
+    },
+    begin,
+    end,
+    async drain(timeoutMs) {
+      const all = Promise.allSettled([...unwritten.values()].map(write));
+      await Promise.race([all, pause(timeoutMs)]);
+    },
+    async find(id) {
+      assertOpen();
+      return keptRecord(id) ?? (await current(id))?.held.record ?? null;
+    },
+    search,
+    async settle(id, state, by) {
+      assertOpen();
+      const found = await current(id);
+      return (await apply(id, (at) => ({ kind: 'settled', state, by, at }), found)).changed;
+    },
+    close() {
+      closing ??= driver.close();
+      return closing;
+    },
+  };
+}
+
+const eventOf =
+  ({ trackId, outcome }: AttemptOutcome) =>
+  (at: number): ProtocolEvent =>
+    outcome === null ? { kind: 'taken back', trackId, at } : { kind: 'ended', trackId, outcome, at };
+
+const rowChange = ({ record, awaited }: HeldPayment): RowChange => ({
+  version: randomUUID(),
+  state: record.state,
+  json: JSON.stringify({ ...record, awaited }),
+});
+
+function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
+  if (held == null) throw new Error('a beginning stores a record');
+  const { id, caller, payer, trackId, requestId, accountId, toAccountId } = held.record;
+  return {
+    ...rowChange(held),
+    ...{ id, caller, payer, track_id: trackId, request_id: requestId },
+    ...{ account_id: accountId, to_account_id: toAccountId, lease_ms: leaseMs },
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * The names, words and phrases by which bankql understands a bank's answer to a payment; the rules are in classify.ts. Names and words
+ * are compared by `fold`: case, spaces, `_` and `-` make no difference. Only ASCII is folded: look-alikes of other scripts stay different.
+ */
+export const fold = (text: string): string =>
+  text.replaceAll(/[ \t\r\n_-]+/g, '').replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+/** The same for a value, which keeps its sign: `-1` is not `1`. */
+export const foldValue = (text: string): string => (/^\s*-/.test(text) ? '-' : '') + fold(text);
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/).map(fold));
+/** The phrases of a grammar: in a line, one alternative of each group. `_` is a space, and an alternative may be empty. */
+const phrasesOf = (grammar: string): string[] =>
+  grammar.split('\n').flatMap((line) =>
+    line
+      .trim()
+      .split(/\s+/)
+      .reduce<string[]>(
+        (starts, group) => starts.flatMap((start) => group.split('|').map((part) => start + fold(part))),
+        [''],
+      ),
+  );
+
+export type Meaning = 'done' | 'accepted' | 'rejected';
+
+/** English words, and the statuses of ISO 20022 by their codes and long names. */
+const statusWords: ReadonlyMap<Meaning, ReadonlySet<string>> = new Map([
+  [
+    'done',
+    setOf(`ok success successful succeeded booked complete completed confirmed done executed paid processed settled
+      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted`),
+  ],
+  [
+    'accepted',
+    setOf(`accepted approved authorised authorized pending received processing in-process in-progress submitted queued scheduled
+      initiated created RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
+      ACSP AcceptedSettlementInProcess ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`),
+  ],
+  ['rejected', setOf('failed rejected declined denied refused cancelled canceled RJCT CANC')],
+]);
+/** A transaction request waits for its customer: this is the success of putTransactionsRequestAccount. */
+const requestWords = setOf('INITIATED NEXT_CHALLENGE_PENDING');
+
+/** The operator's lists and paths: BANK_PAYMENT_DONE, _REJECTED, _STATUS and _RECEIPT. */
+export interface BankWords {
+  readonly done: ReadonlySet<string>;
+  readonly rejected: ReadonlySet<string>;
+  readonly statusPath?: readonly string[] | undefined;
+  readonly receiptPath?: readonly string[] | undefined;
+}
+type Paths = Pick<BankWords, 'statusPath' | 'receiptPath'>;
+export const bankWordsOf = (
+  done: readonly string[],
+  rejected: readonly string[],
+  paths: Paths = {},
+): BankWords => ({
+  ...{ done: new Set(done.map(foldValue)), rejected: new Set(rejected.map(foldValue)) },
+  ...paths,
+});
+export const noBankWords: BankWords = bankWordsOf([], []);
+
+/** What the operator's lists say of a value. */
+export const taughtMeaning = (text: string, { done, rejected }: BankWords): Meaning | undefined =>
+  done.has(foldValue(text)) ? 'done' : rejected.has(foldValue(text)) ? 'rejected' : undefined;
+
+/** The meaning of a status; null if the word is not known. The operator's words go first. */
+export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
+  const word = foldValue(text);
+  if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
+  return (
+    taughtMeaning(text, words) ?? statusWords.entries().find(([, known]) => known.has(word))?.[0] ?? null
+  );
+}
+
+/** Members by their folded names: of any answer, with a status, and of a refusal. */
+export const receiptNames = setOf('id uuid transaction_id transaction_ids payment_id transfer_id');
+export const statusNames = new Set(phrasesOf('|transaction|payment|transfer status|state|result|outcome'));
+export const creationNames =
+  setOf(`created created_at created_on created_date created_time creation_date creation_time
+  creation_date_time creation_timestamp date_created`);
+export const reasonNames = setOf('code message reason');
+export const textNames = setOf('message title detail');
+export const timeNames = new Set([...creationNames, 'time', 'timestamp', 'date', 'datetime']);
+export const requestIdNames = setOf('request_id x_request_id correlation_id trace_id track_id');
+
+/** Members of the specification's records that are free texts, by the record. */
+export const freeTextNames = {
+  record: setOf('other_account this_account resource_url start_date end_date challenge account_id bank_id'),
+  account: setOf('id account_id bank_id'),
+  challenge: setOf('id allowed_attempts challenge_type'),
+  details: setOf(
+    'type completed posted approved_by_ip_address approved_by_user_id posted_by_ip_address posted_by_user_id',
+  ),
+  metadata: setOf('comments narrative tags where'),
+  money: setOf('amount currency'),
+  stopped: setOf('cancelled_by_ip_address cancelled_by_user_id paused_by_ip_address paused_by_user_id'),
+} as const;
+export const requestTypes =
+  setOf(`SANDBOX_TAN ACCOUNT ACCOUNT_OTP COUNTERPARTY SEPA FREE_FORM SIMPLE CARD TRANSFER_TO_PHONE
+  TRANSFER_TO_ATM TRANSFER_TO_ACCOUNT TRANSFER_TO_REFERENCE_ACCOUNT SEPA_CREDIT_TRANSFERS INSTANT_SEPA_CREDIT_TRANSFERS
+  TARGET_2_PAYMENTS CROSS_BORDER_CREDIT_TRANSFERS`);
+
+/** Values that mean no value, or an error. */
+const emptyWords = setOf(
+  'error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a false true',
+);
+/** Whether a text is one that no receipt, id or free text of an understood answer may be. */
+export const isTellingWord = (text: string): boolean =>
+  emptyWords.has(fold(text)) || /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '');
+
+/** Reasons that name funds or an account, without articles, `is` and `has been`. */
+const decidingPhrases =
+  phrasesOf(`insufficient|not_enough|not_sufficient funds|balance|account_balance|available_balance|money
+  funds|balance|account_balance insufficient|not_sufficient|too_low
+  |bank|debtor|creditor|payer|payee|source|destination|sender|recipient|beneficiary|from|to account|account_number not_found|does_not_exist|unknown|invalid|not_valid|closed|blocked|frozen|locked|suspended|disabled|inactive|not_active|dormant
+  no_such|unknown|invalid|blocked|closed account|account_number
+  iban invalid|not_valid|not_found|unknown
+  invalid|unknown iban`);
+const phrases = new Set([
+  ...decidingPhrases,
+  ...phrasesOf(`|daily|weekly|monthly|daily_transfer|transfer|transaction|payment|amount|account|spending limit exceeded|reached|used_up
+  exceeds|exceeded |daily|weekly|monthly|transfer|transaction|payment|account limit
+  invalid|unsupported|unknown amount|currency|bic|payee|beneficiary|recipient|creditor|debtor|counterparty
+  amount|currency|bic invalid|not_valid|not_supported|not_allowed
+  amount too_high|too_low|too_large|too_small|must_be_positive|has_to_be_positive|must_be_greater_than_0|must_be_greater_than_zero
+  |bank|payee|beneficiary|recipient|creditor|debtor|counterparty|customer|view|resource not_found
+  forbidden|unauthorized|unauthorised|not_authorized|not_authorised|not_permitted|rejected|declined|denied|refused
+  access|permission denied|forbidden
+  payment|transfer|transaction rejected|declined|denied|refused|forbidden|not_allowed|not_permitted`),
+]);
+/** The same as codes, with those of ISO 20022 and Open Bank Project. */
+const decidingCodes = new Set([
+  ...decidingPhrases,
+  ...setOf('AM04 AC01 AC02 AC03 AC04 AC05 AC06 AC07 OBP-30003 OBP-30018 OBP-30073 OBP-30074 OBP-30076'),
+]);
+/** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
+const neutralTexts =
+  setOf(`error bad_request payment_required method_not_allowed payload_too_large content_too_large
+  request_entity_too_large unsupported_media_type unprocessable_entity unprocessable_content`);
+
+const fillers = /\b(?:a|an|the|is|are|has been|have been)\b/gi;
+const isPhrase = (clause: string, words: BankWords): boolean => {
+  const taught = taughtMeaning(clause, words);
+  const folded = fold(clause.replaceAll(/[_-]/g, ' ').replaceAll(fillers, ''));
+  return taught === undefined ? phrases.has(folded) || phrases.has(fold(clause)) : taught === 'rejected';
+};
+
+/** Longer texts are no phrases. */
+const maxText = 1000;
+
+/** What a text or a code says of a refusal: `decides` names funds or an account, `neutral` only that the request failed. */
+export type Reason = 'decides' | 'reason' | 'neutral' | 'unknown';
+
+export function readCode(code: string, words: BankWords): Reason {
+  const taught = taughtMeaning(code, words);
+  if (taught !== undefined) return taught === 'rejected' ? 'decides' : 'unknown';
+  return decidingCodes.has(foldValue(code)) ? 'decides' : phrases.has(foldValue(code)) ? 'reason' : 'unknown';
+}
+
+/** Every clause has to be a reason, unless a code of digits begins the text: `OBP-30018: Bank Account not found. Please specify …`. */
+export function readText(text: string, words: BankWords): Reason {
+  const taught = taughtMeaning(text, words);
+  if (taught !== undefined) return taught === 'rejected' ? 'reason' : 'unknown';
+  if (text.length > maxText) return 'unknown';
+  if (text.trim() === '' || neutralTexts.has(fold(text))) return 'neutral';
+  const clauses = text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
+  const [head = ''] = clauses;
+  if (/\d/.test(head) && decidingCodes.has(fold(head))) return 'decides';
+  return clauses.length > 0 && clauses.every((clause) => isPhrase(clause, words)) ? 'reason' : 'unknown';
+}
+
+/** Azure API Management's refusals, before the bank saw the request. */
+export const gatewayLimits: Readonly<Record<number, RegExp>> = {
+  403: /^Out of (?:call volume|bandwidth) quota\. Quota will be replenished in [\d.:]+(?: days?)?\.$/,
+  429: /^Rate limit is exceeded\. Try again in \d+ seconds?\.$/,
+};
+
+/** Names of members that speak of a failure if they hold anything, or of a success that `false` takes back. */
+export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
+export const successName =
+  /^(?:is|was)?(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
+
+/** Texts of a 401 that speak of an execution or a repetition: the key does not become free. */
+export const mentionOfExecution = new RegExp(
+  String.raw`duplicat|replay|in[ _-]*doubt|time[ds]?[ _-]*out|unique
+    |\b(?:already|previously|still|may|has|have|was|were|being|partially)[ _-]+(?:(?:been|being|have|in|now)[ _-]+){0,3}(?:accept|book|charg|complet|credit|debit|execut|made|moved|paid|pending|process|progress|received|sent|settl|submit|succe|transferr|used)
+    |(?:payment|transaction|transfer|order)[ _-]*(?:exists|pending|executed|completed|processed|booked)|(?:process|execut|book|settl)\w{0,9} already`.replaceAll(
+    /\n\s+/g,
+    '',
+  ),
+  'i',
+);

@@ -1,0 +1,125 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type ClientBase, DatabaseError } from 'pg';
+import { z } from 'zod';
+import { madeByOther, missingStore } from '../missing-store.ts';
+import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
+
+/** Whether a server is the one that the records were written to. The only row of bankql.store says which one that is. */
+
+/** Counts the layouts of the tables. Version 2 is that of bankql 0.3. */
+const tablesVersion = 3;
+
+const serverRow = z.object({
+  /** A new cluster has another one. Null if the server does not tell it, as some hosted ones. */
+  system_identifier: z.string().nullable(),
+  /** A promoted standby has a higher one. */
+  timeline: z.number().nullable(),
+  standbys_confirm: z.boolean(),
+});
+const storeRow = serverRow.extend({
+  id: z.string(),
+  secret: z.string(),
+  loss_accepted_by: z.string().nullable(),
+  /** Changes when an operator continues with a server that may lack records. */
+  loss_accepted_at: z.date().nullable(),
+});
+export type ServerIdentity = Readonly<z.infer<typeof serverRow>>;
+export type StoreIdentity = Readonly<z.infer<typeof storeRow>>;
+
+export const createStoreTable = `CREATE TABLE bankql.store (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), version integer NOT NULL,
+  id text NOT NULL, secret text NOT NULL,
+  system_identifier text, timeline integer, standbys_confirm boolean NOT NULL,
+  loss_accepted_by text, loss_accepted_at timestamptz)`;
+
+/** Of a new store, or of one that is continued although it lost its row. */
+export const newIdentity = (): Pick<StoreIdentity, 'id' | 'secret'> => ({
+  id: randomUUID(),
+  secret: randomBytes(32).toString('hex'),
+});
+
+export async function readServer(client: ClientBase): Promise<ServerIdentity> {
+  const ask = async (system: string, timeline: string, from: string) => {
+    const columns = `${system} AS system_identifier, ${timeline} AS timeline, ${standbysConfirm} AS standbys_confirm`;
+    const { rows } = await client.query(`SELECT ${columns} ${from}`);
+    return serverRow.parse(rows[0]);
+  };
+  try {
+    // pg_control_checkpoint() does not know a promotion before the next checkpoint.
+    const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
+    return await ask('system_identifier::text', timeline, 'FROM pg_control_system()');
+  } catch (error) {
+    // The role may not ask, or the service has no such functions.
+    if (error instanceof DatabaseError) return ask('null', 'null', '');
+    throw error;
+  }
+}
+
+/**
+ * Compares a server with the one that a store was last seen on.
+ * Shape: `loss` says why records may be missing; `change` tells a change in which none were lost; null otherwise.
+ */
+export function compareServers(
+  stored: ServerIdentity,
+  server: ServerIdentity,
+): { loss: string | null; change: string | null } {
+  const lost = (because: string) => ({ loss: `${because}, so that records may be missing`, change: null });
+  const [from, to] = [stored.timeline, server.timeline];
+  if (stored.system_identifier !== null && server.system_identifier !== null)
+    if (stored.system_identifier !== server.system_identifier)
+      return lost(
+        `its server changed from system ${stored.system_identifier} to system ${server.system_identifier}`,
+      );
+  if (from === null || to === null || from === to) return { loss: null, change: null };
+  const step = `its server changed from timeline ${from} to timeline ${to}`;
+  if (to < from) return lost(`${step}, that of an old primary or an old copy`);
+  if (!stored.standbys_confirm)
+    return lost(
+      `${step}, that of a standby which did not have to confirm payments (synchronous_standby_names was empty)`,
+    );
+  return { loss: null, change: `${step}, that of a standby which had to confirm payments` };
+}
+
+/** Relation or schema does not exist. */
+const missing = new Set(['42P01', '3F000']);
+
+/**
+ * The row of bankql.store; null if it is missing.
+ * Errors: ServerIdentityRefused if there are no tables (`noTables`), or those of another version.
+ */
+export async function readStore(client: ClientBase, shown: string): Promise<StoreIdentity | null> {
+  try {
+    const { rows } = await client.query('SELECT * FROM bankql.store');
+    const version = rows[0] === undefined ? tablesVersion : rows[0].version;
+    if (version !== tablesVersion) throw new ServerRefused(madeByOther(version));
+    return rows[0] === undefined ? null : storeRow.parse(rows[0]);
+  } catch (error) {
+    if (error instanceof DatabaseError && missing.has(error.code ?? ''))
+      throw new TablesMissing(missingStore(shown).message);
+    throw error;
+  }
+}
+
+/**
+ * Writes which server the store is on. `acceptedBy`: the person who continues with it although records may be missing.
+ * Errors: ServerIdentityRefused if the row is another store's.
+ */
+export async function writeStore(
+  client: ClientBase,
+  { id, secret }: Pick<StoreIdentity, 'id' | 'secret'>,
+  { system_identifier, timeline, standbys_confirm }: ServerIdentity,
+  acceptedBy: string | null = null,
+): Promise<StoreIdentity> {
+  const { rows } = await client.query(
+    `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NOT NULL THEN clock_timestamp() END)
+      ON CONFLICT (only_row) DO UPDATE SET system_identifier = coalesce(excluded.system_identifier, store.system_identifier),
+        timeline = coalesce(excluded.timeline, store.timeline), standbys_confirm = excluded.standbys_confirm,
+        loss_accepted_by = coalesce(excluded.loss_accepted_by, store.loss_accepted_by),
+        loss_accepted_at = coalesce(excluded.loss_accepted_at, store.loss_accepted_at)
+      WHERE store.id = excluded.id RETURNING *`,
+    [tablesVersion, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
+  );
+  if (rows[0] === undefined) throw new ServerRefused('another store was made in its place');
+  return storeRow.parse(rows[0]);
+}

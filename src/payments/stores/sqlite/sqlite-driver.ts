@@ -1,0 +1,186 @@
+import { resolve as absolute, extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
+import { messageOf } from '../../../errors.ts';
+import { rowCounts, type StoreDriver, storedRow, WriteUncertain } from '../../driver.ts';
+import { StoreUnavailable } from '../../store.ts';
+import { missingStore, otherStore } from '../missing-store.ts';
+import { steadyMs } from './steady-ms.ts';
+
+interface SqliteOptions {
+  /** The file. */
+  readonly path: string;
+  readonly retentionMs: number;
+  /** How long a call may take, in milliseconds; a search has more. */
+  readonly timeoutMs: number;
+  /** How long the start waits for another process's lock, in milliseconds. */
+  readonly startTimeoutMs: number;
+  /** Whether a missing store is made. */
+  readonly create: boolean;
+  /** Whether nothing is written, also not to the folder of the file. */
+  readonly readOnly: boolean;
+}
+
+/** What a worker thread is started with. */
+export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
+  /** The file that it may open; null for any. */
+  readonly inode: string | null;
+}
+
+type Method = 'open' | 'insert' | 'recover' | 'compareAndSet' | 'find' | 'count' | 'purge' | 'search';
+
+export interface SqliteRequest {
+  readonly id: number;
+  readonly method: Method;
+  readonly args: readonly unknown[];
+  /** When nobody waits for the response any more, by steadyMs. */
+  readonly giveUpAt: number;
+  /** How long to wait for another process's lock. */
+  readonly lockMs: number;
+}
+
+/** `not stored`: nothing was written. `uncertain`: a write may or may not have been committed. */
+type Failure = 'missing' | 'unusable' | 'not stored' | 'uncertain';
+export type SqliteResponse =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string; readonly failure: Failure };
+
+/** So many unanswered calls mean that the thread hangs (a dead disk); more of them fail at once. */
+const maxUnanswered = 1_000;
+/** How long the thread may take to start, and to make a file, in milliseconds. */
+const startMs = 30_000;
+/** How long a search may take at least, in milliseconds: no payment waits for it. */
+const minSearchMs = 10_000;
+
+/**
+ * The rows of a payment store in one SQLite file, which the processes of one machine may share.
+ *
+ * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each commit). The file has to be
+ * on a local disk. One worker thread has it open, so that a slow disk or another process's lock delays only payments. A thread that
+ * died is replaced at the next call.
+ * Errors: an Error that names the path and the remedy if the file cannot be opened.
+ */
+export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
+  const { timeoutMs, startTimeoutMs, create, retentionMs, readOnly } = options;
+  // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
+  const path = absolute(options.path);
+  const thread = createThread({ path, retentionMs, readOnly });
+  const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
+  const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
+  const ask = (method: Method, ...args: unknown[]) => thread.ask(method, args, usual);
+  const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
+  const opened = await thread.ask('open', [create], atStart).catch(async (error) => {
+    await thread.end(timeoutMs);
+    throw error instanceof StoreUnavailable ? startError(error) : error;
+  });
+  return {
+    secret: z.string().parse(opened),
+    // The file of another store is refused by its inode; an older copy in its place is not noticed.
+    loss: null,
+    // The thread answers in order, and one that died writes no more: what a lookup does not find is not stored later.
+    uncertainMs: 0,
+    insert: async (row) => storedRow.parse(await ask('insert', row)),
+    recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
+    compareAndSet: async (...args) => z.boolean().parse(await ask('compareAndSet', ...args)),
+    find: async (id) => storedRow.nullable().parse(await ask('find', id)),
+    search: async (query) => storedRow.array().parse(await thread.ask('search', [query], slow)),
+    count: async () => rowCounts.parse(await ask('count')),
+    purge: async () => z.number().parse(await ask('purge')),
+    async acceptLoss() {},
+    close: () => thread.end(2 * timeoutMs),
+  };
+}
+
+const startError = (cause: StoreUnavailable): Error =>
+  new Error(
+    `${cause.message} STATE_URL has to name a file on a local disk, in a folder that this user may write, and no other program may keep it locked.`,
+    { cause },
+  );
+
+/** TypeScript if the sources run, JavaScript in the package. */
+const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
+
+/** How long a call may take, and how much of that waiting for locks, in milliseconds. */
+interface CallLimits {
+  readonly limitMs: number;
+  readonly lockMs: number;
+}
+
+/** A thread that answers calls about the file. A call starts it if there is no thread. */
+function createThread(settings: Omit<WorkerSettings, 'inode'>) {
+  const unanswered = new Map<number, (response: SqliteResponse) => void>();
+  let worker: Worker | null = null;
+  let inode: string | null = null;
+  let lastId = 0;
+  let isOver = false;
+
+  function start(): Worker {
+    const started = new Worker(module, { workerData: { ...settings, inode } satisfies WorkerSettings });
+    let reason = 'its worker thread ended';
+    started.on('message', (message: string | readonly SqliteResponse[]) => {
+      if (typeof message === 'string') inode = message;
+      else for (const response of message) unanswered.get(response.id)?.(response);
+    });
+    started.on('error', (error: unknown) => {
+      reason = `its worker thread failed: ${messageOf(error)}`;
+    });
+    started.on('exit', () => {
+      if (worker === started) worker = null;
+      for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
+    });
+    // After adding the listeners, because a message listener refs the thread again.
+    started.unref();
+    return started;
+  }
+
+  const unavailable = (reason: string, failure: Failure = 'not stored'): Error => {
+    if (failure === 'missing') return missingStore(settings.path);
+    if (failure === 'unusable') return otherStore(settings.path, reason);
+    const message = `The payment store ${settings.path} is not available: ${reason}.`;
+    return failure === 'uncertain' ? new WriteUncertain(message) : new StoreUnavailable(message);
+  };
+
+  return {
+    /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain; of `open` also an Error with the remedy. */
+    ask(method: Method, args: readonly unknown[], { limitMs, lockMs }: CallLimits): Promise<unknown> {
+      return new Promise((resolve, reject) => {
+        if (isOver) throw unavailable('it is closed');
+        if (unanswered.size >= maxUnanswered) throw unavailable('its worker thread does not answer');
+        const id = ++lastId;
+        worker ??= start();
+        worker.postMessage({
+          id,
+          method,
+          args,
+          giveUpAt: steadyMs() + limitMs,
+          lockMs,
+        } satisfies SqliteRequest);
+        const timer = setTimeout(
+          () => reject(unavailable(`no answer in ${limitMs} ms`, 'uncertain')),
+          limitMs,
+        );
+        unanswered.set(id, (response) => {
+          unanswered.delete(id);
+          clearTimeout(timer);
+          if ('error' in response) reject(unavailable(response.error, response.failure));
+          else resolve(response.value);
+        });
+      });
+    },
+
+    /** Ends the thread once it has answered all calls before it; later calls fail. */
+    async end(limitMs: number): Promise<void> {
+      isOver = true;
+      if (worker === null) return;
+      const ended = worker;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ended.on('exit', () => resolve());
+      ended.postMessage('close');
+      const timer = setTimeout(resolve, limitMs);
+      await promise;
+      clearTimeout(timer);
+      // A thread that hangs in a system call cannot be terminated; nothing waits for its end.
+      void ended.terminate();
+    },
+  };
+}

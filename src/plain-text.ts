@@ -1,0 +1,38 @@
+/**
+ * Texts as people and their tools write them: editors on Windows put a byte order mark in front of a file, `echo` ends it with a
+ * line break, and a value that is copied from a page may bring along characters that nobody sees.
+ */
+
+/**
+ * The text of a file, without a byte order mark.
+ * Errors: an Error that says what is wrong with bytes that are not UTF-8.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  // UTF-16 and UTF-32 with any ASCII have bytes of zero, and text in UTF-8 has none.
+  if (bytes.includes(0) || isMarkedUtf16(bytes))
+    throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error('it is not in UTF-8: save it in UTF-8.', { cause });
+  }
+}
+
+const isMarkedUtf16 = ([first, second]: Uint8Array): boolean =>
+  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+
+/** A text without the white space and invisible characters at its ends. */
+export const trimmed = (text: string): string => text.replaceAll(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '');
+
+/** A text without the line breaks and invisible characters at its ends: blanks stay, because they may be meant. */
+export const withoutLineEnds = (text: string): string =>
+  text.replaceAll(/^[\r\n\p{Cf}]+|[\r\n\p{Cf}]+$/gu, '');
+
+const names: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
+
+/** A text in one line in which every character can be seen: controls, and white space other than a blank, are escaped. */
+export const visible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
+    (character) => names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );

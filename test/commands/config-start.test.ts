@@ -1,0 +1,131 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { manageConfig } from '../../src/commands/config.ts';
+import { StartError } from '../../src/errors.ts';
+import { startBankql } from '../../src/index.ts';
+import { runCommand } from '../support/run-command.ts';
+import { testFolder } from '../support/test-folder.ts';
+
+/** `bankql config check` accepts what starts, and nothing else. */
+
+const folder = testFolder();
+const fileWith = (name: string, content: string | Buffer): string => {
+  const file = join(folder, name);
+  writeFileSync(file, content);
+  return file;
+};
+mkdirSync(join(folder, 'data'));
+
+type Given = Readonly<Record<string, string>>;
+
+const quiet = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
+const real = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:' };
+const tokens = {
+  ...real,
+  IDENTITY: 'jwt',
+  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
+  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
+  IDENTITY_ISSUER: 'https://login.example/',
+  IDENTITY_AUDIENCE: 'bankql',
+};
+const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+const manifest = JSON.stringify({ a: '{ bank { bankId } }' });
+const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+
+/** Null if the start succeeds, else the line that it ends with. */
+async function start(environment: Given): Promise<string | null> {
+  try {
+    const bankql = await startBankql({ environment });
+    await bankql.stop();
+    return null;
+  } catch (error) {
+    // Anything else would be shown with a stack.
+    if (!(error instanceof StartError)) throw error;
+    return error.message;
+  }
+}
+
+const wrapped = ['\r\n', ' ', '\u0007', '"'];
+const texts: Given = {
+  STATE_URL: `sqlite:${folder}/data/s.db`,
+  HOST: '127.0.0.1',
+  BANK_PROXY: 'http://proxy.example:3128',
+  BANK_SUBSCRIPTION_KEY: 'k-1',
+  IDENTITY_ISSUER: 'https://login.example/',
+  IDENTITY_AUDIENCE: 'bankql',
+  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
+  OPERATION_TIMEOUT_MS: '30000',
+  PERSISTED_DOCUMENTS: fileWith('manifest.json', manifest),
+  CORS_ORIGINS: 'https://app.example',
+};
+
+test.each<Given>([
+  {},
+  real,
+  tokens,
+  ...Object.entries(texts).flatMap(([name, value]) =>
+    wrapped.map((end) => ({ ...tokens, [name]: (end === '"' ? end : '') + value + end })),
+  ),
+  ...[
+    `http://user:${'p%ss'}@127.0.0.1:9`,
+    `http://:${'token'}@127.0.0.1:9`,
+    `http://u:${'p%25'}@127.0.0.1:9`,
+    'tcp://a',
+    'a:1',
+  ].flatMap((proxy) => [
+    { ...real, BANK_PROXY: proxy },
+    { ...real, HTTPS_PROXY: proxy },
+    { ...tokens, https_proxy: proxy },
+  ]),
+  ...['localhost', 'LOCALHOST', '[127.0.0.1]', '127.1', '0', '*', 'localhost:1', '::1%lo'].map((HOST) => ({
+    HOST,
+  })),
+  ...['capacitor://localhost', 'http://[::1]:3000', '*', 'https://*.example', 'null'].map((CORS_ORIGINS) => ({
+    CORS_ORIGINS,
+  })),
+  ...['true', 'false', 'maybe'].map((OTEL_SDK_DISABLED) => ({ ...traced, OTEL_SDK_DISABLED })),
+  ...['a=b', 'a=%', 'a', 'a=%0A'].flatMap((text) => [
+    { ...traced, OTEL_EXPORTER_OTLP_HEADERS: text },
+    { ...traced, OTEL_RESOURCE_ATTRIBUTES: text },
+  ]),
+  { SANDBOX_PORT: 'tcp://10.0.0.1:80', ...real },
+  { METRICS_PORT: 'tcp://10.0.0.1:80' },
+  { PERSISTED_DOCUMENTS: fileWith('marked.json', `\uFEFF${manifest}`) },
+  { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
+  { LOG_LEVEL_FILE: fileWith('level', '\uFEFFwarn\r\n') },
+  { LOG_LEVEL_FILE: fileWith('level16', Buffer.from('warn', 'utf16le')) },
+  { SANDBOX_SCENARIO: fileWith('scenario.json', '\uFEFF{}') },
+  { SANDBOX_SCENARIO: fileWith('scenario16.json', Buffer.from('{}', 'utf16le')) },
+  { SANDBOX_DB: join(folder, 'none', 's.db') },
+  { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
+  { ...real, STATE_URL: `sqlite:${folder}/data` },
+  ...[pem, `\uFEFF${pem}`, ` ${pem}`, 'x', ''].map((content, index) => ({
+    ...real,
+    BANK_TLS_CA: fileWith(`ca${index}.pem`, content),
+  })),
+  { ...real, BANK_TLS_CA: fileWith('cut.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n') },
+  { ...real, BANK_TLS_CA: fileWith('ca16.pem', Buffer.from(pem, 'utf16le')) },
+  { ...tokens, RATE_LIMIT: '1/1', RATE_LIMIT_URL: 'redis://127.0.0.1:9' },
+  { VIEWER_CUSTOMER_ID: '{auth-id' },
+])('%j', async (environment) => {
+  const given = { ...quiet, ...environment };
+  const { code, errors } = await runCommand(manageConfig, ['check'], { environment: given });
+  const failure = await start(given);
+  expect(failure === null ? '' : `${failure}\n`).toBe(errors);
+  expect(code).toBe(failure === null ? 0 : 1);
+  expect(errors).not.toMatch(/[\p{Cf}]|[^\P{Cc}\n]/u);
+});
+
+test.each(['\n', '\r\n', ' ', '\uFEFF'])(
+  'a payment store with %j behind its name is the one without it',
+  async (end) => {
+    mkdirSync(join(folder, 'store'), { recursive: true });
+    const named = `sqlite:${folder}/store/state.db`;
+    for (const STATE_URL of [named, named + end])
+      expect(await start({ ...quiet, ...real, STATE_URL })).toBeNull();
+    const files = readdirSync(join(folder, 'store'));
+    expect(files.filter((file) => !file.startsWith('state.db'))).toEqual([]);
+    expect(files.filter((file) => file !== file.trim())).toEqual([]);
+  },
+);

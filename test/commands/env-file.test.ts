@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { testFolder } from '../support/test-folder.ts';
+
+/** Files of variables, whoever reads them: bankql, or Node before it. */
+
+const folder = testFolder();
+const main = join(import.meta.dirname, '../../bin/bankql.js');
+const file = join(folder, 'some.env');
+
+/** What `bankql config show` or `check` prints, and how it ends. */
+function config(what: string, nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...nodeArgs, main, 'config', what, ...args],
+    {
+      env: { ...env, PATH: process.env.PATH },
+      encoding: 'utf8',
+    },
+  );
+  return { status, stdout, stderr };
+}
+
+const ways: readonly (readonly [string, string[], string[]])[] = [
+  ['bankql', [], ['--env-file', file]],
+  ['Node', [`--env-file=${file}`], []],
+];
+
+test.each(ways)('a byte order mark in a file that %s reads hides no variable', (_who, nodeArgs, args) => {
+  writeFileSync(file, '\uFEFFSCHEMA=app\r\nPORT=4705\r\n');
+  const { status, stdout } = config('show', nodeArgs, args);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^SCHEMA=app /m);
+  expect(stdout).toMatch(/^PORT=4705 /m);
+});
+
+test.each(ways)('a file in UTF-16 that %s reads is refused', (_who, nodeArgs, args) => {
+  writeFileSync(file, Buffer.from('\uFEFFSCHEMA=app\r\nPORT=4705\r\n', 'utf16le'));
+  const { status, stderr } = config('check', nodeArgs, args);
+  expect(stderr).toBe(`--env-file ${file} cannot be used: it is in UTF-16, or no text: save it in UTF-8.\n`);
+  expect(status).toBe(1);
+});
+
+test('a name with a mark that somebody else made of a file is refused, in one line that a terminal shows as it is', () => {
+  const { status, stderr } = config('check', [], [], { '\uFEFFSCHEMA': 'app', PORT: '47\r05' });
+  expect(status).toBe(1);
+  expect(stderr.split('\n')).toEqual([
+    expect.stringMatching(/^PORT=47\\r05 cannot be used: it contains \\r/),
+    expect.stringMatching(/^\\u\{feff\}SCHEMA=… cannot be used: take away what cannot be seen/),
+    '',
+  ]);
+});

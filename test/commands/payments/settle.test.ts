@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
+import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
+import {
+  done,
+  lease,
+  pending,
+  rejected,
+  retentionMs,
+  start,
+  unknown,
+} from '../../payments/stores/store-conformance.ts';
+import { ada, operate } from '../../support/operate.ts';
+
+const hour = 60 * 60 * 1000;
+const now = start + 26 * hour;
+const { trackId } = pending();
+const ids = {
+  unknown: `aaaaaa${'1'.repeat(58)}`,
+  leaseOver: `aaaaaa${'2'.repeat(58)}`,
+  other: `bbbbbb${'1'.repeat(58)}`,
+  done: `dddddd${'3'.repeat(58)}`,
+  rejected: `eeeeee${'4'.repeat(58)}`,
+  pending: `ffffff${'5'.repeat(58)}`,
+};
+let store: PaymentStore;
+/** How often a command opened the store to write. */
+let writes = 0;
+
+beforeEach(async () => {
+  let time = now - 3 * hour;
+  store = createMemoryStore({ retentionMs, now: () => time });
+  const begin = (change: Partial<PaymentRecord>) => store.begin(pending(change), lease);
+  await begin({ id: ids.unknown, accountId: 'a-3' });
+  await store.end({ id: ids.unknown, trackId, outcome: unknown });
+  await begin({ id: ids.other, accountId: 'a-4' });
+  await store.end({ id: ids.other, trackId, outcome: unknown });
+  await begin({ id: ids.done });
+  await store.end({ id: ids.done, trackId, outcome: done });
+  await begin({ id: ids.rejected });
+  await store.end({ id: ids.rejected, trackId, outcome: rejected });
+  time += hour;
+  await begin({ id: ids.leaseOver, accountId: 'a-3' });
+  time = now;
+  await begin({ id: ids.pending });
+  writes = 0;
+});
+
+const run = (args: readonly string[], answer?: string) =>
+  operate(['settle', ...args], {
+    state: { url: 'sqlite:state.db', retentionMs },
+    open: async (_, { readOnly }) => {
+      if (readOnly !== true) writes++;
+      return { ...store, close: async () => {} };
+    },
+    answer,
+    now,
+  });
+const complete = ['--as', 'done', ...ada];
+const states = async () =>
+  Object.fromEntries((await store.search({})).map(({ id, state }) => [id.slice(0, 7), state]));
+const untouched = {
+  aaaaaa1: 'UNKNOWN',
+  aaaaaa2: 'UNKNOWN',
+  bbbbbb1: 'UNKNOWN',
+  dddddd3: 'DONE',
+  eeeeee4: 'REJECTED',
+  ffffff5: 'PENDING',
+};
+const settledBy = 'Ada: incident 4711 (2026-01-16T02:00:00.000Z)';
+
+describe('settle, one payment', () => {
+  test('writes down what the bank did, who says so and why, and prints the record', async () => {
+    const { code, output, errors } = await run([ids.unknown.slice(0, 8), ...complete]);
+    expect([code, errors]).toEqual([0, '']);
+    expect(output).toContain(`id: ${ids.unknown}\n`);
+    expect(output).toContain('trackId: attempt-1\n');
+    expect(output).toContain('createdAt: 2026-01-15T23:00:00.000Z\n');
+    expect(output).toContain(`Settled as DONE by ${settledBy}\n`);
+    // The line's code is not that of the record before, which said that nothing is known.
+    expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
+    expect(await store.find(ids.unknown)).toMatchObject({ state: 'DONE', settledBy, updatedAt: now });
+    expect(await states()).toEqual({ ...untouched, aaaaaa1: 'DONE' });
+  });
+
+  test('settles as rejected a payment whose lease is over', async () => {
+    expect((await run([ids.leaseOver, '--as', 'rejected', ...ada])).code).toBe(0);
+    expect(await store.find(ids.leaseOver)).toMatchObject({ state: 'REJECTED' });
+  });
+
+  test.each<[string, string[], RegExp]>([
+    ['an ambiguous id', ['aaaaaa', ...complete], /2 UNKNOWN payments begin with aaaaaa: give more/],
+    ['an id that nothing has', ['abcdef', ...complete], /No payment begins with abcdef/],
+    ['a payment that is DONE', ['dddddd', ...complete], /dddddd3+ is DONE: only an UNKNOWN/],
+    ['a payment that was REJECTED', ['eeeeee', ...complete], /is REJECTED/],
+    ['a payment that is under way', ['ffffff', ...complete], /is PENDING/],
+    ['no id', complete, /settle takes one id/],
+    ['a short id', ['aaaaa', ...complete], /at least its first six/],
+    ['two ids', [ids.unknown, ids.other, ...complete], /settle takes one id/],
+    ['no outcome', [ids.unknown, ...ada], /--as says what the bank did/],
+    ['another outcome', [ids.unknown, '--as', 'unknown', ...ada], /--as says/],
+    ['nobody', [ids.unknown, '--as', 'done', '--reason', 'x'], /--by says who/],
+    ['a blank name', [ids.unknown, '--as', 'done', '--by', ' ', '--reason', 'x'], /--by says who/],
+    ['no reason', [ids.unknown, '--as', 'done', '--by', 'Ada'], /--reason says how/],
+    ['two lines', [ids.unknown, '--as', 'done', '--by', 'Ada', '--reason', 'a\nb'], /in one line/],
+    ['an option that is not known', [ids.unknown, ...complete, '--from-log', 'x'], /'--from-log'/],
+  ])('refuses %s, and writes nothing', async (_, args, reason) => {
+    const { code, output, errors } = await run(args);
+    expect([code, output, writes]).toEqual([1, '', 0]);
+    expect(errors).toMatch(reason);
+    expect(await states()).toEqual(untouched);
+  });
+
+  test('is done once', async () => {
+    await run([ids.unknown, ...complete]);
+    const { code, errors } = await run([ids.unknown, '--as', 'rejected', ...ada]);
+    expect(code).toBe(1);
+    expect(errors).toContain('is DONE');
+    expect(await store.find(ids.unknown)).toMatchObject({ state: 'DONE' });
+  });
+});
+
+describe('settle, many at once', () => {
+  const verdict = ['--as', 'rejected', ...ada];
+
+  test('shows what is found, asks once, settles, and leaves an audit line for each', async () => {
+    const { code, output, errors, asked } = await run(['--account', 'a-3', ...verdict], 'yes');
+    expect([code, errors]).toEqual([0, '']);
+    expect(asked).toEqual(['Settle these 2 payments as REJECTED? [yes/no] ']);
+    const lines = output.trimEnd().split('\n');
+    expect(lines.slice(1, 3).map((line) => line.slice(0, 7))).toEqual(['aaaaaa2', 'aaaaaa1']);
+    const audit = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+    expect(audit).toMatchObject(
+      [ids.leaseOver, ids.unknown].map((id) => ({
+        audit: 'payment',
+        id,
+        state: 'REJECTED',
+        trackId,
+        settledBy,
+        time: now,
+      })),
+    );
+    expect(JSON.stringify(audit)).not.toMatch(/fingerprint|idempotencyKey/);
+    expect(lines.at(-1)).toBe(`Settled 2 of 2 as REJECTED by ${settledBy}`);
+    expect(await states()).toEqual({ ...untouched, aaaaaa1: 'REJECTED', aaaaaa2: 'REJECTED' });
+  });
+
+  test('needs no terminal where --yes says it', async () => {
+    expect((await run(['--state', 'unknown', '--yes', ...verdict])).code).toBe(0);
+    expect(Object.values(await states()).sort()).toEqual([
+      'DONE',
+      'PENDING',
+      'REJECTED',
+      'REJECTED',
+      'REJECTED',
+      'REJECTED',
+    ]);
+  });
+
+  test.each<[string, string[], string | undefined, RegExp]>([
+    [
+      'nobody can be asked',
+      ['--account', 'a-3'],
+      undefined,
+      /Nobody is at a terminal to be asked: say --yes/,
+    ],
+    ['the answer is no', ['--account', 'a-3'], 'no', /Nothing was written/],
+    ['there is no answer', ['--account', 'a-3'], '', /Nothing was written/],
+    ['nothing is found', ['--account', 'a-9'], 'yes', /No UNKNOWN payment is found/],
+    ['other states are asked for', ['--state', 'done'], 'yes', /Only UNKNOWN payments are settled/],
+    ['more are found than the limit', ['--limit', '1', '--state', 'unknown'], 'yes', /More than 1 UNKNOWN/],
+    ['an id and a search are given', [ids.other, '--account', 'a-3'], 'yes', /settle takes one id/],
+    ['only a limit is given', ['--limit', '5'], 'yes', /settle takes one id/],
+  ])('writes nothing where %s', async (_what, args, answer, reason) => {
+    const { code, errors } = await run([...args, ...verdict], answer);
+    expect([code, writes]).toEqual([1, 0]);
+    expect(errors).toMatch(reason);
+    expect(await states()).toEqual(untouched);
+  });
+});

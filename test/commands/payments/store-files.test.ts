@@ -1,0 +1,213 @@
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { done, lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
+import { ada, inStore, operate } from '../../support/operate.ts';
+import { testFolder } from '../../support/test-folder.ts';
+
+/** What an operator's commands do to the files of a SQLite store. */
+
+const folder = testFolder();
+const { id, trackId } = pending();
+const urlOf = (path: string) => `sqlite:${path}`;
+const run = (path: string, ...args: string[]) => operate(args, { state: { url: urlOf(path), retentionMs } });
+let stores = 0;
+const freshPath = () => join(folder, `${++stores}`, 'state.db');
+
+/** A store with an UNKNOWN payment. */
+async function makeStore(): Promise<string> {
+  const path = freshPath();
+  await inStore(urlOf(path), async (store) => {
+    await store.begin(pending(), lease);
+    await store.end({ id, trackId, outcome: unknown });
+  });
+  return path;
+}
+
+/** Each file of a folder with its owner, mode and content. */
+const filesOf = (path: string) =>
+  readdirSync(dirname(path))
+    .sort()
+    .map((name) => {
+      const file = join(dirname(path), name);
+      const { uid, gid, mode, mtimeMs } = statSync(file);
+      return { name, uid, gid, mode, mtimeMs, content: readFileSync(file).toString('base64') };
+    });
+
+describe('init', () => {
+  test('makes the store, and says so; a store that is there stays as it is', async () => {
+    const path = freshPath();
+    expect(await run(path, 'init')).toEqual({
+      code: 0,
+      output: `Made a new, empty payment store: sqlite:${path}\n`,
+      errors: '',
+    });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await inStore(urlOf(path), (store) => store.begin(pending(), lease))).toBeNull();
+    const before = filesOf(path);
+    expect(await run(path, 'init')).toEqual({
+      code: 0,
+      output: `There is a payment store already, and it stays as it is: sqlite:${path}\n`,
+      errors: '',
+    });
+    expect(filesOf(path)).toEqual(before);
+  });
+
+  test('refuses a file that is no store, and leaves it', async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path));
+    writeFileSync(path, 'notes '.repeat(1000));
+    const before = filesOf(path);
+    expect(await run(path, 'init')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('cannot be used'),
+    });
+    expect(filesOf(path)).toEqual(before);
+  });
+
+  test('is the only command that makes a store', async () => {
+    const path = freshPath();
+    for (const args of [
+      ['find'],
+      ['show', id],
+      ['settle', id, '--as', 'done', ...ada],
+      ['backup', `${path}.copy`],
+    ])
+      expect([args, await run(path, ...args)]).toMatchObject([args, { code: 1, output: '' }]);
+    expect((await run(path, 'find')).errors).toMatch(/^There is no payment store at .*bankql payments init/);
+    expect(existsSync(dirname(path))).toBe(false);
+  });
+
+  test('takes no words, and no store in memory', async () => {
+    expect(await run(freshPath(), 'init', 'x')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/does not take "x"/),
+    });
+    for (const args of [['init'], ['find'], ['backup', 'x']])
+      expect(await operate(args, { state: { url: 'memory:', retentionMs } })).toMatchObject({
+        code: 1,
+        errors: expect.stringMatching(/^STATE_URL is memory:, or not set/),
+      });
+  });
+});
+
+describe('looking at payments', () => {
+  test.each([['find'], ['find', '--state', 'unknown,pending,done'], ['show', id]])(
+    'writes nothing, and makes nothing for a moment that a killed command would leave: %s',
+    async (...args) => {
+      const path = await makeStore();
+      const before = filesOf(path);
+      const seen: (string | null)[] = [];
+      const watcher = watch(dirname(path), (_, name) => seen.push(name));
+      try {
+        expect(await run(path, ...args)).toMatchObject({ code: 0 });
+        expect(filesOf(path)).toEqual(before);
+        // Changes are told in their order: the command's would come before this one.
+        writeFileSync(join(dirname(path), 'last'), '');
+        await expect.poll(() => seen).toContain('last');
+        expect(new Set(seen)).toEqual(new Set(['last']));
+      } finally {
+        watcher.close();
+      }
+    },
+  );
+
+  test('writes nothing either while bankql serves', async () => {
+    const path = await makeStore();
+    // Readers mark in the index that they read.
+    const withoutIndex = () => filesOf(path).filter(({ name }) => !name.endsWith('-shm'));
+    await inStore(urlOf(path), async (serving) => {
+      await serving.begin(pending({ id: 'b'.repeat(64) }), lease);
+      const before = withoutIndex();
+      const { output } = await run(path, 'find', '--json');
+      expect(withoutIndex()).toEqual(before);
+      expect(JSON.parse(output)).toMatchObject([{ state: 'PENDING' }, { state: 'UNKNOWN' }]);
+    });
+  });
+});
+
+test('a finished payment stays, although the command knows a shorter retention than the bankql that serves', async () => {
+  const path = freshPath();
+  await inStore(urlOf(path), async (store) => {
+    await store.begin(pending(), lease);
+    await store.end({ id, trackId, outcome: done });
+  });
+  const soon = (...args: string[]) => operate(args, { state: { url: urlOf(path), retentionMs: 1 } });
+  for (const args of [
+    ['find', '--id', id],
+    ['show', id],
+    ['find', '--state', 'done'],
+  ])
+    expect(await soon(...args)).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
+  await soon('settle', id, '--as', 'rejected', ...ada);
+  expect(await inStore(urlOf(path), (store) => store.find(id))).toMatchObject({ state: 'DONE' });
+});
+
+describe('backup', () => {
+  test('copies what bankql has stored so far, to a file that is a store', async () => {
+    const path = await makeStore();
+    const copy = `${path}.copy`;
+    await inStore(urlOf(path), async (serving) => {
+      expect(await run(path, 'backup', copy)).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^Backed up 1 payment, the newest of \S+Z to \S+\.copy\.\n$/),
+        errors: '',
+      });
+      await serving.begin(pending({ id: 'b'.repeat(64) }), lease);
+    });
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(JSON.parse((await run(copy, 'find', '--json')).output)).toMatchObject([{ id, state: 'UNKNOWN' }]);
+    expect(readdirSync(dirname(path)).sort()).toEqual(['state.db', 'state.db.copy']);
+  });
+
+  test('replaces no file, and takes one file', async () => {
+    const path = await makeStore();
+    const file = `${path}.copy`;
+    writeFileSync(file, 'precious');
+    expect(await run(path, 'backup', file)).toEqual({
+      code: 1,
+      output: '',
+      errors: `${file} exists, and is not replaced: name a file that does not exist.\n`,
+    });
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+    expect(await run(path, 'backup')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^backup takes one file/),
+    });
+  });
+
+  test('of PostgreSQL is that of its own tools', async () => {
+    const url = 'postgres://bankql@127.0.0.1:1/bankql';
+    expect(await operate(['backup', 'x'], { state: { url, retentionMs } })).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('pg_dump'),
+    });
+  });
+});
+
+test('a URL that cannot be used is told without its password', async () => {
+  const url = 'redis://ops:s3cret@:99999/x';
+  const { code, errors } = await operate(['find'], { state: { url, retentionMs } });
+  expect(code).toBe(1);
+  expect(errors).toContain('STATE_URL is redis://***@:99999/x');
+});
+
+/** Only root can give files away. */
+describe.skipIf(statSync(folder).uid !== 0)('commands of root', () => {
+  test('that write leave the files to the user of the service', async () => {
+    const service = 65_534;
+    const path = await makeStore();
+    for (const file of [dirname(path), path]) chownSync(file, service, service);
+    expect(await run(path, 'settle', id, '--as', 'done', ...ada)).toMatchObject({ code: 0 });
+    expect(filesOf(path)).toMatchObject([{ name: 'state.db', uid: service, gid: service }]);
+  });
+});

@@ -1,0 +1,459 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { inForce, resolveEnvironment } from '../../src/config/environment.ts';
+import { variableNames } from '../../src/config/variables.ts';
+import { testFolder } from '../support/test-folder.ts';
+
+/** Texts as editors, shells, Kubernetes Secrets and other platforms write them. */
+
+type Given = Readonly<Record<string, string>>;
+
+const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
+const tokens = {
+  ...real,
+  IDENTITY: 'jwt',
+  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
+  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
+  IDENTITY_ISSUER: 'https://login.example/',
+  IDENTITY_AUDIENCE: 'bankql',
+};
+const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+
+/** What readConfig says of the last variable; null if the environment can be used. */
+function refusal(environment: Given): string | null {
+  try {
+    readConfig(environment);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message;
+  }
+}
+
+const ends = ['\n', '\r\n', '\r', '\n\n', '\uFEFF', '\u200B', '\u200B\n'];
+const blanks = [' ', '\t', '\u00A0', ' \r\n', '\u3000'];
+
+describe('the ends of a value', () => {
+  const lines = ends.map((end) => ['', end] as const);
+  const starts = ends.map((end) => [end, ''] as const);
+  const around = blanks.map((blank) => [blank, blank] as const);
+
+  test.each([...lines, ...starts, ...around])('%j and %j are no part of it', (before, after) => {
+    const wrapped = Object.entries({
+      STATE_URL: 'sqlite:s.db',
+      PORT: '4705',
+      BANK_BASE_URL: 'https://bank.example/a',
+      BANK_ID: 'BANK',
+      BANK_PROXY: 'http://proxy.example:3128',
+      BANK_TLS_CA: 'ca.pem',
+      COMPRESSION: 'off',
+      GRAPHIQL: 'on',
+      NODE_ENV: 'production',
+      OPERATION_TIMEOUT_MS: '30000',
+      LOG_LEVEL_FILE: 'level',
+      METRICS_PORT: '9464',
+      VIEWER_CUSTOMER_ID: '{auth-id}',
+    });
+    const plain = Object.fromEntries(wrapped);
+    const given = Object.fromEntries(wrapped.map(([name, value]) => [name, before + value + after]));
+    expect(readConfig(given)).toEqual(readConfig(plain));
+    // The operator is shown the value that is used.
+    expect(inForce(given, new Map())).toBe(inForce(plain, new Map()));
+  });
+
+  const verbatim = [
+    'HOST',
+    'BANK_SUBSCRIPTION_KEY',
+    'IDENTITY_ISSUER',
+    'IDENTITY_AUDIENCE',
+    'IDENTITY_AUTH_ID_CLAIM',
+  ];
+
+  test.each(verbatim)('of %s are refused, because they may be meant', (name) => {
+    expect(refusal({ ...tokens, [name]: 'text-1' })).toBeNull();
+    for (const end of [...ends, ...blanks])
+      for (const given of [`text-1${end}`, `${end}text-1`])
+        expect(refusal({ ...tokens, [name]: given })).toMatch(
+          new RegExp(`^${name}=.* cannot be used: take away the white space`),
+        );
+  });
+
+  test('a value of nothing else counts as unset', () => {
+    for (const nothing of [' \r\n', '\r\n\uFEFF'])
+      expect(readConfig(Object.fromEntries(variableNames.map((name) => [name, nothing])))).toEqual(
+        readConfig({}),
+      );
+  });
+});
+
+test.each<[Given, string]>([
+  [{ PORT: '47\r05' }, 'PORT=47\\r05 cannot be used: it contains \\r'],
+  [{ HOST: '127.0.0.1\u0007' }, 'HOST=127.0.0.1\\u{7} '],
+  [{ ...real, STATE_URL: 'sqlite:a\nb.db' }, 'STATE_URL=sqlite:a\\nb.db '],
+  [{ BANK_BASE_URL: 'https://bank.exam\nple' }, 'BANK_BASE_URL=https://bank.exam\\nple '],
+  [{ BANK_BASE_URL: 'https://bank.exam\u200Bple' }, 'it contains \\u{200b}'],
+  [{ ...traced, OTEL_SERVICE_NAME: 'bank\u001B[31mql' }, 'OTEL_SERVICE_NAME=bank\\u{1b}[31mql '],
+  [{ LOG_LEVEL: 'lo\u00A0ud' }, 'LOG_LEVEL=lo\\u{a0}ud '],
+  [{ CORS_ORIGINS: 'https://a.example b\u2028c' }, '\\u{2028}'],
+])('%j is refused in one line, which shows what cannot be seen', (environment, part) => {
+  const message = refusal(environment);
+  expect(message).toContain(part);
+  expect(message).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
+  // As in the list of what is in force.
+  expect(inForce(environment, new Map()).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
+});
+
+test('lists may have several lines', () => {
+  expect(refusal({ SANDBOX_FAULTS: 'getCustomer:status=503;\n*:latency=3' })).toBeNull();
+  const { server } = readConfig({ CORS_ORIGINS: 'https://a.example,\r\nhttps://b.example\n' });
+  expect([...server.http.corsOrigins]).toEqual(['https://a.example', 'https://b.example']);
+  expect(refusal({ NO_PROXY: 'a.example\nb.example' })).toBeNull();
+});
+
+test.each(['"', "'", '`', '“'])('quotes around a value are refused: %s', (quote) => {
+  const end = quote === '“' ? '”' : quote;
+  for (const [name, value] of Object.entries({
+    ...tokens,
+    PORT: '1',
+    HOST: 'localhost',
+    STATE_URL: 'sqlite:a',
+  }))
+    expect(refusal({ ...tokens, [name]: quote + value + end })).toMatch(
+      new RegExp(`^${name}=.* cannot be used: leave out the quotes`),
+    );
+});
+
+describe('HOST is a name or an address', () => {
+  test.each(['127.0.0.1', '0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'web-1.internal', 'a_b.c.'])(
+    '%s can be used',
+    (HOST) => {
+      expect(readConfig({ HOST }).server.host).toBe(HOST);
+      expect(readConfig({ METRICS_HOST: HOST, METRICS_PORT: '1' }).metrics?.host).toBe(HOST);
+    },
+  );
+  test.each([
+    '[::1]',
+    'localhost:4000',
+    'http://localhost',
+    '127.0.0.256',
+    '127.1',
+    '*',
+    'a b',
+    'a,b',
+    '-a',
+    ':::',
+    '1.2.3.4/8',
+  ])('%s cannot', (HOST) => {
+    expect(refusal({ HOST })).toContain(`HOST=${HOST} cannot be used: give a host name or an address`);
+    expect(refusal({ METRICS_HOST: HOST, METRICS_PORT: '1' })).toContain('METRICS_HOST=');
+  });
+});
+
+describe('a setting is checked with what decodes it later', () => {
+  test.each([
+    `http://:${'token'}@proxy.example`,
+    `http://user:${'p%25ss'}@proxy.example:3128`,
+    'http://user@proxy.example/',
+  ])('the proxy %s can be used', (proxy) => {
+    for (const name of ['BANK_PROXY', 'HTTPS_PROXY', 'https_proxy'])
+      expect(readConfig({ ...real, [name]: proxy }).bankLimits.network?.proxyUrl).toBe(proxy);
+  });
+  test.each([
+    `http://user:${'p%ss'}@proxy.example`,
+    'http://us%er@proxy.example',
+    `http://u:${'%E4'}@proxy.example`,
+    `http://a b:${'c'}@proxy`,
+  ])('the proxy %s cannot', (proxy) => {
+    for (const name of ['BANK_PROXY', 'HTTPS_PROXY']) {
+      const message = refusal({ ...real, [name]: proxy });
+      expect(message).toMatch(new RegExp(`^${name}=http://…@proxy.* cannot be used: `));
+      expect(message?.split('\n')).toHaveLength(1);
+    }
+  });
+  test.each<Given>([
+    { OTEL_EXPORTER_OTLP_HEADERS: 'key=%0Aa' },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'key=%E2%82%AC' },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'key=%' },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'a key=b' },
+    { OTEL_RESOURCE_ATTRIBUTES: 'key=%' },
+    { OTEL_RESOURCE_ATTRIBUTES: 'key' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/?a=b' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/#a' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1 :4318' },
+    { IDENTITY_JWKS_URL: 'https://login.example/a b' },
+  ])('%j cannot be used', (environment) => {
+    const [name] = Object.keys(environment);
+    expect(refusal({ ...tokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
+  });
+});
+
+describe('what OpenTelemetry reads', () => {
+  const tracingOf = (environment: Given) => readConfig({ ...traced, ...environment }).tracing;
+
+  test.each(['false', 'FALSE', '0', 'no', 'off', ''])(
+    'OTEL_SDK_DISABLED=%s leaves traces on',
+    (OTEL_SDK_DISABLED) => {
+      expect(tracingOf({ OTEL_SDK_DISABLED })).toMatchObject({ endpoint: 'http://127.0.0.1:4318' });
+    },
+  );
+  test.each(['true', 'TRUE', 'True\n'])('OTEL_SDK_DISABLED=%s turns them off', (OTEL_SDK_DISABLED) => {
+    expect(tracingOf({ OTEL_SDK_DISABLED })).toBeNull();
+  });
+  test.each(['none', 'NONE\n'])('OTEL_TRACES_EXPORTER=%s turns them off', (OTEL_TRACES_EXPORTER) => {
+    expect(tracingOf({ OTEL_TRACES_EXPORTER })).toBeNull();
+    expect(tracingOf({ OTEL_TRACES_EXPORTER: 'otlp' })).not.toBeNull();
+  });
+  test('without traces, its variables are for other programs', () => {
+    const others = {
+      OTEL_TRACES_SAMPLER: 'xray',
+      OTEL_TRACES_SAMPLER_ARG: 'a',
+      OTEL_RESOURCE_ATTRIBUTES: 'a',
+    };
+    expect(readConfig(others)).toEqual(readConfig({}));
+    expect(readConfig({ ...others, ...traced, OTEL_SDK_DISABLED: 'true' })).toEqual(readConfig({}));
+    expect(refusal({ ...traced, ...others })?.split('\n')).toHaveLength(3);
+    expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_TRACES_SAMPLER: 'xray' })).toMatch(
+      /^OTEL_EXPORTER_OTLP_ENDPOINT=.*\nOTEL_TRACES_SAMPLER=/,
+    );
+  });
+  test('attributes of the resource go with the spans; OTEL_SERVICE_NAME comes before theirs', () => {
+    const given = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=a, deployment.environment.name=d%20e,' };
+    expect(tracingOf(given)).toMatchObject({
+      attributes: { 'service.name': 'a', 'deployment.environment.name': 'd e' },
+    });
+    expect(tracingOf({ ...given, OTEL_SERVICE_NAME: 'b' })?.attributes).toMatchObject({
+      'service.name': 'b',
+    });
+    expect(tracingOf({})?.attributes).toEqual({ 'service.name': 'bankql' });
+  });
+  test('headers may end with a comma, and have UTF-8 that is sent as bytes of Latin-1', () => {
+    const { headers } = tracingOf({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b%20c, d = %C3%A4 ,' }) ?? {};
+    expect(headers).toEqual({ a: 'b c', d: 'ä' });
+  });
+  test('other names of OpenTelemetry stop nothing', () => {
+    for (const name of [
+      'OTEL_PROPAGATORS',
+      'OTEL_LOG_LEVEL',
+      'OTEL_BSP_SCHEDULE_DELAY',
+      'OTEL_LOGS_EXPORTER',
+    ])
+      expect(refusal({ ...traced, [name]: 'x' })).toBeNull();
+  });
+});
+
+describe('variables of the platform', () => {
+  const linksOf = (service: string) => ({
+    [`${service}_SERVICE_HOST`]: '10.0.0.1',
+    [`${service}_SERVICE_PORT`]: '80',
+    [`${service}_SERVICE_PORT_HTTP`]: '80',
+    [`${service}_PORT`]: 'tcp://10.0.0.1:80',
+    [`${service}_PORT_4000_TCP`]: 'tcp://10.0.0.1:4000',
+    [`${service}_PORT_4000_TCP_PROTO`]: 'tcp',
+    [`${service}_PORT_4000_TCP_PORT`]: '4000',
+    [`${service}_PORT_4000_TCP_ADDR`]: '10.0.0.1',
+    [`${service}_PORT_53_UDP`]: 'udp://10.0.0.1:53',
+  });
+  const services = [
+    'BANK',
+    'SANDBOX',
+    'METRICS',
+    'METRIC',
+    'STATE',
+    'LOG',
+    'IDENTITY',
+    'OTEL',
+    'RATE',
+    'VIEWER',
+    'BANK_PROXY',
+  ];
+
+  test.each(services)('links of a service %s change nothing', (service) => {
+    expect(readConfig(linksOf(service))).toEqual(readConfig({}));
+    expect(readConfig({ ...real, ...linksOf(service) })).toEqual(readConfig(real));
+  });
+
+  test('only such a link is left out: of another name, or with another value, it is refused', () => {
+    expect(refusal({ BANK_PROXY: 'tcp://10.0.0.1:80' })).toContain('BANK_PROXY=tcp://10.0.0.1:80 ');
+    expect(refusal({ SANDBOX_PORT: 'http://10.0.0.1:80' })).toContain('SANDBOX_PORT=');
+    expect(refusal({ METRIC_PORT: '9464' })).toContain('did you mean METRICS_PORT?');
+  });
+
+  test.each([
+    'STATE_DIRECTORY',
+    'IDENTITY_ENDPOINT',
+    'IDENTITY_HEADER',
+    'LOG_FILE',
+    'LOG_TYPE',
+    'LOG_SIZE',
+    'STORE_URL',
+    'STATIC_URL',
+    'STAGE_URL',
+    'METRICS_PATH',
+    'HTTP_PROXY',
+  ])('%s is for other programs', (name) => expect(refusal({ [name]: 'x' })).toBeNull());
+});
+
+test.each([
+  '\uFEFFSCHEMA',
+  ' SCHEMA',
+  'SCHEMA ',
+  'SCHE\u200BMA',
+  '\uFEFFSTATE_URL_FILE',
+  '\uFEFFBNAK_BASE_URL',
+])('a variable %j is refused: its name is not what it seems', (name) => {
+  const message = refusal({ [name]: 'app' });
+  expect(message).toMatch(/cannot be used: (take away what cannot be seen|no variable has this name)/);
+  expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+describe('origins', () => {
+  test.each([
+    ['capacitor://localhost', 'capacitor://localhost'],
+    ['ionic://localhost', 'ionic://localhost'],
+    ['app://bank.example:8', 'app://bank.example:8'],
+    ['chrome-extension://abcdefgh', 'chrome-extension://abcdefgh'],
+    ['safari-web-extension://E0E2C3D1-AA', 'safari-web-extension://e0e2c3d1-aa'],
+    ['http://[::1]:3000', 'http://[::1]:3000'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['https://App.Example/', 'https://app.example'],
+    ['HTTPS://app.example:443', 'https://app.example'],
+    ['http://app.example:80', 'http://app.example'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['capacitor://localhost/', 'capacitor://localhost'],
+  ])('%s is the origin that a browser sends as %s', (text, origin) => {
+    expect([...readConfig({ CORS_ORIGINS: text }).server.http.corsOrigins]).toEqual([origin]);
+  });
+
+  test.each([
+    ['*', 'a pattern'],
+    ['https://*.example', 'a pattern'],
+    ['https://*', 'a pattern'],
+    ['http://localhost:*', 'a pattern'],
+    ['/\\.example$/', 'a pattern'],
+    ['^https://app', 'a pattern'],
+    ['https://(a|b).example', 'a pattern'],
+    ['null', 'null'],
+    ['file://', 'file'],
+    ['file:///', 'file'],
+    ['app.example', 'one'],
+    ['localhost:3000', 'one'],
+    ['//app.example', 'one'],
+    ['https://app.example/path', 'one'],
+    ['https://app.example?x', 'one'],
+    ['https://app.example#x', 'one'],
+    ['https://user@app.example', 'one'],
+    ['capacitor://localhost/path', 'one'],
+    ['capacitor://', 'one'],
+    ['wss://app.example', 'one'],
+    ['capacitor:localhost', 'one'],
+    ['data:text/html,x', 'one'],
+    ['https://app.example:70000', 'one'],
+    ['https://app.example;https://b.example', 'one'],
+  ])('%s is refused', (text, why) => {
+    const message = refusal({ CORS_ORIGINS: `https://first.example,${text}` });
+    expect(message).toMatch(/^CORS_ORIGINS=/);
+    expect(message).toContain(why);
+  });
+});
+
+const folder = testFolder();
+
+const fileWith = (name: string, content: string | Buffer): string => {
+  const file = join(folder, name);
+  writeFileSync(file, content);
+  return file;
+};
+const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+const fromFile = (content: string | Buffer, own: Given = {}) =>
+  resolveEnvironment(own, [fileWith('some.env', content)]).environment;
+
+describe('a file of variables', () => {
+  test.each<[string, string, Given]>([
+    ['a byte order mark', '\uFEFFSCHEMA=app\nPORT=1\n', { SCHEMA: 'app', PORT: '1' }],
+    ['a mark before a remark', '\uFEFF# remark\nPORT=1\n', { PORT: '1' }],
+    ['marks between parts that were joined', 'A=1\n\uFEFFB=2', { A: '1', B: '2' }],
+    ['CRLF', 'A=1\r\nB="x y"\r\n\r\n#c\r\nC=\r\n', { A: '1', B: 'x y', C: '' }],
+    ['CR only', 'A=1\rB=2\r', { A: '1', B: '2' }],
+    ['export', 'export A=1\n  export  B=2\nexport\tC=3', { A: '1', B: '2', C: '3' }],
+    [
+      'quotes',
+      `A='x'\nB="y # z"\nC=\`w\`\nD="a'b"\nE=a"b"c`,
+      { A: 'x', B: 'y # z', C: 'w', D: "a'b", E: 'a"b"c' },
+    ],
+    ['several lines', 'A="x\ny"\nB=1', { A: 'x\ny', B: '1' }],
+    ['remarks', 'A=1 # c\nB= # c\n# C=1\n  #D\nE="x" # c\n', { A: '1', B: '', E: 'x' }],
+    ['a name twice: the last one counts', 'A=1\nA=2\n', { A: '2' }],
+    ['equals signs', 'A=x=y==\nB = c\n', { A: 'x=y==', B: 'c' }],
+    ['no line end', 'A=1', { A: '1' }],
+    ['nothing', '', {}],
+    ['only a mark', '\uFEFF', {}],
+    ['another letter', 'A=ä\n', { A: 'ä' }],
+  ])('with %s', (_what, text, expected) => {
+    expect(fromFile(text)).toEqual(expected);
+  });
+
+  test.each<[string, Buffer]>([
+    ['UTF-16, little-endian', utf16('PORT=1\n')],
+    ['the same with a mark', utf16('\uFEFFPORT=1\n')],
+    ['UTF-16, big-endian', utf16('PORT=1\n').swap16()],
+    ['the same with a mark', utf16('\uFEFFPORT=1\n').swap16()],
+    ['an empty one with a mark', utf16('\uFEFF')],
+    ['UTF-32', Buffer.from([0x50, 0, 0, 0, 0x3d, 0, 0, 0])],
+    ['Latin-1', Buffer.from('A=ä\n', 'latin1')],
+  ])('in %s is refused in one line', (_what, bytes) => {
+    expect(() => fromFile(bytes)).toThrow(/^--env-file .*some\.env cannot be used: .* save it in UTF-8\.$/);
+    const file = fileWith('secret', bytes);
+    expect(() => resolveEnvironment({ BANK_SUBSCRIPTION_KEY_FILE: file }, [])).toThrow(
+      /^BANK_SUBSCRIPTION_KEY_FILE=.* cannot be used: .* save it in UTF-8\.$/,
+    );
+  });
+
+  test.each<[string, number]>([
+    ['A=1\nB=top#secret', 2],
+    ['A=#secret', 1],
+    ['A="secret\nB=1\n', 1],
+    ["A='secret", 1],
+    ['A="top" secret', 1],
+    ['A="top"secret"', 1],
+    ['declare -x A=secret', 1],
+    ['A=1\n"B"=secret', 2],
+    ['A: secret', 1],
+    ['=secret', 1],
+    ['A=1\n\u200BB=secret', 2],
+    ['A=1\nsecret\n', 2],
+    ['$env:A="secret"', 1],
+  ])('%j has a line that would not be read as it seems, and is not repeated', (text, line) => {
+    expect(() => fromFile(text)).toThrow(new RegExp(`some.env, line ${line}: give NAME=value`));
+    expect(() => fromFile(text)).not.toThrow(/secret/);
+  });
+
+  test("the mark that Node's own --env-file leaves in a name is no matter if bankql reads the file too", () => {
+    const own = { '\uFEFFSCHEMA': 'app', PORT: '1' };
+    expect(fromFile('\uFEFFSCHEMA=app\nPORT=1\n', own)).toEqual({ SCHEMA: 'app', PORT: '1' });
+  });
+});
+
+test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
+  'the secret in a file with %j is k-1',
+  (text) => {
+    const file = fileWith('key', text);
+    // The name of the file comes from somewhere too.
+    const { environment } = resolveEnvironment({ BANK_SUBSCRIPTION_KEY_FILE: `${file}\r` }, []);
+    expect(readConfig(environment).subscriptionKey).toBe('k-1');
+  },
+);
+
+test('a variable of only a line end is not set: that of a file counts', () => {
+  const key = fileWith('key', 'k-1');
+  const file = fileWith('some.env', `PORT=4705\nBANK_SUBSCRIPTION_KEY_FILE=${key}`);
+  const { environment } = resolveEnvironment({ PORT: '\r', BANK_SUBSCRIPTION_KEY: '\n' }, [file]);
+  expect(readConfig(environment)).toMatchObject({ server: { port: 4705 }, subscriptionKey: 'k-1' });
+});
+
+test.each(['\n', '\uFEFF', '\r\n \n'])('a file of %j holds no secret', (text) => {
+  const file = fileWith('nothing', text);
+  expect(() => resolveEnvironment({ STATE_URL_FILE: file }, [])).toThrow('the file is empty.');
+});

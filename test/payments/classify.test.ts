@@ -1,0 +1,660 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../src/contract/operations.ts';
+import { classifyPaymentResponse } from '../../src/payments/classify.ts';
+import { type BankWords, bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
+import { readStoredResponse } from '../../src/payments/stored-response.ts';
+import { bankAnswers } from './bank-answers.ts';
+
+const transfer = operations.postMakeTransaction;
+const request = operations.putTransactionsRequestAccount;
+const secret = 'the-subscription-key';
+const sent = {
+  bankId: 'BK0',
+  accountId: 'payer',
+  toBankId: 'BK1',
+  toAccountId: 'x',
+  currency: 'EUR',
+  amount: '5.00',
+  description: 'Rent',
+};
+const now = Date.parse('2026-01-15T10:00:00Z');
+
+interface More {
+  readonly operation?: typeof transfer | typeof request;
+  readonly bankWords?: BankWords;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly sent?: Partial<Record<Exclude<keyof typeof sent, 'bankId' | 'accountId'>, string | null>>;
+}
+
+function classify(status: number, body: string | Buffer, more: More = {}) {
+  const { operation = transfer, bankWords = noBankWords } = more;
+  const headers = more.headers ?? { 'content-length': String(Buffer.byteLength(body)) };
+  return classifyPaymentResponse(
+    { status, headers, body: Buffer.from(body) },
+    { operation, bankWords, sent: { ...sent, ...more.sent }, secrets: [secret], now },
+  );
+}
+const stateOf = (status: number, body: string | Buffer, more?: More) => classify(status, body, more).state;
+const put = { operation: request };
+
+/** The states that an answer to a payment may have by what happened to it. */
+const allowed = {
+  executed: ['DONE', 'UNKNOWN'],
+  refused: ['REJECTED', 'RELEASED', 'UNKNOWN'],
+  unknowable: ['UNKNOWN'],
+} as const;
+
+describe('the answers of banks', () => {
+  test('are many, of many APIs, and most of them are not clear', () => {
+    expect(bankAnswers.length).toBeGreaterThanOrEqual(360);
+    expect(new Set(bankAnswers.map(({ api }) => api)).size).toBeGreaterThanOrEqual(12);
+  });
+
+  test.each(bankAnswers)('are decided by what happened, or not: $api, $truth: $status $body', (answer) => {
+    const { truth, isPut, status, body, isClear } = answer;
+    const state = stateOf(status, body, isPut ? put : {});
+    expect(allowed[truth]).toContain(state);
+    if (isClear) expect(state).not.toBe('UNKNOWN');
+  });
+
+  test('are decided if they are clear, so that UNKNOWN is no way out', () => {
+    const decided = (what: (typeof bankAnswers)[number]['truth']) =>
+      bankAnswers.filter(
+        ({ truth, status, body, isPut }) =>
+          truth === what && stateOf(status, body, isPut ? put : {}) !== 'UNKNOWN',
+      ).length;
+    expect(decided('executed')).toBeGreaterThanOrEqual(36);
+    expect(decided('refused')).toBeGreaterThanOrEqual(55);
+    expect(decided('unknowable')).toBe(0);
+  });
+});
+
+/** The table of issue 52, and its rows of wrong verdicts. */
+const asSent =
+  '{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}';
+const verdicts: readonly [state: string, status: number, body: string, more?: More][] = [
+  ...['', '{}', '"OK"', 'OK', '{"id":"T"}', '{"transaction_id":"T","status":"COMPLETED"}'].map(
+    (body): (typeof verdicts)[number] => ['DONE', 200, body],
+  ),
+  ['DONE', 200, '{"id":"T","status":"COMPLETED","links":[]}'],
+  [
+    'DONE',
+    200,
+    `{"transaction-requests":[{"id":"T","type":"SANDBOX_TAN","status":"COMPLETED","challenges":[],"body":${asSent}}]}`,
+    put,
+  ],
+  ['DONE', 200, `{"id":"T","type":"SANDBOX_TAN","status":"COMPLETED","challenges":[],"body":${asSent}}`, put],
+  ...[
+    '{"id":"T","status":"PENDING"}',
+    '{"id":"T","status":"NOK2"}',
+    '{"id":"T","status":"COMPLETED","status":"FAILED"}',
+    '{"id":"T","description":"Insufficient funds"}',
+    '{"id":"T","type":"ERROR"}',
+    '{"id":"T","amount":0}',
+    '{"id":"T","rejected_date":"2026-01-01"}',
+    '{"id":"T","compliance":"hold"}',
+    '{"id":"T","challenges":[{"id":"c"}]}',
+    '{"id":"1","is_rejected":true}',
+    '{"id":"1","is_successful":false}',
+    '{"id":"1","errorMessages":["Insufficient funds"]}',
+    '{"id":"1","status":"COMPLETED","is_rejected":true}',
+    '{"data":{"id":"T"}}',
+    '{"transaction":{"id":"T"}}',
+    '<html></html>',
+    '{"id":"T"',
+  ].map((body): (typeof verdicts)[number] => ['UNKNOWN', 200, body]),
+  ['UNKNOWN', 200, '{"transaction-requests":[{"statusText":"Rejected"}]}', put],
+  ['UNKNOWN', 200, '{"transaction-requests":[]}', put],
+  ['UNKNOWN', 200, '{}', put],
+  ['UNKNOWN', 200, '{"transaction-requests":[{"status":"COMPLETED","body":{"to":{"account_id":"y"}}}]}', put],
+  ['DONE', 200, '{"data":{"id":"T"}}', { bankWords: bankWordsOf([], [], { receiptPath: ['data', 'id'] }) }],
+  ['REJECTED', 200, '{"id":"T","status":"REJECTED"}'],
+  ['REJECTED', 422, '{"code":"INSUFFICIENT_FUNDS","message":"anything"}'],
+  ['REJECTED', 403, '{"code":403,"message":"Forbidden"}'],
+  ['REJECTED', 404, '{"message":"Account not found"}'],
+  ['UNKNOWN', 403, '{"message":"Limit exceeded; the payment was forwarded"}'],
+  ['UNKNOWN', 403, '{"code":"FORBIDDEN","message":"Το κείμενο σε άλλη γλώσσα"}'],
+  ['UNKNOWN', 422, '{"code":"LIMIT_EXCEEDED","transactionId":"T"}'],
+  ['UNKNOWN', 422, '{"message":"Transaction is closed"}'],
+  ['UNKNOWN', 400, '{}'],
+  ['UNKNOWN', 400, '{"message":"Bad Request"}'],
+  ['UNKNOWN', 409, '{"message":"Account not found"}'],
+  ['UNKNOWN', 422, '{"message":"Zahlung wurde bereits ausgeführt"}'],
+  ['UNKNOWN', 422, '{"message":"Pago ya procesado"}'],
+  ['UNKNOWN', 400, '{"message":"Gateway gave up after 30 s"}'],
+  ['RELEASED', 429, '{ "statusCode": 429, "message": "Rate limit is exceeded. Try again in 3 seconds." }'],
+  ['UNKNOWN', 500, '{"message":"Account not found"}'],
+  ['UNKNOWN', 202, '{"id":"T","status":"COMPLETED"}'],
+];
+
+test.each(verdicts)('by the table, %s is the verdict for %i %s', (state, status, body, more) => {
+  expect(stateOf(status, body, more)).toBe(state);
+});
+
+describe('an answer that is understood', () => {
+  /** Answers that decide, as JSON objects. */
+  const deciding = bankAnswers.filter(
+    ({ status, body, isClear }) =>
+      isClear && status !== 401 && body.trimStart().startsWith('{') && body !== '{}',
+  );
+  const one = fc.constantFrom(...deciding);
+  const strangeName = fc.stringMatching(/^[a-z]{3,9}_[a-z]{3,9}$/).map((name) => `zz_${name}`);
+  const strangeValue = fc.oneof(
+    fc.string({ minLength: 1 }),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constant({ id: 'T' }),
+    fc.constant([{ status: 'COMPLETED' }]),
+  );
+  const isUnknown = ({ isPut, status }: (typeof deciding)[number], body: string) =>
+    expect(stateOf(status, body, isPut ? put : {})).toBe('UNKNOWN');
+  const withMember = (body: string, member: string) => body.trim().replace(/\}$/, `,${member}}`);
+
+  test('becomes UNKNOWN by a member that bankql does not know', () => {
+    fc.assert(
+      fc.property(one, strangeName, strangeValue, (answer, name, value) => {
+        isUnknown(answer, withMember(answer.body, `"${name}":${JSON.stringify(value)}`));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('becomes UNKNOWN by a name that occurs twice, in whatever spelling, even with the same value', () => {
+    const spelling = fc.constantFrom(
+      (name: string) => name,
+      (name: string) => name.toUpperCase(),
+      (name: string) => name.replaceAll('_', ''),
+      (name: string) => [...name].join('_'),
+      (name: string) => ` ${name}-`,
+    );
+    fc.assert(
+      fc.property(one, spelling, fc.nat(), (answer, spell, index) => {
+        const members = Object.entries(JSON.parse(answer.body));
+        const [name, value] = members[index % members.length] ?? ['', null];
+        isUnknown(answer, withMember(answer.body, `${JSON.stringify(spell(name))}:${JSON.stringify(value)}`));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is UNKNOWN inside of another object or list', () => {
+    const outer = fc.constantFrom(
+      'data',
+      'payment',
+      'response',
+      'body',
+      'result',
+      'details',
+      'error',
+      'status',
+    );
+    fc.assert(
+      fc.property(one, outer, (answer, name) => {
+        fc.pre(answer.status < 300);
+        isUnknown({ ...answer, isPut: false }, `{"${name}":${answer.body}}`);
+        isUnknown({ ...answer, isPut: false }, `[${answer.body}]`);
+      }),
+    );
+  });
+
+  test('is never turned from a refusal into an execution, or back, by a change of one value', () => {
+    const odd = fc.oneof(
+      strangeValue,
+      fc.constantFrom(
+        '',
+        ' ',
+        '0',
+        'error',
+        'null',
+        -1,
+        1e300,
+        'COMPLETED ',
+        'ＣＯＭＰＬＥＴＥＤ',
+        'СOMPLETED',
+        'COMPLETED\u200b',
+        'ok!',
+        '-OK',
+      ),
+    );
+    fc.assert(
+      fc.property(one, odd, fc.nat(), (answer, value, index) => {
+        const parsed: Record<string, unknown> = JSON.parse(answer.body);
+        const name = Object.keys(parsed)[index % Object.keys(parsed).length] ?? '';
+        // A status in another word of the list is another answer.
+        fc.pre(!JSON.stringify(value).includes('COMPLETED') || JSON.stringify(value) === '"COMPLETED\u200b"');
+        const state = stateOf(
+          answer.status,
+          JSON.stringify({ ...parsed, [name]: value }),
+          answer.isPut ? put : {},
+        );
+        expect(
+          state === 'UNKNOWN' || state === stateOf(answer.status, answer.body, answer.isPut ? put : {}),
+        ).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('has to be whole', () => {
+    fc.assert(
+      fc.property(one, fc.integer({ min: 1, max: 30 }), ({ status, body, isPut }, cut) => {
+        const text = body.trim();
+        expect(stateOf(status, text.slice(0, Math.max(1, text.length - cut)), isPut ? put : {})).toBe(
+          'UNKNOWN',
+        );
+      }),
+    );
+    expect(stateOf(206, '{"id":"T"}')).toBe('UNKNOWN');
+    expect(stateOf(200, '', { headers: {} })).toBe('UNKNOWN');
+    expect(stateOf(200, '', { headers: { 'transfer-encoding': 'chunked' } })).toBe('DONE');
+    expect(stateOf(204, '', { headers: {} })).toBe('DONE');
+  });
+});
+
+describe('what is not what it looks like', () => {
+  test.each([
+    '{"ѕtatus":"COMPLETED"}',
+    '{"status\u200b":"COMPLETED","id":"T"}',
+    '{"ｉｄ":"T"}',
+    '{"id":"Ｔ T"}',
+    '{"id":" "}',
+    '{"id":"NaN"}',
+    '{"id":"undefined"}',
+    '{"id":"-"}',
+    '{"id":true}',
+    '{"id":[["T"]]}',
+    '{"id":[]}',
+    '{"id":{}}',
+    '{"id":"T","status":"ОК"}',
+    '{"id":"T","status":"OK\u0301"}',
+    '{"id":"T","status":"ok\u200d"}',
+    '{"id":"T","status":"-OK"}',
+    '{"id":"T","status":true}',
+    '{"id":"T","status":1}',
+    '{"id":"T","status":{"code":"COMPLETED"}}',
+    '{"id":"T","status":[["COMPLETED"]]}',
+    '{"id":"T","amount":"-5.00"}',
+    '{"id":"T","amount":"5,00"}',
+    '{"id":"T","amount":"5.000000000000000000000000001"}',
+    '{"id":"T","amount":5e1}',
+    '{"id":"T","amount":5e999999999}',
+    '{"id":"T","currency":"USD"}',
+    '{"id":"T","created":"2026-02-30"}',
+    '{"id":"T","created":"2026-01-15T10:06:00Z"}',
+    '{"id":"T","created":"yesterday"}',
+    '{"id":"T","created":1700000000}',
+    '{"id":"T","_links":{"scaRedirect":{"href":"https://bank.example/sca"}}}',
+    '{"id":"T","self":"REJECTED"}',
+    '{"id":"T","__proto__":{"status":"FAILED"}}',
+    '{"id":"T","constructor":"x"}',
+    '{"id":"T","toString":1}',
+    '{"id":"T","hasOwnProperty":true}',
+    '{"id":"T","details":{"status":"COMPLETED","cancelled_by_user_id":"U"}}',
+    '{"id":"T","status":"COMPLETED","details":{"Status":"FAILED"}}',
+    '{"id":"T","status":"COMPLETED","details":{"status":"NOK2"}}',
+    '{"id":"T","status":"COMPLETED","details":{"type":"REJECTED"}}',
+    '{"id":"T","status":"COMPLETED","other_account":"Insufficient funds"}',
+    '{"id":"T","transaction_ids":[]}',
+    '{"error":{"id":"T"}}',
+  ])('is UNKNOWN: %s', (body) => {
+    expect(stateOf(200, body)).toBe('UNKNOWN');
+  });
+
+  test.each([
+    '{"id":"T","amount":"05.00","currency":"eur"}',
+    '{"id":"T","amount":5e0}',
+    '{"ID":7,"Status":" success "}',
+    '{"id":"T","created":"2026-01-15T10:04:00Z"}',
+    '{"id":"T","created":"2026-01-16"}',
+    '{"transaction_ids":["T1","T2"]}',
+    '{"transaction_ids":"T1, T2"}',
+    '{"status":"COMPLETED","transaction_ids":[]}',
+    '{"id":"T","from":{"account_id":"payer","bank_id":"BK0"},"to":{"bank_id":"BK1XXX"}}',
+    '{"id":"T","_links":{"self":{"href":"https://bank.example/T"},"status":"/T/status"}}',
+    '\uFEFF{"id":"T"}',
+  ])('is DONE if only its spelling differs: %s', (body) => {
+    expect(stateOf(200, body)).toBe('DONE');
+  });
+
+  test.each([
+    '{"message":"Ａccount not found"}',
+    '{"message":"Account not found\u200b"}',
+    '{"message":"Account\u00a0not found!"}',
+    '{"message":["Account not found"]}',
+    '{"message":{"text":"Account not found"}}',
+    '{"error":{"error":{"message":"Account not found"}}}',
+    '{"errors":[{"message":"Account not found"},{"message":"Account not found"}]}',
+    '{"errors":[[{"message":"Account not found"}]]}',
+    '{"message":"Account not found","id":"T"}',
+    '{"message":"Account not found","data":null,"x":1}',
+    '{"message":"Account not found","status":"COMPLETED"}',
+    '{"message":"Account not found","status":500}',
+    '{"message":"Account not found","code":404}',
+    '{"message":"Account not found","timestamp":"soon"}',
+    '{"code":"ACCOUNT_DEBITED"}',
+    '{"code":"-AM04"}',
+    '{"code":["AM04"]}',
+    '[{"message":"Account not found"}]',
+    '{"message":"Account not found","message":"Account not found"}',
+  ])('is no refusal: %s', (body) => {
+    expect(stateOf(422, body)).toBe('UNKNOWN');
+  });
+});
+
+describe('an answer of any size', () => {
+  test('is read in a time that grows no faster than it does, and not at all if it is too deep or too large', () => {
+    const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const bodies = [
+      `{"id":"T","data":${nested(60)}}`,
+      nested(100_000),
+      `{"id":"T","links":${nested(100_000)}}`,
+      `{"id":"T",${Array.from({ length: 50_000 }, (_, n) => `"n${n}":1`).join()}}`,
+      `{"id":"T","values":[${Array(300_000).fill('1').join()}]}`,
+      ...['a', '_', 'already ', 'has been ', 'account not found. ', ' ', '0'].map((text) =>
+        JSON.stringify({ message: text.repeat(200_000) }),
+      ),
+      `{"id":"${'9'.repeat(200_000)}"}`,
+      `{"id":"T","amount":${'9'.repeat(200_000)}}`,
+    ];
+    for (const body of bodies)
+      for (const status of [200, 202, 401, 422, 429])
+        for (const operation of [transfer, request])
+          expect(stateOf(status, body, { operation })).toMatch(
+            status === 401 ? /^(RELEASED|UNKNOWN)$/ : /^UNKNOWN$/,
+          );
+  });
+
+  test('has its unknown members reported in bounded form', () => {
+    const names = Array.from({ length: 100 }, (_, n) => `${'n'.repeat(200)}\n${n}`);
+    const { unknown } = classify(200, JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))));
+    expect(unknown?.names.length).toBeLessThanOrEqual(20);
+    for (const name of unknown?.names ?? []) expect(name).toMatch(/^[^\n]{1,60}$/);
+  });
+});
+
+describe('a list of transaction requests', () => {
+  const to = { bank_id: 'BK1', account_id: 'x' };
+  const own = (status: string) => ({ status, body: { to, value: { currency: 'EUR', amount: 5 } } });
+  const other = (status: string) => ({ status, body: { to: { account_id: 'other' } } });
+  const dearer = (status: string) => ({ status, body: { to, value: { currency: 'EUR', amount: 6 } } });
+
+  test.each([
+    ['DONE', [own('INITIATED')]],
+    ['DONE', [{ status: 'INITIATED' }]],
+    ['DONE', [other('FAILED'), own('INITIATED')]],
+    ['DONE', [dearer('FAILED'), own('COMPLETED'), other('NO IDEA')]],
+    ['REJECTED', [other('COMPLETED'), own('FAILED')]],
+    ['UNKNOWN', [{ status: 'COMPLETED' }, own('FAILED')]],
+    ['UNKNOWN', [{ status: 'FAILED' }, own('INITIATED')]],
+    ['UNKNOWN', [own('FAILED'), own('INITIATED')]],
+    ['UNKNOWN', [own('COMPLETED'), own('COMPLETED')]],
+    [
+      'UNKNOWN',
+      [{ status: 'FAILED', body: { to, value: { currency: 'EUR', amount: '5,00' } } }, own('COMPLETED')],
+    ],
+    ['UNKNOWN', [other('COMPLETED')]],
+    ['UNKNOWN', [dearer('COMPLETED')]],
+    ['UNKNOWN', [other('COMPLETED'), dearer('COMPLETED')]],
+    ['UNKNOWN', [own('PENDING')]],
+    ['UNKNOWN', [own('KO')]],
+    ['UNKNOWN', [{}]],
+    ['UNKNOWN', [null]],
+    ['UNKNOWN', ['COMPLETED']],
+    ['UNKNOWN', [7, own('INITIATED')]],
+  ])('is %s by the entry for this payment: %j', (state, entries) => {
+    expect(stateOf(200, JSON.stringify({ 'transaction-requests': entries }), put)).toBe(state);
+  });
+
+  test.each([
+    ['DONE', { status: 'OK', 'transaction-requests': [{ status: 'INITIATED' }] }],
+    ['REJECTED', { status: 'OK', 'transaction-requests': [{ status: 'RJCT' }] }],
+    ['UNKNOWN', { status: 'FAILED', 'transaction-requests': [{ status: 'INITIATED' }] }],
+    ['UNKNOWN', { count: 1, 'transaction-requests': [{ status: 'INITIATED' }] }],
+    ['UNKNOWN', { error: 'no', 'transaction-requests': [{ status: 'INITIATED' }] }],
+    ['DONE', [own('COMPLETED')]],
+    ['DONE', { transactionRequest: own('COMPLETED') }],
+    ['UNKNOWN', [{ status: 'COMPLETED' }]],
+    ['UNKNOWN', { status: 'COMPLETED' }],
+    ['UNKNOWN', []],
+  ])('is %s with what is around it, and in another place if it repeats the payment: %j', (state, answer) => {
+    expect(stateOf(200, JSON.stringify(answer), put)).toBe(state);
+  });
+
+  test('compares nothing with what was not sent', () => {
+    const nothing = { toBankId: null, currency: null, amount: null, description: null };
+    const entry = { ...own('INITIATED'), description: 'by the bank' };
+    const answer = JSON.stringify({ 'transaction-requests': [entry] });
+    expect(stateOf(200, answer, { ...put, sent: nothing })).toBe('DONE');
+    expect(stateOf(200, answer, put)).toBe('UNKNOWN');
+  });
+});
+
+describe('the key is free again', () => {
+  test.each(['', '<html>Log in</html>', '{"message":"no"}', '{"id":"E1","message":"no"}', 'no'])(
+    'after a 401 with %j, because the caller was refused',
+    (body) => expect(stateOf(401, body)).toBe('RELEASED'),
+  );
+
+  test.each([
+    '{"message":"Payment already executed"}',
+    '{"message":"The payment may have been booked"}',
+    '{"status":"COMPLETED"}',
+    '{"status":"PENDING"}',
+    '{"id":"T"}',
+    '{"data":{"transaction_id":"T"}}',
+    '{"success":true}',
+    '{"code":504}',
+    '{"errors":[{"code":"DUPLICATE_PAYMENT"}]}',
+    '{"status":"COMPLETED","status":"FAILED"}',
+  ])('but not after a 401 that speaks of an execution: %s', (body) => {
+    expect(stateOf(401, body)).toBe('UNKNOWN');
+  });
+});
+
+describe('a bank that the operator teaches', () => {
+  const say = (body: string, bankWords: BankWords, status = 200) => stateOf(status, body, { bankWords });
+  const lists = bankWordsOf(
+    ['Posted', 'PENDING', 'Transfer created', 'A000', '1'],
+    ['DENIED_BY_RULE', 'E51', 'Saldo insuficiente'],
+  );
+
+  test.each([
+    ['DONE', '{"status":"POSTED"}'],
+    ['DONE', 'posted'],
+    ['DONE', '{"id":"TX","status":"PENDING"}'],
+    ['DONE', '{"id":"TX","message":"Transfer created"}'],
+    ['DONE', '{"code":"A000"}'],
+    ['DONE', '{"id":"TX","status":1}'],
+    ['REJECTED', '{"status":"denied by rule"}'],
+    ['REJECTED', '{"code":"E51"}'],
+    ['REJECTED', '{"id":"TX","status":"FAILED","message":"Saldo insuficiente"}'],
+    ['UNKNOWN', '{"status":"POSTED","code":"E51"}'],
+    ['UNKNOWN', '{"status":"POSTED","error":"x"}'],
+    ['UNKNOWN', '{"id":"TX","status":-1}'],
+  ])('says %s by words, codes and whole texts: %s', (state, body) => {
+    expect(say(body, lists)).toBe(state);
+  });
+
+  test.each([
+    ['REJECTED', '{"message":"Saldo insuficiente"}'],
+    ['REJECTED', '{"message":"SALDO INSUFICIENTE. Account not found."}'],
+    ['REJECTED', '{"code":"E51","message":"…"}'],
+    ['UNKNOWN', '{"message":"Saldo insuficiente; pago enviado"}'],
+    ['UNKNOWN', '{"code":"A000","message":"Account not found"}'],
+    ['UNKNOWN', '{"status":"POSTED"}'],
+  ])('says %s by them in a 4xx: %s', (state, body) => {
+    expect(say(body, lists, 422)).toBe(state);
+  });
+
+  const status = (path: string, done: string[] = [], rejected: string[] = []) =>
+    bankWordsOf(done, rejected, { statusPath: path === '.' ? [] : path.split('.') });
+  const receipt = (path: string) => bankWordsOf([], [], { receiptPath: path === '.' ? [] : path.split('.') });
+
+  test.each<[string, string, BankWords, number?]>([
+    ['DONE', '{"data":{"status":"COMPLETED","fee":1},"more":2}', status('data.status')],
+    ['DONE', '{"data":{"status":"EXE"}}', status('data.status', ['EXE'])],
+    ['DONE', '{"accepted":true}', status('accepted', ['true'], ['false'])],
+    ['REJECTED', '{"accepted":false}', status('accepted', ['true'], ['false'])],
+    ['DONE', '[{"state":"EXE"}]', status('0.state', ['EXE'])],
+    ['DONE', 'EXE', status('.', ['EXE'])],
+    ['DONE', '{"data":{"status":"COMPLETED"}}', status('data.status'), 202],
+    ['REJECTED', '{"data":{"status":"RJCT","why":"x"}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"PENDING"}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"EXE"}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":true}}', status('data.status')],
+    ['UNKNOWN', '{"data":{}}', status('data.status')],
+    ['UNKNOWN', '{"status":"COMPLETED"}', status('data.status')],
+    ['UNKNOWN', '', status('data.status')],
+    ['UNKNOWN', '{}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"COMPLETED","error":"x"}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"COMPLETED"},"errorCode":"E1"}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"COMPLETED"},"is_rejected":true}', status('data.status')],
+    ['DONE', '{"data":{"status":"COMPLETED","error":null,"errors":[]}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"COMPLETED","status":"FAILED"}}', status('data.status')],
+    ['UNKNOWN', '{"data":{"status":"COMPLETED"}}', status('data.status'), 206],
+    ['UNKNOWN', '{"__proto__":{"status":"COMPLETED"}}', status('constructor.name', ['Object'])],
+    ['DONE', '{"data":{"id":"T","fee":1}}', receipt('data.id')],
+    ['DONE', '[{"id":"T"}]', receipt('0.id')],
+    ['DONE', '"T-1"', receipt('.')],
+    ['UNKNOWN', '{"data":{"id":""}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"error"}}', receipt('data.id')],
+    ['UNKNOWN', '{"id":"T"}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T","status":"FAILED"}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T","status":"PENDING"}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"success":false}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"message":"Insufficient funds"}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"}}', receipt('data.id'), 202],
+  ])('says %s by a path: %s', (state, body, bankWords, code) => {
+    expect(say(body, bankWords, code)).toBe(state);
+  });
+
+  test('is read by the rules in a 4xx, whatever the path', () => {
+    expect(say('{"message":"Account not found"}', status('data.status'), 404)).toBe('REJECTED');
+    expect(say('{"data":{"status":"COMPLETED"}}', status('data.status'), 404)).toBe('UNKNOWN');
+  });
+
+  test('shows the receipt that a path names', () => {
+    const bankWords = bankWordsOf([], [], { receiptPath: ['data', 'id'], statusPath: ['data', 'status'] });
+    const { answer } = classify(200, '{"data":{"id":"T","status":"COMPLETED"}}', { bankWords });
+    expect(readStoredResponse(transfer, answer)).toEqual({ id: 'T', status: 'COMPLETED' });
+  });
+});
+
+describe('what is reported of an answer', () => {
+  test.each<[body: string, names: string[], hint: RegExp]>([
+    ['{"data":{"id":"T","x":1}}', ['data.id', 'data.x'], /^BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT$/],
+    ['{"id":"T","compliance":"hold"}', ['compliance'], /^BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT$/],
+    ['{"id":"T","status":"NOK2"}', ['status'], /^BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED$/],
+    ['NOK2', [], /^BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED$/],
+    ['{"id":"T","id":"T"}', [], /^none/],
+  ])('are its unknown names and the setting that helps: %s', (body, names, hint) => {
+    const { unknown, drifts } = classify(200, body);
+    expect(unknown).toEqual({ names, hint: expect.stringMatching(hint) });
+    expect(drifts).toContain('payment-answer');
+  });
+
+  test('is the setting for refusals after a 4xx', () => {
+    expect(classify(422, '{"message":"Saldo insuficiente","x":1}').unknown).toEqual({
+      names: ['message', 'x'],
+      hint: 'BANK_PAYMENT_REJECTED',
+    });
+  });
+
+  test.each([
+    [202, '{"id":"T"}'],
+    [200, '{"id":"T","status":"PENDING"}'],
+    [200, '<html></html>'],
+    [409, '{"message":"no"}'],
+    [500, '{"message":"no"}'],
+    [422, '<html></html>'],
+  ])('is nothing if no setting would help: %i %s', (status, body) => {
+    const { state, unknown } = classify(status, body);
+    expect({ state, unknown }).toEqual({ state: 'UNKNOWN', unknown: undefined });
+  });
+
+  test.each([
+    [202, '{"id":"TX","status":"ACCEPTED"}'],
+    [200, '{"id":"TX","status":"PENDING"}'],
+  ])('is that it was accepted: %i %s', (status, answer) => {
+    expect(classify(status, answer)).toMatchObject({ state: 'UNKNOWN', answer, isAccepted: true });
+  });
+
+  test.each([
+    [200, '{"status":"PENDING","error":"x"}'],
+    [202, '{"error":"no"}'],
+    [202, '{"status":"FAILED","status":"ACCEPTED"}'],
+    [200, '{"id":"T","status":"NOK2"}'],
+  ])('is not that it was accepted: %i %s', (status, body) => {
+    expect(classify(status, body)).toMatchObject({ state: 'UNKNOWN', answer: null, isAccepted: false });
+  });
+
+  test.each<[body: string, drifts: string[], headers?: Record<string, string>]>([
+    ['{"transaction-requests":[{"status":"INITIATED"}]}', []],
+    ['{"transaction_requests":[{"status":"INITIATED"}]}', ['envelope']],
+    [`[{"status":"COMPLETED","body":${asSent}}]`, ['envelope']],
+    [`{"status":"COMPLETED","body":${asSent}}`, ['envelope']],
+    ['OK', ['empty-body']],
+    ['', ['empty-body']],
+    ['\uFEFF{"transaction-requests":[{"status":"INITIATED"}]}', ['byte-order-mark']],
+    ['{"transaction-requests":[{"status":"INITIATED"}]}', ['content-type'], { 'content-type': 'text/html' }],
+  ])('are its deviations from the contract: %s', (body, drifts, headers) => {
+    const more = { ...put, ...(headers && { headers }) };
+    expect(classify(200, body, more)).toMatchObject({ state: 'DONE', drifts });
+  });
+});
+
+describe('the stored parts', () => {
+  test.each([
+    ['{"id":"TX","status":"BOOKED","amount":5.00}', '{"id":"TX","status":"BOOKED"}'],
+    ['\uFEFF{"id":"TX"}', '{"id":"TX"}'],
+    ['OK', '{"status":"OK"}'],
+    ['{}', null],
+    ['', null],
+    [`{"id":"${secret}-1"}`, '{"id":"[redacted]-1"}'],
+  ])('of %j for a transfer are %j', (body, answer) => {
+    expect(classify(200, body)).toMatchObject({ state: 'DONE', answer });
+  });
+
+  test('of a list of transaction requests keep every digit', () => {
+    const body =
+      '{"transaction-requests":[{"status":"INITIATED","body":{"value":{"amount":5.000000000000000000}}}]}';
+    const { answer } = classify(200, body, put);
+    expect(readStoredResponse(request, answer)).toEqual([
+      { status: 'INITIATED', body: { value: { amount: '5.000000000000000000' } } },
+    ]);
+  });
+
+  test('are bounded, can be read again, and are kept for DONE and for what was accepted alone', () => {
+    const huge = fc
+      .array(
+        fc.record({ status: fc.constantFrom('COMPLETED', 'x'), resource_url: fc.constant('x'.repeat(900)) }),
+        {
+          maxLength: 60,
+        },
+      )
+      .map((list) => JSON.stringify({ 'transaction-requests': list }));
+    const body = fc.oneof(
+      fc.string(),
+      fc.json(),
+      huge,
+      fc.constantFrom('OK', '{"id":"T"}', '{"status":"PENDING"}'),
+    );
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 200, max: 599 }),
+        body,
+        fc.constantFrom(transfer, request),
+        (status, body, operation) => {
+          const { state, answer, isAccepted } = classify(status, body, { operation });
+          if (status >= 300) expect(state).not.toBe('DONE');
+          expect(answer?.length ?? 0).toBeLessThan(33_000);
+          if (answer === null) return;
+          expect(state === 'DONE' || isAccepted).toBe(true);
+          expect(readStoredResponse(operation, answer)).not.toBeNull();
+        },
+      ),
+    );
+  });
+});

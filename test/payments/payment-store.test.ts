@@ -1,0 +1,319 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type StoreDriver, WriteUncertain } from '../../src/payments/driver.ts';
+import { createPaymentStore } from '../../src/payments/payment-store.ts';
+import { type StoreEvent, StoreUnavailable, UnreadableRecord } from '../../src/payments/store.ts';
+import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
+import { done, lease, pending, rejected, retentionMs, start, stored } from './stores/store-conformance.ts';
+
+/** The protocol over a driver that fails as the test wants. */
+
+const { id, trackId } = pending();
+const day = 24 * 60 * 60 * 1000;
+let now = start;
+beforeEach(() => {
+  now = start;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => void vi.useRealTimers());
+
+/** A store over a database whose methods the test replaces. `ahead`: by how much the database's clock is ahead, in milliseconds. */
+function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
+  const clocks = { ahead };
+  const database = createMemoryDriver({ retentionMs, now: () => now + clocks.ahead });
+  const broken: Partial<StoreDriver> = {};
+  const events: StoreEvent[] = [];
+  const driver: StoreDriver = {
+    ...database,
+    uncertainMs,
+    insert: (row) => (broken.insert ?? database.insert)(row),
+    compareAndSet: (...args) => (broken.compareAndSet ?? database.compareAndSet)(...args),
+    find: (key) => (broken.find ?? database.find)(key),
+  };
+  const store = createPaymentStore({
+    name: 'of the test',
+    driver,
+    retentionMs,
+    onEvent: (event) => events.push(event),
+    clock: () => now,
+  });
+  onTestFinished(() => store.close());
+  const away = () => Promise.reject(new StoreUnavailable('It is away.'));
+  return { store, database, broken, events, clocks, away };
+}
+const pass = async (ms: number) => {
+  now += ms;
+  await vi.advanceTimersByTimeAsync(ms);
+};
+const begin = ({ store }: ReturnType<typeof setUp>, change = {}) => store.begin(pending(change), lease);
+
+describe('a beginning of which it is not known whether it was stored', () => {
+  test('is taken back if it was, so that its key is free', async () => {
+    const made = setUp({ uncertainMs: 5_000 });
+    made.broken.insert = async (row) => {
+      await made.database.insert(row);
+      throw new WriteUncertain('no answer');
+    };
+    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    expect(await made.database.find(id)).not.toBeNull();
+    delete made.broken.insert;
+    await pass(250);
+    expect(await made.database.find(id)).toBeNull();
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
+  });
+
+  test('is looked for until it can no longer be stored', async () => {
+    const made = setUp({ uncertainMs: 5_000 });
+    const late = Promise.withResolvers<void>();
+    made.broken.insert = async (row) => {
+      void late.promise.then(() => made.database.insert(row));
+      throw new WriteUncertain('no answer');
+    };
+    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    delete made.broken.insert;
+    await pass(4_500);
+    late.resolve();
+    await pass(250);
+    expect(await made.database.find(id)).not.toBeNull();
+    await pass(2_000);
+    expect(await made.database.find(id)).toBeNull();
+  });
+
+  test('is looked for once more after that time, however slow the lookup before it was', async () => {
+    const made = setUp({ uncertainMs: 5_000 });
+    let lookups = 0;
+    made.broken.insert = () => Promise.reject(new WriteUncertain('no answer'));
+    made.broken.find = async (key) => {
+      lookups++;
+      // The time passes while the database looks.
+      now += 6_000;
+      return made.database.find(key);
+    };
+    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(lookups).toBe(2);
+  });
+
+  test('leaves another attempt of the same key alone', async () => {
+    const made = setUp({ uncertainMs: 5_000 });
+    made.broken.insert = () => Promise.reject(new WriteUncertain('no answer'));
+    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    delete made.broken.insert;
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
+    await pass(60_000);
+    expect(await made.store.find(id)).toEqual(stored({ trackId: 'again' }));
+  });
+
+  test('is an end, not a release, once somebody was told that it may have been sent', async () => {
+    const made = setUp({ uncertainMs: 5_000 });
+    made.broken.insert = async (row) => {
+      await made.database.insert(row);
+      throw new WriteUncertain('no answer');
+    };
+    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    now += lease;
+    expect(await made.store.find(id)).toMatchObject({ state: 'UNKNOWN' });
+    await pass(250);
+    expect(await made.store.find(id)).toMatchObject({ state: 'REJECTED', code: 'BANK_REJECTED' });
+  });
+});
+
+describe('an outcome that cannot be written', () => {
+  test('is answered from memory, and written when the database is back', async () => {
+    const made = setUp();
+    const { store, broken, away, database } = made;
+    await begin(made);
+    broken.compareAndSet = away;
+    await expect(store.end({ id, trackId, outcome: done })).rejects.toThrow(StoreUnavailable);
+    expect(store.unwritten).toBe(1);
+    broken.find = broken.insert = away;
+    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
+    expect(await store.find(id)).toMatchObject({ ...done, history: [{}, { state: 'DONE' }] });
+    // Others are told what the database says.
+    await expect(begin(made, { id: 'b' })).rejects.toThrow(StoreUnavailable);
+    await pass(3_600_000);
+    expect(store.unwritten).toBe(1);
+    delete broken.compareAndSet;
+    delete broken.find;
+    delete broken.insert;
+    await pass(2_000);
+    expect(store.unwritten).toBe(0);
+    expect((await database.find(id))?.json).toContain('"state":"DONE"');
+  });
+
+  test('is written before a search, or shown in it', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    expect(await made.store.search({})).toMatchObject([{ state: 'DONE' }]);
+    delete made.broken.compareAndSet;
+    expect(await made.store.search({ states: ['PENDING'] })).toEqual([]);
+    expect(made.store.unwritten).toBe(0);
+  });
+
+  test('gives way to what an operator settled meanwhile', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    delete made.broken.compareAndSet;
+    now += lease;
+    const other = createPaymentStore({ name: 'other', driver: made.database, retentionMs, clock: () => now });
+    expect(await other.settle(id, 'REJECTED', 'Ada')).toBe(true);
+    await pass(250);
+    expect(await made.store.find(id)).toMatchObject({ state: 'REJECTED', settledBy: 'Ada' });
+    expect(made.store.unwritten).toBe(0);
+  });
+
+  test('may have been written although the database did not say so', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = async (...args) => {
+      await made.database.compareAndSet(...args);
+      throw new WriteUncertain('no answer');
+    };
+    await made.store.end({ id, trackId, outcome: rejected }).catch(() => {});
+    delete made.broken.compareAndSet;
+    await pass(250);
+    expect(made.store.unwritten).toBe(0);
+    expect((await made.store.find(id))?.history).toHaveLength(2);
+  });
+
+  test('is kept if the record is gone, so that its key sends nothing again', async () => {
+    const made = setUp();
+    await begin(made);
+    const row = await made.database.find(id);
+    await made.database.compareAndSet(id, row?.version ?? '', null);
+    await expect(made.store.end({ id, trackId, outcome: done })).rejects.toThrow('is missing');
+    await pass(60_000);
+    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
+  });
+
+  test('of a payment that was not sent frees its key when the database is back', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: null }).catch(() => {});
+    expect(made.store.unwritten).toBe(0);
+    expect(await begin(made, { trackId: 'again' })).toMatchObject({ state: 'PENDING', trackId });
+    delete made.broken.compareAndSet;
+    await pass(2_000);
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
+  });
+
+  test('is tried once more by drain, for so long at most', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    made.broken.compareAndSet = () => new Promise(() => {});
+    const drained = made.store.drain(1_000);
+    await pass(1_000);
+    await drained;
+    expect(made.store.unwritten).toBe(1);
+    delete made.broken.compareAndSet;
+    await made.store.drain(1_000);
+    expect(made.store.unwritten).toBe(0);
+  });
+
+  test('is one of a thousand at most: then no further payment begins', async () => {
+    const made = setUp();
+    const keys = Array.from({ length: 1_000 }, (_, n) => ({ id: `p-${n}`, trackId: `t-${n}` }));
+    for (const key of keys) await begin(made, key);
+    made.broken.compareAndSet = made.away;
+    for (const key of keys) await made.store.end({ ...key, outcome: done }).catch(() => {});
+    await expect(begin(made)).rejects.toThrow('it has not taken the outcomes of 1000 payments');
+    delete made.broken.compareAndSet;
+    await pass(2_000);
+    expect(await begin(made)).toBeNull();
+  });
+});
+
+test('a change that others are faster with starts again from what they wrote', async () => {
+  const made = setUp();
+  await begin(made);
+  now += lease;
+  const other = createPaymentStore({ name: 'other', driver: made.database, retentionMs, clock: () => now });
+  expect(await other.find(id)).toMatchObject({ state: 'UNKNOWN' });
+  // This process still knows the version from before.
+  expect(await made.store.end({ id, trackId, outcome: done })).toBe(true);
+  expect(await other.find(id)).toMatchObject(done);
+});
+
+describe('a clock that is wrong', () => {
+  /** A payment that is done, after which the database's clock differs by so much. */
+  async function differ(by: number) {
+    const made = setUp();
+    await begin(made);
+    await made.store.end({ id, trackId, outcome: done });
+    made.clocks.ahead = by;
+    return made;
+  }
+
+  test('of the database, ahead by more than the retention, frees no key', async () => {
+    const made = await differ(retentionMs + day);
+    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
+    expect(await begin(made, { id: 'b' })).toBeNull();
+    await pass(120_000);
+    expect(await begin(made, { id: 'c' })).toBeNull();
+    expect(await made.store.find(id)).toMatchObject(done);
+    expect(await made.database.count()).toMatchObject({ expired: 1 });
+    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: retentionMs + day }]);
+  });
+
+  test('that is right again lets records expire', async () => {
+    const made = await differ(61_000);
+    await made.store.count();
+    made.clocks.ahead = 59_000;
+    await made.store.count();
+    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: 61_000 }, { kind: 'clocks-agree' }]);
+    await pass(retentionMs + day);
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
+  });
+});
+
+test('a damaged record fails the answers that need it, and nothing else', async () => {
+  const made = setUp();
+  await begin(made, { id: 'a' });
+  await begin(made, { id: 'b' });
+  const row = await made.database.find('a');
+  await made.database.compareAndSet('a', row?.version ?? '', {
+    version: 'x',
+    state: 'DONE',
+    json: '{"state"',
+  });
+  await expect(made.store.find('a')).rejects.toThrow(UnreadableRecord);
+  await expect(begin(made, { id: 'a', trackId: 'again' })).rejects.toThrow('is damaged');
+  await expect(made.store.search({})).rejects.toThrow(UnreadableRecord);
+  expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
+  expect(await made.store.end({ id: 'b', trackId, outcome: done })).toBe(true);
+  expect(await begin(made, { id: 'c' })).toBeNull();
+});
+
+test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
+  const driver = createMemoryDriver({ retentionMs, now: () => now });
+  let loss: string | null = null;
+  const events: StoreEvent[] = [];
+  const store = createPaymentStore({
+    name: 'lossy',
+    driver: {
+      ...driver,
+      get loss() {
+        return loss;
+      },
+    },
+    retentionMs,
+    onEvent: (event) => events.push(event),
+    clock: () => now,
+  });
+  onTestFinished(() => store.close());
+  await store.begin(pending(), lease);
+  loss = 'It is another server.';
+  await expect(store.begin(pending({ id: 'b' }), lease)).rejects.toThrow('It is another server.');
+  await expect(store.begin(pending({ id: 'b' }), lease)).rejects.toThrow(StoreUnavailable);
+  expect(await store.end({ id, trackId, outcome: done })).toBe(true);
+  expect(await store.find(id)).toMatchObject(done);
+  loss = null;
+  expect(await store.begin(pending({ id: 'b' }), lease)).toBeNull();
+  expect(events).toEqual([{ kind: 'loss', loss: 'It is another server.' }, { kind: 'loss-accepted' }]);
+});

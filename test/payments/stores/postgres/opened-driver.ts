@@ -1,0 +1,43 @@
+import { onTestFinished } from 'vitest';
+import type { NewRow, StoreDriver } from '../../../../src/payments/driver.ts';
+import {
+  createPostgresDriver,
+  type PostgresDriverOptions,
+} from '../../../../src/payments/stores/postgres/postgres-driver.ts';
+import type { TestPostgres } from '../../../support/postgres.ts';
+import { retentionMs } from '../store-conformance.ts';
+
+/** A driver of one test, which is closed after it. It waits for the server for as long as that takes. */
+export async function openDriver(
+  { address }: Pick<TestPostgres, 'address'>,
+  change: Partial<PostgresDriverOptions> = {},
+): Promise<StoreDriver> {
+  const patient = { statementTimeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const driver = await createPostgresDriver({
+    address: { ...address, connectTimeoutMs: change.statementTimeoutMs ?? 60_000 },
+    retentionMs,
+    ...patient,
+    ...change,
+  });
+  onTestFinished(() => driver.close());
+  return driver;
+}
+
+/** A row as a payment begins with it. */
+export const newRow = (id: string, change: Partial<NewRow> = {}): NewRow => ({
+  id,
+  version: 'v-1',
+  caller: 'c',
+  payer: 'p',
+  state: 'PENDING',
+  track_id: `t-${id}`,
+  request_id: null,
+  account_id: 'a',
+  to_account_id: null,
+  json: '{}',
+  lease_ms: 120_000,
+  ...change,
+});
+
+/** What a change makes of a row. */
+export const changed = (version: string) => ({ version, state: 'DONE', json: '{"done":1}' }) as const;

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../../src/payments/store.ts';
+import { compareServers } from '../../../../src/payments/stores/postgres/identity.ts';
+import { initPostgres } from '../../../../src/payments/stores/postgres/init.ts';
+import {
+  durable,
+  hasPostgres,
+  startPostgres,
+  startStandby,
+  type TestPostgres,
+} from '../../../support/postgres.ts';
+import { until } from '../../../support/waits.ts';
+import { newRow, openDriver } from './opened-driver.ts';
+
+const stored = { system_identifier: '7', timeline: 3, standbys_confirm: true };
+
+test.each([
+  ['the same server', {}, {}, null, null],
+  ['a promoted standby that confirms payments', {}, { timeline: 5 }, null, /from timeline 3 to timeline 5/],
+  [
+    'a promoted standby that need not confirm them',
+    { standbys_confirm: false },
+    { timeline: 4 },
+    /synchronous_standby_names was empty/,
+    null,
+  ],
+  ['an older timeline', {}, { timeline: 2 }, /old primary or an old copy/, null],
+  ['another server', {}, { system_identifier: '8' }, /from system 7 to system 8/, null],
+  ['another server with a higher timeline', {}, { system_identifier: '8', timeline: 4 }, /system 8/, null],
+  ['a server that does not say which one it is', {}, { system_identifier: null, timeline: null }, null, null],
+  ['a server that did not say it before', { system_identifier: null, timeline: null }, {}, null, null],
+  ['standbys that need not confirm any more', {}, { standbys_confirm: false }, null, null],
+])('compares with %s', (_, before, server, loss, change) => {
+  const result = compareServers({ ...stored, ...before }, { ...stored, ...server });
+  expect(result.loss).toEqual(loss === null ? null : expect.stringMatching(loss));
+  expect(result.change).toEqual(change === null ? null : expect.stringMatching(change));
+});
+
+describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
+  let postgres: TestPostgres;
+  const init = () => initPostgres(postgres.address);
+  const storeRow = async () => (await postgres.query('SELECT * FROM bankql.store'))[0];
+
+  beforeAll(async () => {
+    postgres = await startPostgres(durable);
+  });
+  beforeEach(() => postgres.empty());
+  afterAll(() => postgres.stop());
+
+  test('without tables the start stops with one line, and makes none', async () => {
+    const error = await openDriver(postgres).catch((reason: Error) => reason.message);
+    expect(error).toMatch(
+      /^There is no payment store at postgres:\/\/127\.0\.0\.1:\d+\/bankql: .*bankql payments init.*backup/,
+    );
+    expect(error).not.toContain('\n');
+    expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
+  });
+
+  test('init makes one store, whoever comes at once, and leaves one that is there', async () => {
+    const made = await Promise.all(Array.from({ length: 5 }, init));
+    expect(made.toSorted()).toEqual([false, false, false, false, true]);
+    const before = await storeRow();
+    expect(before).toMatchObject({
+      version: 3,
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      timeline: 1,
+    });
+    const drivers = await Promise.all([openDriver(postgres), openDriver(postgres)]);
+    expect(drivers.map(({ secret, loss }) => ({ secret, loss }))).toEqual(
+      Array(2).fill({ secret: before?.secret, loss: null }),
+    );
+    expect(await init()).toBe(false);
+    expect(await storeRow()).toEqual(before);
+  });
+
+  test('a role that may make no schema, or may not use the tables, is told which statement is needed', async () => {
+    await postgres.query('DROP ROLE IF EXISTS app');
+    await postgres.query('CREATE ROLE app LOGIN');
+    const address = { ...postgres.address, user: 'app' };
+    await expect(initPostgres(address)).rejects.toThrow(
+      /permission denied .*CREATE SCHEMA bankql AUTHORIZATION "app"/,
+    );
+    await init();
+    await expect(openDriver({ address })).rejects.toThrow(
+      /GRANT USAGE ON SCHEMA bankql TO "app"; GRANT SELECT, INSERT/,
+    );
+    await postgres.empty();
+    await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
+    expect(await initPostgres(address)).toBe(true);
+    const driver = await openDriver({ address });
+    expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
+  });
+
+  test.each([2, 99])('tables of version %i are refused, and stay as they are', async (version) => {
+    await init();
+    await postgres.query('UPDATE bankql.store SET version = $1', [version]);
+    await expect(openDriver(postgres)).rejects.toThrow(
+      `another version of bankql made it (format ${version})`,
+    );
+    await expect(init()).rejects.toThrow(`another version of bankql made it (format ${version})`);
+    expect(await storeRow()).toMatchObject({ version });
+  });
+
+  test('tables of bankql 0.3 are refused', async () => {
+    await postgres.query(
+      'CREATE SCHEMA bankql; CREATE TABLE bankql.store (version integer, metadata text); INSERT INTO bankql.store VALUES (2)',
+    );
+    await postgres.query(
+      'GRANT ALL ON SCHEMA bankql TO bankql; GRANT ALL ON ALL TABLES IN SCHEMA bankql TO bankql',
+    );
+    await expect(openDriver(postgres)).rejects.toThrow(
+      /^The payment store .* cannot be used: another version/,
+    );
+  });
+
+  test('a server without the store’s row refuses payments until an operator accepts that', async () => {
+    await init();
+    await (await openDriver(postgres)).insert(newRow('a'));
+    await postgres.query('DELETE FROM bankql.store');
+    const driver = await openDriver(postgres);
+    expect(driver.loss).toContain('its row in bankql.store is missing');
+    await expect(driver.insert(newRow('b'))).rejects.toThrow(
+      /not available: its row in bankql\.store is missing/,
+    );
+    expect(await driver.find('a')).toMatchObject({ id: 'a' });
+    await driver.acceptLoss('Ada: partly restored');
+    expect(driver.loss).toBeNull();
+    expect(await driver.insert(newRow('b'))).toMatchObject({ id: 'b' });
+    expect(await storeRow()).toMatchObject({
+      loss_accepted_by: 'Ada: partly restored',
+      loss_accepted_at: expect.any(Date),
+    });
+    expect((await openDriver(postgres)).secret).toBe(driver.secret);
+  });
+
+  test('a store made anew under a running bankql takes no payment of it', async () => {
+    await init();
+    const driver = await openDriver(postgres);
+    await driver.insert(newRow('a'));
+    await postgres.empty();
+    await init();
+    await expect(driver.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
+    await expect
+      .poll(() => driver.insert(newRow('a')).catch(String))
+      .toContain('another store was made in its place');
+    expect(driver.loss).toContain('restart bankql');
+    expect(await postgres.query('SELECT FROM bankql.payment')).toEqual([]);
+  });
+
+  test('records restored to another server are refused until an operator accepts that, also for a bankql that runs', async () => {
+    await init();
+    const driver = await openDriver(postgres);
+    await postgres.query("UPDATE bankql.store SET system_identifier = '1'");
+    await postgres.cut();
+    await expect.poll(() => driver.insert(newRow('a')).catch(String)).toMatch(/from system 1 to system \d+/);
+    const operator = await openDriver(postgres);
+    expect(operator.loss).toBe(driver.loss);
+    await expect(operator.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
+    await operator.acceptLoss('Ada: a new server');
+    expect(await operator.insert(newRow('a'))).toMatchObject({ id: 'a' });
+    // It looks again with its next call.
+    await driver.count();
+    expect(driver.loss).toBeNull();
+    expect(await driver.insert(newRow('b'))).toMatchObject({ id: 'b' });
+  });
+
+  test('a server that does not say which one it is works, which is said once', async () => {
+    await init();
+    await postgres.query('REVOKE EXECUTE ON FUNCTION pg_control_system FROM public');
+    try {
+      const notices: string[] = [];
+      const driver = await openDriver(postgres, { onNotice: (text) => notices.push(text) });
+      await Promise.all(Array.from({ length: 4 }, (_, n) => driver.find(String(n))));
+      await driver.insert(newRow('a'));
+      expect(driver.loss).toBeNull();
+      expect(notices).toEqual([expect.stringContaining('does not say which one it is')]);
+      // A store can be made there as well.
+      await driver.close();
+      await postgres.empty();
+      expect(await init()).toBe(true);
+      expect(await storeRow()).toMatchObject({ system_identifier: null, timeline: null });
+    } finally {
+      await postgres.query('GRANT EXECUTE ON FUNCTION pg_control_system TO public');
+    }
+    // Once it says so, that is kept.
+    await openDriver(postgres);
+    expect(await storeRow()).toMatchObject({
+      system_identifier: expect.stringMatching(/^\d+$/),
+      timeline: 1,
+    });
+  });
+
+  test('a store that is only read changes nothing', async () => {
+    await init();
+    await postgres.query('UPDATE bankql.store SET timeline = NULL');
+    const driver = await openDriver(postgres, { readOnly: true });
+    expect(await driver.search({ limit: 1 })).toEqual([]);
+    expect(await storeRow()).toMatchObject({ timeline: null });
+  });
+
+  describe('a standby that is promoted', () => {
+    const isFollowed = (server: TestPostgres) =>
+      until(async () =>
+        (await server.query('SELECT sync_state FROM pg_stat_replication')).some(
+          (row) => row.sync_state === 'sync',
+        ),
+      );
+
+    test('is accepted if it had to confirm payments, also by a bankql that starts later; the old primary is not', async () => {
+      const confirming = { ...durable, synchronous_standby_names: '*' };
+      await using primary = await startPostgres(durable);
+      await initPostgres(primary.address);
+      await using standby = await startStandby(primary, durable);
+      await primary.kill();
+      await primary.restart(confirming);
+      await isFollowed(primary);
+      const first = await openDriver(primary);
+      await first.insert(newRow('a'));
+      await expect(openDriver(standby)).rejects.toThrow('it is a standby');
+      await primary.kill();
+      await standby.query('SELECT pg_promote()');
+      const notices: string[] = [];
+      const driver = await openDriver(standby, { onNotice: (text) => notices.push(text) });
+      expect(driver.loss).toBeNull();
+      expect(notices).toEqual([
+        expect.stringMatching(/goes on: its server changed from timeline 1 to timeline 2/),
+      ]);
+      expect(await driver.insert(newRow('a', { version: 'v-2' }))).toMatchObject({ version: 'v-1' });
+      // It is known now.
+      const later: string[] = [];
+      expect((await openDriver(standby, { onNotice: (text) => later.push(text) })).loss).toBeNull();
+      expect(later).toEqual([]);
+      // No standby had to confirm that one's payments since: the next failover may lose some.
+      expect((await standby.query('SELECT timeline, standbys_confirm FROM bankql.store'))[0]).toEqual({
+        timeline: 2,
+        standbys_confirm: false,
+      });
+    });
+
+    test('is refused if it did not have to confirm payments, until an operator accepts that', async () => {
+      await using primary = await startPostgres(durable);
+      await initPostgres(primary.address);
+      await using standby = await startStandby(primary, durable);
+      await primary.kill();
+      await standby.query('SELECT pg_promote()');
+      const driver = await openDriver(standby);
+      expect(driver.loss).toMatch(/from timeline 1 to timeline 2, .*synchronous_standby_names was empty/);
+      await expect(driver.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
+      await driver.acceptLoss('Ada');
+      expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
+      expect((await openDriver(standby)).loss).toBeNull();
+    });
+  });
+});

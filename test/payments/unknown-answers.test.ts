@@ -1,0 +1,66 @@
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import type { StrangeAnswer } from '../../src/payments/classify.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createTelemetry } from '../../src/telemetry/metrics.ts';
+import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+const pay = (key: string) =>
+  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+
+const answer: StrangeAnswer = {
+  operation: 'postMakeTransaction',
+  status: 422,
+  names: ['message'],
+  text: 'Saldo 12 insuficiente',
+  hint: 'BANK_PAYMENT_REJECTED',
+};
+
+describe('an answer to a payment that is not known', () => {
+  test('is reported with its members, the bank’s text of a 4xx without credentials, and the setting', async () => {
+    await using bank = await startRecordingBank();
+    const options = await testOptions({ bankUrl: bank.url });
+    const told: StrangeAnswer[] = [];
+    const payments = createPaymentService({
+      bank: options.bank,
+      store: await createMemoryStore({ retentionMs: 86_400_000 }),
+      leaseMs: 10_000,
+      onUnknownAnswer: (strange) => told.push(strange),
+    });
+    await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
+    const body = { message: `Saldo insuficiente, ${credentials['Auth-ID']}`, extra: 1 };
+    bank.otherwise({ status: 422, body });
+    await bankql.ask(pay('one'));
+    bank.otherwise({ body: { id: 'T', note: 'x', message: 'a text of a person' } });
+    await bankql.ask(pay('two'));
+    bank.otherwise({ body: { id: 'T' } });
+    await bankql.ask(pay('three'));
+    const operation = 'postMakeTransaction';
+    expect(told).toEqual([
+      {
+        ...{ operation, status: 422, names: ['message', 'extra'], hint: 'BANK_PAYMENT_REJECTED' },
+        text: 'Saldo insuficiente, [redacted]',
+      },
+      {
+        ...{ operation, status: 200, names: ['note', 'message'], text: null },
+        hint: 'BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT',
+      },
+    ]);
+  });
+
+  test('is logged once for each shape, and only so many shapes are', () => {
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line: string) => lines.push(line) });
+    const telemetry = createTelemetry(logger, logger);
+    telemetry.onUnknownAnswer(answer);
+    telemetry.onUnknownAnswer({ ...answer, text: 'Saldo 13 insuficiente' });
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject(answer);
+    telemetry.onUnknownAnswer({ ...answer, names: ['detail'] });
+    expect(lines).toHaveLength(2);
+    for (let n = 0; n < 1000; n++) telemetry.onUnknownAnswer({ ...answer, names: ['x'.repeat(n + 1)] });
+    expect(lines).toHaveLength(100);
+  });
+});
