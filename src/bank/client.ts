@@ -33,7 +33,7 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   readonly onUnreadable?: (answer: UnreadableAnswer) => void;
 }
 
-/** What was read; it may be shared with others, and must not be changed. */
+/** The result of a read. It may be shared with others, and must not be changed. */
 export interface BankRead<T> extends ReadResult {
   readonly answer: T;
 }

@@ -87,8 +87,8 @@ interface CachedRead {
  * call. Public data, which is requested without caller headers, is shared by all callers with the same subscription key, cached
  * for a while, and served for ten minutes more while the bank is unavailable.
  *
- * Errors of public data are shared. Of a caller's own data only BANK_UNAVAILABLE is: after any other error each reader that
- * joined makes a call of its own within its remaining time.
+ * All errors of public data are shared. If a read of a caller's own data fails, only BANK_UNAVAILABLE is shared: after any other
+ * error each reader that joined makes a call of its own within its remaining time.
  *
  * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not join calls
  * started before it, and the answers of those are not cached. Other processes notice no write.
