@@ -27,7 +27,6 @@ const options = {
   slowCallMs: 4000,
   publicCacheTtlMs: 60_000,
   publicCacheBytes: 32 * 1024 * 1024,
-  parsedCacheBytes: 32 * 1024 * 1024,
 };
 const concurrency = 23;
 const callsPerRound = 4600;

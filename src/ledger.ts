@@ -4,8 +4,8 @@ import { getOrMake } from './get-or-make.ts';
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** Other files count the rest: server/connection.ts, bank/gate.ts and bank/update-queue.ts. */
-export type Resource = Counted | 'sockets' | 'connections' | 'updates';
+/** Other files count the rest: server/connection.ts and bank/gate.ts. */
+export type Resource = Counted | 'sockets' | 'connections';
 
 const megabyte = 1024 * 1024;
 /**
@@ -49,9 +49,6 @@ interface Use {
   /** What can be used up: the total, the caller's share, or both. */
   readonly refuses: readonly ('total' | 'share')[];
 }
-
-/** How many updates of one caller may wait for one record. */
-const updatesPerRecord = 3;
 
 const nothingDone =
   'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
@@ -141,19 +138,6 @@ export const uses = {
     stalledMs: Infinity,
     refusal: 'no connection became free in time',
     refuses: ['total'],
-  },
-  updates: {
-    unit: 'updates that wait for another update of the same record',
-    variable: 'MAX_IN_FLIGHT',
-    heap: null,
-    total: '`MAX_IN_FLIGHT`: each is a request',
-    share: { most: updatesPerRecord, per: 'record' },
-    reserve: 0,
-    givesWay: 'nothing: waiting callers get equal turns',
-    times: 1,
-    stalledMs: Infinity,
-    refusal: `${updatesPerRecord} of your updates of this record wait already; nothing was written by this one.`,
-    refuses: ['share'],
   },
 } as const satisfies Record<Resource, Use>;
 

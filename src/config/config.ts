@@ -69,11 +69,9 @@ function configOf(values: Values) {
       keepAlive: values.BANK_KEEP_ALIVE,
       breakerThreshold: values.BANK_BREAKER_THRESHOLD,
       publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
-      privateCacheMs: values.PRIVATE_CACHE_MS,
       maxBodyBytes: values.BANK_MAX_BODY_BYTES,
       publicCacheBytes: memoryBounds.publicAnswers,
-      privateCacheBytes: memoryBounds.privateAnswers,
-      parsedCacheBytes: memoryBounds.parsedAnswers,
+      arrivingBytes: memoryBounds.arrivingAnswers,
     } satisfies Partial<BankOptions>,
     /** How the server is to be started, as far as variables say it. */
     server: {

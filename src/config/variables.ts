@@ -269,11 +269,6 @@ export const sections = {
       'how long branches and products are cached; 0 for no cache',
       { rarely: 'branches and products change more often' },
     ),
-    PRIVATE_CACHE_MS: variable(
-      wholeNumber(0, 0, 60_000),
-      'how long bankql caches the records that a caller read, for this caller only; 0 for no cache. Transactions and transaction requests are not cached. Writes of the caller empty the cache, but only in the same worker',
-      { rarely: 'screens of an app read the same records again' },
-    ),
   },
   'Limits of a request': {
     MAX_REST_CALLS: variable(

@@ -78,33 +78,3 @@ describe('who waits is told to give up, once', () => {
     });
   });
 });
-
-test('less time is not more time, and leaves the same signal', () => {
-  vi.useFakeTimers();
-  const leaving = new AbortController();
-  const patience = new OperationDeadline({
-    deadline: performance.now() + 100,
-    signal: leaving.signal,
-  });
-  const [less, same] = [
-    patience.cappedAt(performance.now() + 50),
-    patience.cappedAt(performance.now() + 500),
-  ];
-  const [one, two] = [waiter(), waiter()];
-  less.addWaiter(one);
-  same.addWaiter(two);
-  vi.advanceTimersByTime(50);
-  expect([one.told, two.told]).toEqual([['timeout'], []]);
-  leaving.abort();
-  expect(two.told).toEqual(['cancelled']);
-});
-
-test('one with an earlier deadline ends with the one that it was made from', () => {
-  const patience = new OperationDeadline();
-  const less = patience.cappedAt(performance.now() + 60_000);
-  const one = waiter();
-  less.addWaiter(one);
-  patience.cancel();
-  expect(one.told).toEqual(['cancelled']);
-  expect(less.ended).toMatchObject({ reason: 'cancelled', sent: false });
-});

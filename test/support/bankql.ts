@@ -81,7 +81,6 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   breakerThreshold: 0,
   publicCacheTtlMs: 0,
   publicCacheBytes: 32 * 1024 * 1024,
-  parsedCacheBytes: 32 * 1024 * 1024,
 };
 
 /** The lease of a payment of createTestBankql. */
@@ -98,19 +97,14 @@ export const createTestHolder = () => ({
 });
 
 /**
- * A bank whose answers nobody can change. They are shared (shared-reads.ts, parsed-responses.ts): whoever changed
- * one would change another caller's.
+ * A bank whose answers nobody can change. They are shared (reads.ts): whoever changed one would change another's.
  */
 const frozenAnswers = (bank: BankClient): BankClient => ({
   ...bank,
-  read(operation, input, limits, reader) {
-    bank.read(operation, input, limits, {
-      onAnswer(read) {
-        freeze(read.answer);
-        reader.onAnswer(read);
-      },
-      onError: (error) => reader.onError(error),
-    });
+  async read(operation, input, limits) {
+    const read = await bank.read(operation, input, limits);
+    freeze(read.answer);
+    return read;
   },
 });
 
