@@ -174,11 +174,11 @@ describe('what it cannot start with ends it at once, with one line', () => {
     expect(output).toContain('STATE_URL');
   });
 
-  test('a state store in a folder that is not there, which it does not create', async () => {
+  test('a state store that is missing, which it does not create', async () => {
     const path = join(folder, 'mistyped', 'state.db');
     const { code, output } = await runProcess({ STATE_URL: `sqlite:${path}` });
     expect([code, existsSync(dirname(path))]).toEqual([1, false]);
-    expect(output).toMatch(/^STATE_URL=sqlite:\S+ cannot be used: the folder \S+mistyped does not exist: /);
+    expect(output).toMatch(/^There is no payment store at \S+mistyped\/state\.db: .*bankql payments init/);
   });
 });
 

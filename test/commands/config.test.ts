@@ -106,7 +106,7 @@ test.each<[string, () => Record<string, string>, string]>([
   [
     'a payment store that is a folder',
     () => ({ ...bank, STATE_URL: `sqlite:${folder}` }),
-    'cannot be used: it is not a regular file.',
+    'cannot be used: it is not a regular file, which STATE_URL has to name.',
   ],
   [
     'a file of the payment store’s address',

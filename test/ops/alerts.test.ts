@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Bankql, startBankql } from '../../src/index.ts';
+import { initStore } from '../../src/payments/stores/open-store.ts';
 import { credentials } from '../support/bankql.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { assertAlerts, hasPromtool, runRuleTests } from '../support/promtool.ts';
@@ -44,6 +45,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
 
   async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000') {
     let output = '';
+    await initStore(stateUrl);
     bankql = await startBankql({
       environment: {
         BANK_BASE_URL: bankUrl,

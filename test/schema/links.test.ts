@@ -104,7 +104,10 @@ const RequestNode = graphql(`
 const RequestPut = graphql(`
   mutation RequestPut($key: String!) {
     putTransactionRequest(
-      input: { accountId: "A", transactionRequestType: "T", to: { accountId: "B" }, idempotencyKey: $key }
+      input: {
+        accountId: "A", transactionRequestType: "T", to: { accountId: "B" }
+        value: { amount: "5", currency: "EUR" }, idempotencyKey: $key
+      }
     ) { payment { trackId } transactionRequests { id status } }
   }
 `);
@@ -150,8 +153,14 @@ describe('a transaction request', () => {
   test('of a payment’s answer is the one of the list only where the bank names it', async () => {
     await using fixture = await start();
     const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';
-    const named = { status: 'INITIATED', resource_url: '/requests#1' };
-    fixture.bank.on(put, { body: { 'transaction-requests': [named, { status: 'COMPLETED' }] } });
+    const value = { amount: '5', currency: 'EUR' };
+    const named = {
+      status: 'INITIATED',
+      resource_url: '/requests#1',
+      body: { to: { account_id: 'B' }, value },
+    };
+    const another = { status: 'COMPLETED', body: { to: { account_id: 'C' }, value } };
+    fixture.bank.on(put, { body: { 'transaction-requests': [named, another] } });
     fixture.bank.on(requests, { body: { 'transaction-requests': [{ status: 'FAILED' }, named] } });
     const { data } = await fixture.ask(RequestPut, { key: 'k' });
     const [first, second] = data?.putTransactionRequest?.transactionRequests ?? [];

@@ -119,7 +119,6 @@ describe('refused with one error, under 1 kB, before any call', () => {
       `{"query":"{__typename}","extensions":${deep('[', ']', 49_000)}}`,
       'BAD_USER_INPUT',
     ],
-    ['a byte order mark', '\ufeff{"query":"{__typename}"}', 'BAD_USER_INPUT'],
     ['UTF-16', Buffer.from('{"query":"{__typename}"}', 'utf16le'), 'BAD_USER_INPUT'],
     [
       'invalid UTF-8 in an id',

@@ -378,7 +378,7 @@ describe('CORS', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-headers')).toMatch(
-      /Auth-ID, .*If-None-Match, x-bankql-explain, Apollographql-Client-Name$/,
+      /Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name$/,
     );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');

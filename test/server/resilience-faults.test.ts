@@ -80,8 +80,8 @@ interface Question {
 /** No whole answer, or a proxy's word that the bank is away, but not for how long: a read is made once more. */
 const isMoment = ({ codes, status, retryAfter = 1 }: Fault) =>
   retryAfter === 1 && (codes === broken || [502, 503, 504].includes(status ?? 0));
-/** With these a payment was refused for certain; with 402 and 429, because their body is the bank's own JSON. */
-const rejected = [400, 401, 402, 403, 404, 405, 413, 415, 422, 429];
+/** With this a payment was refused for certain. Other refusals need a text that bankql knows, and these are `{}`. */
+const refused = 401;
 const questions: readonly Question[] = [
   {
     what: 'a GET',
@@ -108,7 +108,7 @@ const questions: readonly Question[] = [
     }) { replayed payment { trackId } } }`,
     expected({ codes, status }) {
       if (status === 204) return 'DONE';
-      return status !== undefined && rejected.includes(status) ? codes[1] : 'OUTCOME_UNKNOWN';
+      return status === refused ? codes[1] : 'OUTCOME_UNKNOWN';
     },
     attempts: () => 1,
   },

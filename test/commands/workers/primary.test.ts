@@ -390,7 +390,9 @@ describe('a start that fails', () => {
   test('says why once, as one process would', async () => {
     const taken = createServer();
     const port = String(await listenOnLoopback(taken));
-    const { code, output } = await runProcess(environment({ PORT: port }));
+    const settings = environment({ PORT: port });
+    await runProcess(settings, ['payments', 'init']);
+    const { code, output } = await runProcess(settings);
     taken.close();
     expect(code).toBe(1);
     expect(output).toBe(

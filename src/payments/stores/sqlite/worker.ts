@@ -109,7 +109,7 @@ function openFile(create: boolean, lockMs: number): OpenFile {
 function inodeOf(name: string): string | null {
   const stat = statSync(name, { bigint: true, throwIfNoEntry: false });
   if (stat === undefined) return null;
-  if (!stat.isFile()) throw new UnusableStore('it is not a regular file');
+  if (!stat.isFile()) throw new UnusableStore('it is not a regular file, which STATE_URL has to name');
   return `${stat.dev}:${stat.ino}`;
 }
 
