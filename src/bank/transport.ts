@@ -24,7 +24,7 @@ export interface TransportOptions {
   readonly waitMs?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The age at which a kept connection is replaced before its next use: the bank's name may have another address by then. */
+  /** After this time, all kept connections are replaced before their next use: the bank's name may have another address by then. */
   readonly connectionMaxAgeMs?: number | undefined;
   /** Whether connections for reads are kept for the next one; true by default. Those of writes never are. */
   readonly keepAlive?: boolean | undefined;
@@ -100,7 +100,10 @@ export interface Transport {
 /** The connections of one kind, and the calls that use them. */
 interface Lane {
   readonly gate: Gate;
-  dispatcher: Dispatcher;
+  /** Where a call that begins at this time of performance.now() is sent. */
+  dispatcherAt(now: number): Dispatcher;
+  /** Opens a new pool. The calls of the old one end as they would have. */
+  renew(): void;
   readonly origin: string;
   readonly maxBodyBytes: number;
   /** Says why there is no connection. */
@@ -120,7 +123,8 @@ interface Lane {
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
   const { proxyUrl = null } = network;
-  const { connectTimeoutMs = defaults.connectTimeoutMs } = options;
+  const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
+    options;
   /** All that were opened and may still have calls. */
   const opened = new Set<Dispatcher>();
 
@@ -130,7 +134,6 @@ export function createTransport(options: TransportOptions): Transport {
       const poolOptions = {
         connections,
         pipelining: isKept && keepAlive ? 1 : 0,
-        clientTtl: options.connectionMaxAgeMs ?? defaults.connectionMaxAgeMs,
         maxResponseSize: options.maxBodyBytes,
         allowH2: false,
         headersTimeout: 0,
@@ -145,15 +148,34 @@ export function createTransport(options: TransportOptions): Transport {
     };
   }
 
-  const open = openPools(network.secureContext);
-  const createLane = (isKept: boolean): Lane => ({
-    gate: new Gate({ max: connections, waitMs, onCrowded: isKept ? options.onCrowded : undefined }),
-    dispatcher: open(isKept),
-    origin,
-    maxBodyBytes: options.maxBodyBytes,
-    noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
-    onShed: options.onShed ?? (() => {}),
-  });
+  let open = openPools(network.secureContext);
+  let isClosed = false;
+  function createLane(isKept: boolean): Lane {
+    let dispatcher = open(isKept);
+    let openedAt = performance.now();
+    const renew = () => {
+      const old = dispatcher;
+      dispatcher = open(isKept);
+      openedAt = performance.now();
+      old.close().then(
+        () => opened.delete(old),
+        () => {},
+      );
+    };
+    return {
+      gate: new Gate({ max: connections, waitMs, onCrowded: isKept ? options.onCrowded : undefined }),
+      dispatcherAt(now) {
+        // undici's own `clientTtl` asks for the time of day for each connection in use, at each call.
+        if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();
+        return dispatcher;
+      },
+      renew,
+      origin,
+      maxBodyBytes: options.maxBodyBytes,
+      noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
+      onShed: options.onShed ?? (() => {}),
+    };
+  }
   const lanes = { kept: createLane(true), alone: createLane(false) };
   const usageOf = (pool: PoolUsage['pool']) => lanes[pool].gate.usage.map((usage) => ({ ...usage, pool }));
   return {
@@ -169,21 +191,12 @@ export function createTransport(options: TransportOptions): Transport {
     usage: () => [...usageOf('kept'), ...usageOf('alone')],
     held: () => Math.max(lanes.kept.gate.held, lanes.alone.gate.held),
     useTls(secureContext) {
-      const reopen = openPools(secureContext);
-      for (const [lane, isKept] of [
-        [lanes.kept, true],
-        [lanes.alone, false],
-      ] as const) {
-        const old = lane.dispatcher;
-        lane.dispatcher = reopen(isKept);
-        // Its calls end as they would have.
-        old.close().then(
-          () => opened.delete(old),
-          () => {},
-        );
-      }
+      open = openPools(secureContext);
+      lanes.kept.renew();
+      lanes.alone.renew();
     },
     async close() {
+      isClosed = true;
       await Promise.all([...opened].map((dispatcher) => dispatcher.destroy()));
     },
   };
@@ -260,9 +273,10 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   }
 
   enter(): void {
-    const { dispatcher, origin } = this.#lane;
+    const { origin } = this.#lane;
     const { method, path, body } = this.#call.request;
     this.#enteredAt = performance.now();
+    const dispatcher = this.#lane.dispatcherAt(this.#enteredAt);
     dispatcher.dispatch({ origin, method, path, headers: headersOf(this.#call), body }, this);
   }
 

@@ -150,5 +150,8 @@ test('a setting of an earlier version stops the start with what holds instead, a
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       /^RATE_LIMIT_URL=… cannot be used: this setting left: calls are counted in memory/,
     );
+  expect(() => readConfig({ BANK_CONNECTION_PER_CALLER: 'on' })).toThrow(
+    /^BANK_CONNECTION_PER_CALLER=… cannot be used: .* set BANK_KEEP_ALIVE=off\.$/m,
+  );
   expect(() => readConfig({ RATE_LIMIT_URL: '' })).not.toThrow();
 });
