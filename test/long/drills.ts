@@ -203,7 +203,6 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
     STATE_URL: state.url,
     LOG_LEVEL: 'error',
     BANK_BREAKER_THRESHOLD: '0',
-    ...state.environment,
   };
   await runProcess(environment, ['payments', 'init']);
   await drill.run({

@@ -10,6 +10,7 @@ import {
   startStandby,
   type TestPostgres,
 } from './postgres.ts';
+import { startTcpForwarder } from './tcp-forwarder.ts';
 import { until } from './waits.ts';
 
 const laterBy = (table: string, ms: string) =>
@@ -18,8 +19,6 @@ const laterBy = (table: string, ms: string) =>
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
   readonly url: string;
-  /** Further variables that a bankql over it needs. */
-  readonly environment?: Readonly<Record<string, string>>;
   /** Takes the store away from bankql, in one of its kind's ways; the answer gives it back, with all that it held. */
   takeAway(way: string): Promise<() => Promise<void>>;
   /** Loses all records, while no bankql runs. */
@@ -107,45 +106,45 @@ const postgres: StateKind = {
   },
 };
 
-/** A primary and a standby that confirms each payment, either of which may end. */
+/** A primary and a standby that confirms each payment, either of which may end, behind one address. */
 const standby: StateKind = {
   name: 'PostgreSQL with a standby',
   ways: ['failed over', 'without its standby'],
   async start() {
     await using made = new AsyncDisposableStack();
     const confirming = { ...durablePostgres, synchronous_standby_names: '*' };
-    // What makes its role and database has nobody yet to confirm it.
+    // Nobody can confirm the role and the database yet.
     let primary = made.use(await startPostgres(durablePostgres));
     let other = made.use(await startStandby(primary, confirming));
     await primary.kill();
     await primary.restart(confirming);
-    const isFollowed = async () => {
-      const states = await primary.query('SELECT sync_state FROM pg_stat_replication');
-      return states.some(({ sync_state: state }) => state === 'sync');
-    };
-    await until(() => isFollowed().catch(() => false));
-    const hosts = [primary, other].map(({ port }) => `127.0.0.1:${port}`);
-    const folder = await mkdtemp(join(tmpdir(), 'bankql-witness-'));
-    made.defer(() => rm(folder, { recursive: true }));
+    const untilFollowed = () =>
+      until(async () => {
+        const states = await primary.query('SELECT sync_state FROM pg_stat_replication').catch(() => []);
+        return states.some(({ sync_state: state }) => state === 'sync');
+      });
+    await untilFollowed();
+    const forwarder = made.use(await startTcpForwarder(primary.port));
+    const url = `postgres://bankql@127.0.0.1:${forwarder.port}/bankql`;
+    await initStore(url);
     const resources = made.move();
     return {
-      url: `postgres://bankql@${hosts.join()}/bankql`,
-      // A failover while both processes are down: only a witness can tell that nothing was lost.
-      environment: { STATE_WAIT_REPLICAS: '1', STATE_WITNESS: join(folder, 'mark') },
+      url,
       async takeAway(way) {
         if (way === 'without its standby') {
           await other.kill();
           return async () => {
             await other.restart();
-            await until(() => isFollowed().catch(() => false));
+            await untilFollowed();
           };
         }
         await primary.kill();
         return async () => {
           await other.query('SELECT pg_promote()');
           [primary, other] = [other, primary];
+          forwarder.leadTo(primary.port);
           await other.follow(primary);
-          await until(() => isFollowed().catch(() => false));
+          await untilFollowed();
         };
       },
       lose: () => primary.empty(),

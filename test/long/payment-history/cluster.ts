@@ -81,7 +81,6 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
       // Every fault is to reach the bank: no breaker pauses payments in between.
       BANK_BREAKER_THRESHOLD: '0',
       STATE_URL: state.url,
-      ...state.environment,
       BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
       LOG_LEVEL: 'error',
     });

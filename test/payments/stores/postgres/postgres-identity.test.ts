@@ -9,6 +9,7 @@ import {
   startStandby,
   type TestPostgres,
 } from '../../../support/postgres.ts';
+import { startTcpForwarder } from '../../../support/tcp-forwarder.ts';
 import { until } from '../../../support/waits.ts';
 import { newRow, openDriver } from './opened-driver.ts';
 
@@ -206,27 +207,28 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         ),
       );
 
-    test('is accepted if it had to confirm payments, also by a bankql that starts later; the old primary is not', async () => {
-      const confirming = { ...durable, synchronous_standby_names: '*' };
+    test('is accepted if it had to confirm payments, by a bankql that runs; the old primary is refused', async () => {
       await using primary = await startPostgres(durable);
       await initPostgres(primary.address);
       await using standby = await startStandby(primary, durable);
       await primary.kill();
-      await primary.restart(confirming);
+      await primary.restart({ synchronous_standby_names: '*' });
       await isFollowed(primary);
-      const first = await openDriver(primary);
-      await first.insert(newRow('a'));
+      await using forwarder = await startTcpForwarder(primary.port);
+      const address = { ...primary.address, port: forwarder.port };
+      const notices: string[] = [];
+      const driver = await openDriver({ address }, { onNotice: (text) => notices.push(text) });
+      await driver.insert(newRow('a'));
       await expect(openDriver(standby)).rejects.toThrow('it is a standby');
       await primary.kill();
       await standby.query('SELECT pg_promote()');
-      const notices: string[] = [];
-      const driver = await openDriver(standby, { onNotice: (text) => notices.push(text) });
+      forwarder.leadTo(standby.port);
+      expect(await driver.insert(newRow('a', { version: 'v-2' }))).toMatchObject({ version: 'v-1' });
       expect(driver.loss).toBeNull();
       expect(notices).toEqual([
         expect.stringMatching(/goes on: its server changed from timeline 1 to timeline 2/),
       ]);
-      expect(await driver.insert(newRow('a', { version: 'v-2' }))).toMatchObject({ version: 'v-1' });
-      // It is known now.
+      // It is known now, also to a bankql that starts later.
       const later: string[] = [];
       expect((await openDriver(standby, { onNotice: (text) => later.push(text) })).loss).toBeNull();
       expect(later).toEqual([]);
@@ -235,6 +237,15 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         timeline: 2,
         standbys_confirm: false,
       });
+      await primary.restart();
+      forwarder.leadTo(primary.port);
+      await expect(driver.insert(newRow('b'))).rejects.toThrow(
+        /from timeline 2 to timeline 1, that of an old primary/,
+      );
+      expect(await primary.query("SELECT 1 FROM bankql.payment WHERE id = 'b'")).toEqual([]);
+      forwarder.leadTo(standby.port);
+      expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
+      expect(driver.loss).toBeNull();
     });
 
     test('is refused if it did not have to confirm payments, until an operator accepts that', async () => {
