@@ -47,15 +47,18 @@ const maxIdle = 1000;
 
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
- * one peer, have half of them at most; one bank operation has three quarters. Callers that wait are served in turn.
+ * one peer, have half of them at most. One bank operation has three quarters, of all and of each share. Callers that wait are served
+ * in turn.
  */
 export class Gate implements Crowd {
   readonly #options: GateOptions;
   readonly #mostOfCaller: number;
   readonly #mostOfOperation: number;
+  /** One operation leaves a part of the share of a caller, or of a peer, to the others. */
+  readonly #mostOfOperationInShare: number;
   readonly #crowd: number;
   #free: number;
-  /** The calls under way, by caller and by peer. */
+  /** The calls under way, by caller, by peer, and by bank operation of a peer. */
   readonly #held = new Map<string, number>();
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] }>();
@@ -69,6 +72,7 @@ export class Gate implements Crowd {
     this.#options = options;
     this.#mostOfCaller = Math.max(1, Math.floor(options.max * callerShare));
     this.#mostOfOperation = Math.max(1, Math.floor(options.max * operationShare));
+    this.#mostOfOperationInShare = Math.max(1, Math.floor(this.#mostOfCaller * operationShare));
     this.#crowd = Math.max(2, Math.floor(options.max / 4));
     this.#free = options.max;
   }
@@ -99,6 +103,7 @@ export class Gate implements Crowd {
     this.#usageOf(operation).taken--;
     this.#hold(name, -1);
     if (group !== name) this.#hold(group, -1);
+    this.#hold(`${operation} ${group}`, -1);
     if (this.#waiting.size > 0) this.#serve();
   }
 
@@ -117,6 +122,7 @@ export class Gate implements Crowd {
 
   #fits({ caller: { name, group }, operation }: GateCall): boolean {
     if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
+    if ((this.#held.get(`${operation} ${group}`) ?? 0) >= this.#mostOfOperationInShare) return false;
     return this.#hasRoom(name) && (group === name || this.#hasRoom(group));
   }
 
@@ -130,6 +136,7 @@ export class Gate implements Crowd {
     this.#usageOf(call.operation).taken++;
     this.#hold(name, 1);
     if (group !== name) this.#hold(group, 1);
+    this.#hold(`${call.operation} ${group}`, 1);
     if (call.session !== null) call.session.isServed = true;
     call.enter();
   }
