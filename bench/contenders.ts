@@ -26,7 +26,7 @@ const bankqlEnvironment = (bankUrl: string) => ({
   BANK_BASE_URL: bankUrl,
   PUBLIC_CACHE_TTL_MS: '0',
   LOG_LEVEL: 'warn',
-  BANK_CONNECTION_WAIT_MS: '5000',
+  BANK_CONNECTIONS: '4096',
 });
 
 /**

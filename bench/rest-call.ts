@@ -17,7 +17,7 @@ const options = {
   paymentTimeoutMs: 15_000,
   connectTimeoutMs: 1000,
   connections: 64,
-  connectionWaitMs: 250,
+  waitMs: 250,
   operationShare: 0.5,
   connectionPerCaller: false,
   maxBodyBytes: 8 * 1024 * 1024,
@@ -27,7 +27,6 @@ const options = {
   slowCallMs: 4000,
   publicCacheTtlMs: 60_000,
   publicCacheBytes: 32 * 1024 * 1024,
-  parsedCacheBytes: 32 * 1024 * 1024,
 };
 const concurrency = 23;
 const callsPerRound = 4600;

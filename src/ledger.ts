@@ -4,8 +4,8 @@ import { getOrMake } from './get-or-make.ts';
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** Other files count the rest: server/connection.ts, bank/pool.ts and bank/update-queue.ts. */
-export type Resource = Counted | 'sockets' | 'connections' | 'updates';
+/** Other files count the rest: server/connection.ts and bank/gate.ts. */
+export type Resource = Counted | 'sockets' | 'connections';
 
 const megabyte = 1024 * 1024;
 /**
@@ -49,9 +49,6 @@ interface Use {
   /** What can be used up: the total, the caller's share, or both. */
   readonly refuses: readonly ('total' | 'share')[];
 }
-
-/** How many updates of one caller may wait for one record. */
-const updatesPerRecord = 3;
 
 const nothingDone =
   'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
@@ -130,30 +127,17 @@ export const uses = {
     refuses: ['total'],
   },
   connections: {
-    unit: 'connections to the bank that REST calls use; reads and writes are counted separately',
+    unit: 'REST calls under way; reads and writes are counted separately',
     variable: 'BANK_CONNECTIONS',
     heap: null,
     total: '`BANK_CONNECTIONS`',
-    share: 1,
-    reserve: 1 / 8,
-    givesWay: 'nothing: waiting callers get equal turns, newcomers first',
+    share: 1 / 2,
+    reserve: 0,
+    givesWay: 'nothing: callers that wait are served in turn',
     times: 1,
     stalledMs: Infinity,
     refusal: 'no connection became free in time',
     refuses: ['total'],
-  },
-  updates: {
-    unit: 'updates that wait for another update of the same record',
-    variable: 'MAX_IN_FLIGHT',
-    heap: null,
-    total: '`MAX_IN_FLIGHT`: each is a request',
-    share: { most: updatesPerRecord, per: 'record' },
-    reserve: 0,
-    givesWay: 'nothing: waiting callers get equal turns',
-    times: 1,
-    stalledMs: Infinity,
-    refusal: `${updatesPerRecord} of your updates of this record wait already; nothing was written by this one.`,
-    refuses: ['share'],
   },
 } as const satisfies Record<Resource, Use>;
 

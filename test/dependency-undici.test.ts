@@ -11,9 +11,9 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTransport, limitedBy, type Transport } from '../src/bank/exchange.ts';
 import { type HttpRequest, type HttpResult, TransportFailure } from '../src/bank/http-message.ts';
 import { type PreparedCall, prepareCall } from '../src/bank/request.ts';
+import { createTransport, limitedBy, type Transport } from '../src/bank/transport.ts';
 import { operations } from '../src/contract/operations.ts';
 import { createTestClient } from './support/bank-client.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from './support/recording-bank.ts';
@@ -31,11 +31,10 @@ function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpReq
     request,
     trackId: null,
   };
-  const limits = limitedBy(performance.now() + 2000);
-  return new Promise((resolve) => transport.send(call, limits, resolve));
+  return transport.send(call, limitedBy(performance.now() + 2000));
 }
 
-/** What exchange.ts relies on in undici: an upgrade that changes it fails here. */
+/** What transport.ts relies on in undici: an upgrade that changes it fails here. */
 
 describe('undici sends once what it is given, and gives back what came', () => {
   let bank: RecordingBank;
@@ -72,10 +71,6 @@ describe('undici sends once what it is given, and gives back what came', () => {
           const transport = createTransport({
             origin: bank.url,
             connections: 2,
-            connectionWaitMs: 1000,
-            operationShare: 1,
-            slowCallMs: 1000,
-            connectionPerCaller: false,
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
           });
@@ -124,10 +119,6 @@ describe('undici sends once what it is given, and gives back what came', () => {
     const transport = createTransport({
       origin: gzipped.url,
       connections: 1,
-      connectionWaitMs: 1000,
-      operationShare: 1,
-      slowCallMs: 1000,
-      connectionPerCaller: false,
       connectTimeoutMs: 1000,
       maxBodyBytes: 1000,
     });
@@ -186,13 +177,13 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   /** The transport accepts no certificates but Node's: only a process of its own can be given one more. */
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
-      import { createTransport, limitedBy } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/exchange.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, slowCallMs: 1000, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      import { createTransport, limitedBy } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
+      const transport = createTransport({ origin: '${origin}', connections: 2, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '' }, request, trackId: null, traceparent: null };
+        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null, traceparent: null };
         const limits = limitedBy(performance.now() + 9000);
-        const { body, reason, sent, cause } = await new Promise((resolve) => transport.send(sample, limits, resolve));
+        const { body, reason, sent, cause } = await transport.send(sample, limits);
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };
       ${calls}

@@ -51,7 +51,7 @@ function growthOf({ samples }: MemoryResult): number {
   return medianOf(samples.slice(-third)) / medianOf(samples.slice(third, 2 * third));
 }
 
-function goalsOf({ a, b, c, e, g, h, i }: Results): Goal[] {
+function goalsOf({ a, b, c, e, g, h }: Results): Goal[] {
   const time = (what: string, need: number, spread: Spread | null) =>
     bounded(`${what}, processor time divided by the limit's`, 'at most', need, spread);
   const memory = e && {
@@ -94,12 +94,6 @@ function goalsOf({ a, b, c, e, g, h, i }: Results): Goal[] {
         1.8,
         (2 * processes) / workers,
       ),
-    ),
-    bounded(
-      'a session of fifteen screens, `PRIVATE_CACHE_MS=5000`: REST calls divided by those without it',
-      'at most',
-      1 / 3,
-      i && i.cachedCalls / i.calls,
     ),
   ];
 }

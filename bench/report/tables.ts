@@ -176,14 +176,8 @@ const session = ({ rows, screens, reads, distinctReads }: SessionResult): string
       ),
     ),
     table(
-      ['bankql, by screen', 'REST calls', 'bytes', 'ms', 'calls with the cache'],
-      screens.map(({ name, calls, bytes, ms, cachedCalls }) => [
-        name,
-        String(calls),
-        number(bytes),
-        number(ms),
-        String(cachedCalls),
-      ]),
+      ['bankql, by screen', 'REST calls', 'bytes', 'ms'],
+      screens.map(({ name, calls, bytes, ms }) => [name, String(calls), number(bytes), number(ms)]),
     ),
   ].join('\n\n');
 

@@ -51,10 +51,8 @@ interface Row {
 export interface SessionResult {
   /** The totals of the whole session, for each contender; a string is the reason why there are none. */
   readonly rows: readonly { readonly title: string; readonly total: Row | string }[];
-  /** bankql's, with how many calls it makes with its private cache. */
-  readonly screens: readonly (Row & { readonly name: string; readonly cachedCalls: number })[];
-  readonly calls: number;
-  readonly cachedCalls: number;
+  /** bankql's. */
+  readonly screens: readonly (Row & { readonly name: string })[];
   /** How many reads a session makes, and how many of them differ: no cache that starts empty makes fewer. */
   readonly reads: number;
   readonly distinctReads: number;
@@ -129,7 +127,7 @@ const flatQuery = (paths: readonly string[]) => ({
 });
 
 /** Asks for each screen in turn, as one login, after a first request that opens what is opened once. */
-async function walk(bench: Bench, contender: Contender, bodies: readonly object[], cacheMs = '0') {
+async function walk(bench: Bench, contender: Contender, bodies: readonly object[]) {
   await using bank = await openBank();
   const { bankId, viewId } = readConfig({}).server.defaults;
   await using running = await bench.open(contender, {
@@ -140,7 +138,6 @@ async function walk(bench: Bench, contender: Contender, bodies: readonly object[
     VIEWER_CUSTOMER_ID: '{auth-id}',
     VIEWER_ACCOUNT_ID: '{auth-id}-current',
     PUBLIC_CACHE_TTL_MS: '60000',
-    PRIVATE_CACHE_MS: cacheMs,
   });
   const rows: (Row & { readonly paths: readonly string[] })[] = [];
   for (const [index, body] of bodies.entries()) {
@@ -172,10 +169,8 @@ const totalOf = (rows: readonly Row[]): Row => ({
 export async function measureSession(bench: Bench): Promise<SessionResult> {
   const bodies = names.map((name) => ({ query: documentOf(name), variables: variables[name] }));
   const screens = await walk(bench, bankql, bodies);
-  const cached = await walk(bench, bankql, bodies, '5000');
   const rows: { title: string; total: Row | string }[] = [
     { title: 'bankql', total: totalOf(withoutReceipt(screens)) },
-    { title: 'bankql, `PRIVATE_CACHE_MS=5000`', total: totalOf(withoutReceipt(cached)) },
   ];
   for (const contender of peers) {
     const walked = await walk(
@@ -193,9 +188,6 @@ export async function measureSession(bench: Bench): Promise<SessionResult> {
     screens: screens.map((screen, index) => ({
       ...screen,
       name: names[index] ?? '',
-      cachedCalls: cached[index]?.calls ?? Number.NaN,
     })),
-    calls: totalOf(screens).calls,
-    cachedCalls: totalOf(cached).calls,
   };
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/operation.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { Send } from './exchange.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
+import type { Send } from './transport.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
 export const breakerReasons = ['failed', 'slow'] as const;
@@ -13,64 +13,58 @@ export interface CircuitBreakerOptions {
   /** From this time on an answer is slow, in milliseconds, by the kind of the operation; never if omitted. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
   /** How long it stays open before a trial call is let through, in milliseconds. */
-  readonly openMs: number;
+  readonly openMs?: number | undefined;
   /** Called when an operation's breaker opens, with the reason, or closes, with null. */
   readonly onChange?:
     | ((operation: string, isOpen: boolean, reason: BreakerReason | null) => void)
     | undefined;
 }
 
+const defaultOpenMs = 10_000;
 /** The length of the sliding window in seconds, and the minimum number of calls in it. */
 const sampleSeconds = 10;
 const minCalls = 20;
 
 /**
- * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or
- * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. For the same
- * reason it stays closed while the callers with bad calls are no more than those with only good ones: one caller may have an
- * account that the bank cannot serve. While it is open, calls fail at once, unsent; after a while one trial call at a time is let through.
+ * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or are answered
+ * slowly. Callers' mistakes (4xx), 429 and 500 do not count, nor do calls that bankql itself refused or gave up. While it is open,
+ * calls fail at once, unsent; after a while one trial call at a time is let through.
  */
 export class CircuitBreaker {
-  readonly #threshold: number;
-  readonly #openMs: number;
-  readonly #slowMs: number;
-  readonly #onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
-  readonly #window = new SlidingWindow();
+  readonly #operation: Operation;
+  readonly #options: CircuitBreakerOptions;
+  /** What was counted of each of the last seconds. */
+  #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
   /** Counts state changes: the outcome of a call that began before one is ignored. */
   #generation = 0;
   #openedAt = 0;
 
-  constructor({ id, kind }: Operation, { threshold, openMs, slowMs, onChange }: CircuitBreakerOptions) {
-    this.#threshold = threshold;
-    this.#openMs = openMs;
-    this.#slowMs = slowMs?.[kind] ?? Number.POSITIVE_INFINITY;
-    this.#onChange = (isOpen, reason) => onChange?.(id, isOpen, reason);
+  constructor(operation: Operation, options: CircuitBreakerOptions) {
+    this.#operation = operation;
+    this.#options = options;
   }
 
   /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
   tryAcquire(): number | null {
     if (this.#state === 'closed') return this.#generation;
-    if (this.#state === 'half-open' || performance.now() < this.#openedAt + this.#openMs) return null;
+    const { openMs = defaultOpenMs } = this.#options;
+    if (this.#state === 'half-open' || performance.now() < this.#openedAt + openMs) return null;
     this.#change('half-open');
     return this.#generation;
   }
 
-  /** Records the outcome of a call that was let through; `caller` is its caller's name. */
-  record(generation: number, result: HttpResult, caller: string): void {
+  /** Records the outcome of a call that was let through. */
+  record(generation: number, result: HttpResult): void {
     if (generation !== this.#generation) return;
     const fault = this.#faultOf(result);
+    const saysNothing = fault === null && result instanceof TransportFailure;
     if (this.#state === 'half-open') {
-      // A call that its caller cancelled says nothing about the bank, but as a trial it did not succeed.
-      if (result instanceof TransportFailure || fault !== null) this.#open(fault ?? 'failed');
+      // After a trial that says nothing about the bank, the next call is one.
+      if (saysNothing) this.#change('open');
+      else if (fault !== null) this.#open(fault);
       else this.#close();
-      return;
-    }
-    if (fault === null && result instanceof TransportFailure) return;
-    this.#window.add(fault, caller);
-    if (fault === null) return;
-    const reason = this.#window.reasonToOpen(this.#threshold);
-    if (reason !== null) this.#open(reason);
+    } else if (!saysNothing) this.#count(fault);
   }
 
   /** How the bank failed; null if it did not. */
@@ -78,19 +72,37 @@ export class CircuitBreaker {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
     if (gatewayErrors.has(result.status)) return 'failed';
-    return result.milliseconds >= this.#slowMs ? 'slow' : null;
+    const slowMs = this.#options.slowMs?.[this.#operation.kind] ?? Number.POSITIVE_INFINITY;
+    return result.milliseconds >= slowMs ? 'slow' : null;
+  }
+
+  #count(fault: BreakerReason | null): void {
+    const now = Math.floor(performance.now() / 1000);
+    let second = this.#seconds.at(-1);
+    if (second?.number !== now) {
+      second = { number: now, calls: 0, failed: 0, slow: 0 };
+      this.#seconds = [...this.#seconds.filter(({ number }) => number > now - sampleSeconds), second];
+    }
+    second.calls++;
+    if (fault === null) return;
+    second[fault]++;
+    const sum = (what: 'calls' | BreakerReason) =>
+      this.#seconds.reduce((total, each) => total + each[what], 0);
+    const [calls, failed, slow] = [sum('calls'), sum('failed'), sum('slow')];
+    if (calls < minCalls || failed + slow < this.#options.threshold * calls) return;
+    this.#open(slow > failed ? 'slow' : 'failed');
   }
 
   #open(reason: BreakerReason): void {
     this.#change('open');
     this.#openedAt = performance.now();
-    this.#onChange(true, reason);
+    this.#options.onChange?.(this.#operation.id, true, reason);
   }
 
   #close(): void {
     this.#change('closed');
-    this.#window.reset();
-    this.#onChange(false, null);
+    this.#seconds = [];
+    this.#options.onChange?.(this.#operation.id, false, null);
   }
 
   #change(state: 'closed' | 'open' | 'half-open'): void {
@@ -99,89 +111,20 @@ export class CircuitBreaker {
   }
 }
 
-const longAgo = Number.NEGATIVE_INFINITY;
-
-/** What is counted of one second. */
-class Second {
-  calls = 0;
-  failed = 0;
-  slow = 0;
-  /** The caller of the last good call. */
-  good: string | null = null;
-  /** The callers of bad calls, at most one more than there are good callers in the window. */
-  readonly bad = new Set<string>();
-  readonly number: number;
-
-  constructor(number: number) {
-    this.number = number;
-  }
-}
-
-/** Counts the failed and slow calls of the last seconds. */
-class SlidingWindow {
-  #seconds = Array.from({ length: sampleSeconds }, () => new Second(longAgo));
-
-  add(fault: BreakerReason | null, caller: string): void {
-    const now = Math.floor(performance.now() / 1000);
-    const at = now % sampleSeconds;
-    let second = this.#seconds[at];
-    if (second?.number !== now) {
-      second = new Second(now);
-      this.#seconds[at] = second;
-    }
-    second.calls++;
-    if (fault === null) {
-      second.good = caller;
-      return;
-    }
-    second[fault]++;
-    if (second.bad.size <= sampleSeconds) second.bad.add(caller);
-  }
-
-  /**
-   * The more frequent reason of the bad calls, if their share is the threshold or more, and more callers have bad calls than only
-   * good ones; otherwise null.
-   */
-  reasonToOpen(threshold: number): BreakerReason | null {
-    const since = Math.floor(performance.now() / 1000) - sampleSeconds;
-    let calls = 0;
-    let failed = 0;
-    let slow = 0;
-    const recent = this.#seconds.filter(({ number }) => number > since);
-    for (const second of recent) {
-      calls += second.calls;
-      failed += second.failed;
-      slow += second.slow;
-    }
-    if (calls < minCalls || failed + slow < threshold * calls) return null;
-    const bad = new Set(recent.flatMap((second) => [...second.bad]));
-    const good = new Set(
-      recent.map((second) => second.good).filter((name) => name !== null && !bad.has(name)),
-    );
-    if (bad.size <= good.size) return null;
-    return slow > failed ? 'slow' : 'failed';
-  }
-
-  reset(): void {
-    this.#seconds = this.#seconds.map(() => new Second(longAgo));
-  }
-}
-
 /** Sends calls while their bank operation's breaker lets them through. */
 export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   if (options.threshold === 0) return next;
   const breakers = new Map<Operation, CircuitBreaker>();
   const create = (operation: Operation) => new CircuitBreaker(operation, options);
-  return (call, limits, onResult) => {
+  return async (call, limits) => {
     const breaker = breakers.get(call.operation) ?? getOrMake(breakers, call.operation, create);
     const generation = breaker.tryAcquire();
     if (generation === null) {
       const message = 'most calls failed or were slow lately, and it is given time to recover';
-      return onResult(new TransportFailure('paused', false, message), call);
+      return new TransportFailure('paused', false, message);
     }
-    next(call, limits, (result, sent) => {
-      breaker.record(generation, result, call.caller.name);
-      onResult(result, sent);
-    });
+    const result = await next(call, limits);
+    breaker.record(generation, result);
+    return result;
   };
 }

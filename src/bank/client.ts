@@ -3,39 +3,28 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
-import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './exchange.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
-import {
-  parseResponses,
-  parseSuccess,
-  type Reader,
-  type ReadResult,
-  successOf,
-  type UnreadableAnswer,
-} from './parsed-responses.ts';
+import { parseSuccess, successOf, type UnreadableAnswer } from './parse-answer.ts';
+import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
 import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
-import { type ReadLimits, SharedReads, type ShareOptions } from './shared-reads.ts';
+import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './transport.ts';
 import { UpdateQueue } from './update-queue.ts';
 
-export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origin'> {
+export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origin'> {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
-  /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
-  readonly parsedCacheBytes: number;
-  /** The share of reads that may be tried again; 0 for none. */
-  readonly retryShare: number;
+  /** The share of reads that may be tried again; 0 for none, a tenth by default. */
+  readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
-  readonly breakerOpenMs: number;
-  /** From this time on an answer to a read or a write is slow; to a payment, after as much of its own deadline. */
-  readonly slowCallMs: number;
+  readonly breakerOpenMs?: number | undefined;
   /** These report what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
@@ -44,7 +33,7 @@ export interface BankOptions extends ShareOptions, Omit<TransportOptions, 'origi
   readonly onUnreadable?: (answer: UnreadableAnswer) => void;
 }
 
-/** What was read; it may be shared with others, and must not be changed. */
+/** The result of a read. It may be shared with others, and must not be changed. */
 export interface BankRead<T> extends ReadResult {
   readonly answer: T;
 }
@@ -52,12 +41,6 @@ export interface BankRead<T> extends ReadResult {
 /** The answer to a write. */
 export interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> {
   readonly answer: T | null;
-}
-
-/** Gets what was read, or why it was not, once. */
-interface BankReader<T> {
-  onAnswer(read: BankRead<T>): void;
-  onError(error: unknown): void;
 }
 
 /** The bank, called as the specification says. Knows nothing of GraphQL. */
@@ -68,22 +51,24 @@ export interface BankClient {
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
   /**
-   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written; if it throws,
-   * nothing is sent.
+   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
+   * to prevent that.
    * Errors: TransportFailure.
    */
-  send(call: PreparedCall, options?: { readonly beforeStart?: () => void }): Promise<HttpResponse>;
+  send(
+    call: PreparedCall,
+    options?: { readonly beforeStart?: (() => void) | undefined },
+  ): Promise<HttpResponse>;
   /**
-   * Reads, checks the answer, and hands it to the reader: at once if it is known.
+   * Reads, and checks the answer.
    * Shape:  the answer as in contract/.
    * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS.
    */
   read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: CallInput<T>,
-    limits: ReadLimits,
-    reader: BankReader<Answer<T>>,
-  ): void;
+    limits?: ReadLimits,
+  ): Promise<BankRead<Answer<T>>>;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
    * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
@@ -93,17 +78,17 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
-  /** Invalidates what a write would change (SharedReads.invalidate), although it is not sent. */
+  /** Invalidates what a write would change (Reads.invalidate), although it is not sent. */
   invalidate(call: PreparedCall): void;
   /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
    * Runs an update; the writes of one record take turns (update-queue.ts).
-   * Errors: those of the update; OVERLOADED and BANK_TIMEOUT if its turn did not come and nothing was written.
+   * Errors: those of the update; BANK_TIMEOUT if its turn did not come and nothing was written.
    */
   readonly update: UpdateQueue['run'];
-  /** How much callers hold of a resource of the ledger. */
-  held(resource: 'connections' | 'updates'): number;
+  /** How many calls are under way, of the kind of which more are. */
+  held(): number;
   /** The connections that each bank operation holds or waits for. */
   poolUsage(): readonly PoolUsage[];
   /** From now on the bank is shown these certificates, and its own are checked against these. */
@@ -111,62 +96,67 @@ export interface BankClient {
   close(): Promise<void>;
 }
 
+/** An answer is slow if it takes this part of its deadline. */
+const slowPart = 0.8;
+/** Up to this length an answer is parsed at once, in bytes: in less than a tenth of a millisecond. */
+const shortAnswer = 8 * 1024;
+
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
  *
- *     share → parse → retry → report → breaker → pool → connection
+ *     reads → parse → retry → report → breaker → gate → undici
  *
  * Reads take all of it; writes and payments begin at `report`. A step that is switched off is not part of it.
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, slowCallMs, onDrift, onUnreadable } = options;
+  const { timeoutMs, paymentTimeoutMs, onDrift, onUnreadable } = options;
+  const slowMs = slowPart * timeoutMs;
   const breakerOptions = {
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
-    slowMs: { read: slowCallMs, write: slowCallMs, payment: (slowCallMs * paymentTimeoutMs) / timeoutMs },
+    slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
     onChange: options.onBreaker,
   };
   const transport = createTransport({ ...options, origin });
   const attempt = report(options, breaker(breakerOptions, transport.send));
-  const updates = new UpdateQueue(options.onShed);
-  const reads = new SharedReads(options, parseResponses(options, retry(options, attempt)));
+  const updates = new UpdateQueue();
+  const sendRead = retry(options, attempt);
 
-  async function send(
-    call: PreparedCall,
-    { beforeStart }: { readonly beforeStart?: () => void } = {},
-  ): Promise<HttpResponse> {
+  const fetch: Fetch = async (call, limits) => {
+    const { result, sent } = await sendRead(call, limits);
+    const response = successOf(sent, result);
+    const bytes = response.body.length;
+    const parse = async () => parseSuccess(sent, response, onUnreadable);
+    const parsed =
+      bytes <= shortAnswer
+        ? parse()
+        : new Promise<Awaited<ReturnType<typeof parse>>>((resolve) =>
+            limits.run(bytes, () => resolve(parse())),
+          );
+    const { answer, isValid, drifts } = await parsed;
+    for (const drift of drifts) onDrift?.(drift);
+    return { answer, isValid, trackId: sent.trackId, status: response.status, bytes };
+  };
+  const reads = new Reads(options, fetch);
+
+  const send: BankClient['send'] = async (call, { beforeStart } = {}) => {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const limits = limitedBy(performance.now() + limitMs, beforeStart);
     reads.invalidate(call);
-    try {
-      return await new Promise((resolve, reject) => {
-        attempt(call, limits, (result) => {
-          if (result instanceof TransportFailure) reject(result);
-          else resolve(result);
-        });
-      });
-    } finally {
-      reads.invalidate(call);
-    }
-  }
+    const result = await attempt(call, limitedBy(performance.now() + limitMs, beforeStart));
+    reads.invalidate(call);
+    if (result instanceof TransportFailure) throw result;
+    return result;
+  };
 
   return {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, limits, reader) {
-      let call: PreparedCall;
-      try {
-        call = prepareCall(prefix, operation, input);
-      } catch (error) {
-        reader.onError(error);
-        return;
-      }
-      // Reads are keyed by their request, so that the answer is that of this operation.
-      reads.read(call, limits, reader as Reader);
-    },
+    // Reads are keyed by their request, so that the answer is that of this operation.
+    read: async (operation, input, limits) =>
+      (await reads.read(prepareCall(prefix, operation, input), limits)) as BankRead<never>,
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
@@ -190,7 +180,7 @@ export function createBankClient(options: BankOptions): BankClient {
     invalidate: (call) => reads.invalidate(call),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
-    held: (resource) => (resource === 'updates' ? updates.waiting : transport.held()),
+    held: transport.held,
     poolUsage: transport.usage,
     useTls: transport.useTls,
     close: transport.close,

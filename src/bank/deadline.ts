@@ -1,71 +1,4 @@
 import { TransportFailure } from './http-message.ts';
-import { LinkedList, type ListNode } from './linked-list.ts';
-import type { PoolSession } from './pool.ts';
-
-/** Notified when its time has passed. */
-interface TimeoutListener {
-  onTimeout(): void;
-}
-
-interface TimerEntry {
-  /** In milliseconds of performance.now(). */
-  readonly at: number;
-  readonly listener: TimeoutListener;
-}
-
-/** A timer that was set, for `clear`. */
-export type QueuedTimer = ListNode<TimerEntry>;
-
-/** How late a timer may fire before it is taken for lost, in milliseconds. */
-const maxLatenessMs = 1000;
-
-/**
- * Deadlines of many tasks. Nearly all tasks end in time, so one timer serves all of them, set to the earliest.
- *
- * They are sorted by time. Tasks with the same limit have deadlines in the order in which they begin, so that a new
- * entry nearly always goes to the end: this takes a third of the time of a timer for each. Tasks with different limits
- * have different queues.
- */
-export class TimerQueue {
-  readonly #timers = new LinkedList<TimerEntry>();
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
-
-  /** At `at`, in milliseconds of performance.now(); `now` is the time in the same unit. */
-  set(at: number, listener: TimeoutListener, now = performance.now()): QueuedTimer {
-    let previous = this.#timers.last;
-    while (previous !== null && previous.value.at > at) previous = previous.previous;
-    const timer = this.#timers.addAfter(previous, { at, listener });
-    if (at < this.#timerAt || this.#timerAt < now - maxLatenessMs) this.#wakeAtFirst(now);
-    return timer;
-  }
-
-  clear(timer: QueuedTimer): void {
-    this.#timers.remove(timer);
-  }
-
-  /** Unreferenced: a task in progress keeps the process alive, its deadline alone does not. */
-  #wakeAtFirst(now: number): void {
-    clearTimeout(this.#timer);
-    this.#timerAt = this.#timers.first?.value.at ?? Number.POSITIVE_INFINITY;
-    if (this.#timerAt === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(() => this.#wake(), Math.max(0, this.#timerAt - now)).unref();
-  }
-
-  #wake(): void {
-    // A timer may fire a fraction of a millisecond early.
-    const now = performance.now() + 1;
-    const timers = this.#timers;
-    try {
-      for (let first = timers.first; first !== null && first.value.at <= now; first = timers.first) {
-        timers.remove(first);
-        first.value.listener.onTimeout();
-      }
-    } finally {
-      this.#wakeAtFirst(now - 1);
-    }
-  }
-}
 
 /** Something that waits, and can be told to stop waiting. */
 export interface Waiter {
@@ -77,34 +10,25 @@ interface OperationDeadlineOptions {
   readonly deadline?: number;
   /** Makes them give up when it is aborted. */
   readonly signal?: AbortSignal | undefined;
-  readonly timers?: TimerQueue;
 }
-
-const operationTimers = new TimerQueue();
 
 /**
  * The deadline and cancellation of all reads of one GraphQL operation. However many wait, there is one timer and one
  * abort listener, and only while any waits.
  */
-export class OperationDeadline implements TimeoutListener {
-  /** Once one of its reads got a connection, the others wait for theirs until their own deadline. */
-  isServed: PoolSession['isServed'] = null;
+export class OperationDeadline {
+  /** Whether one of its reads was sent: the others then wait for their turn until their own deadline. */
+  isServed = false;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #timers: TimerQueue;
   readonly #waiters = new Set<Waiter>();
-  readonly #onAbort = () => this.#endAll('cancelled');
-  #timer: QueuedTimer | null = null;
+  readonly #onAbort = () => this.#endAll('cancelled', 'the caller left');
+  #timer: NodeJS.Timeout | undefined;
   #isCancelled = false;
 
-  constructor({
-    deadline = Number.POSITIVE_INFINITY,
-    signal,
-    timers = operationTimers,
-  }: OperationDeadlineOptions = {}) {
+  constructor({ deadline = Number.POSITIVE_INFINITY, signal }: OperationDeadlineOptions = {}) {
     this.#deadline = deadline;
     this.#signal = signal;
-    this.#timers = timers;
   }
 
   /** Why no further read may start (with `sent` false) at this time of performance.now(); null while there is time. */
@@ -119,15 +43,6 @@ export class OperationDeadline implements TimeoutListener {
     return this.endedAt(performance.now());
   }
 
-  /** The same with an earlier deadline. */
-  cappedAt(deadline: number): OperationDeadline {
-    return new OperationDeadline({
-      deadline: Math.min(deadline, this.#deadline),
-      signal: this.#signal,
-      timers: this.#timers,
-    });
-  }
-
   /** Makes all waiters give up, also those added later. */
   cancel(): void {
     this.#isCancelled = true;
@@ -138,7 +53,10 @@ export class OperationDeadline implements TimeoutListener {
   addWaiter(waiter: Waiter): Waiter {
     if (this.#waiters.size === 0) {
       this.#signal?.addEventListener('abort', this.#onAbort);
-      if (this.#deadline !== Number.POSITIVE_INFINITY) this.#timer = this.#timers.set(this.#deadline, this);
+      if (this.#deadline !== Number.POSITIVE_INFINITY) {
+        const onTimeout = () => this.#endAll('timeout', 'no whole answer came in time');
+        this.#timer = setTimeout(onTimeout, this.#deadline - performance.now()).unref();
+      }
     }
     this.#waiters.add(waiter);
     return waiter;
@@ -147,17 +65,11 @@ export class OperationDeadline implements TimeoutListener {
   /** Removes a waiter. Does nothing if it was removed before, as a waiter that has to give up is. */
   removeWaiter(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
-    if (this.#timer !== null) this.#timers.clear(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  onTimeout(): void {
-    this.#endAll('timeout');
-  }
-
-  #endAll(reason: 'timeout' | 'cancelled'): void {
-    const message = reason === 'timeout' ? 'no whole answer came in time' : 'the caller left';
+  #endAll(reason: TransportFailure['reason'], message: string): void {
     const failure = new TransportFailure(reason, true, message);
     for (const waiter of this.#waiters) {
       this.removeWaiter(waiter);

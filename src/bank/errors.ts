@@ -1,7 +1,7 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
-import { gatewayErrors, type HttpResponse, type TransportFailure, textOf } from './http-message.ts';
+import { gatewayErrors, type HttpResponse, inUtf8, type TransportFailure, textOf } from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { codeName, errorName, errorWords } from './response.ts';
 
@@ -173,8 +173,16 @@ const bodies = new WeakMap<HttpResponse, ErrorBody>();
 
 const bodyOf = (response: HttpResponse): ErrorBody =>
   getOrMake(bodies, response, () =>
-    response.body.length > maxErrorLength ? nothing : read(textOf(response)),
+    response.body.length > maxErrorLength ? nothing : read(decodedTextOf(response)),
   );
+
+function decodedTextOf(response: HttpResponse): string {
+  try {
+    return textOf(inUtf8(response));
+  } catch {
+    return textOf(response);
+  }
+}
 
 function read(text: string): ErrorBody {
   let json: unknown;

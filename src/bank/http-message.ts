@@ -24,7 +24,31 @@ const markLength = 3;
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
-/** A body's text, without a byte order mark. */
+/** The charset that an answer declares, in lower case; null if it declares none, or UTF-8. */
+export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): string | null {
+  const [, charset] =
+    /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(String(headers['content-type'] ?? '')) ?? [];
+  const name = charset?.toLowerCase() ?? 'utf-8';
+  return name === 'utf-8' || name === 'utf8' ? null : name;
+}
+
+/** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
+export function decoderOf(charset: string): TextDecoder | null {
+  try {
+    return new TextDecoder(charset, { fatal: true });
+  } catch {
+    return null;
+  }
+}
+
+/** The same body in UTF-8, if the answer declares another charset that is known. Errors: TypeError, if the body is not in it. */
+export function inUtf8<T extends Pick<HttpResponse, 'headers' | 'body'>>(response: T): T {
+  const charset = otherCharsetOf(response);
+  const decoder = charset === null ? null : decoderOf(charset);
+  return decoder === null ? response : { ...response, body: Buffer.from(decoder.decode(response.body)) };
+}
+
+/** A body's text, which has to be in UTF-8, without a byte order mark. */
 export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWithMark(response)): string =>
   response.body.toString('utf8', hasMark ? markLength : 0);
 

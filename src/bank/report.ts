@@ -1,8 +1,8 @@
 import { secretsOf } from './credentials.ts';
 import { bankText, describeRedirect, isRedirectStatus } from './errors.ts';
-import type { Send } from './exchange.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
+import type { Send } from './transport.ts';
 
 /** One attempt that ended. Contains no credential, and no id of the call: ids are private. */
 export interface CallReport {
@@ -43,17 +43,16 @@ interface ReportOptions {
 /** Reports every attempt, if anybody listens. */
 export function report({ onCall, traceCall }: ReportOptions, next: Send): Send {
   if (onCall === undefined && traceCall === undefined) return next;
-  return (call, limits, onResult) => {
+  return async (call, limits) => {
     const started = performance.now();
     const trace = traceCall?.(call, call.resendCount) ?? null;
     const traced =
       trace === null || trace.traceparent === null ? call : { ...call, traceparent: trace.traceparent };
-    next(traced, limits, (result) => {
-      const ended = reportOf(call, result, performance.now() - started, trace);
-      onCall?.(ended);
-      trace?.end(ended);
-      onResult(result, call);
-    });
+    const result = await next(traced, limits);
+    const ended = reportOf(call, result, performance.now() - started, trace);
+    onCall?.(ended);
+    trace?.end(ended);
+    return result;
   };
 }
 

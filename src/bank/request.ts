@@ -43,6 +43,17 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
   return filled + rest;
 }
 
+/**
+ * Identifies a read within a GraphQL operation: by its ids, and its body under `query`. It never throws: an invalid id fails the
+ * read. Keys of valid ids differ, since these contain no line break.
+ */
+export function readKey<T extends Operation>(operation: T, wanted: OwnIds<T>): string;
+export function readKey({ id, path, body }: Operation, wanted: Readonly<Record<string, unknown>>): string {
+  let key = id;
+  for (const { own } of templateOf(path).ids) key += `\n${wanted[own]}`;
+  return body === null ? key : `${key}\n${JSON.stringify(wanted.query)}`;
+}
+
 /** Those of the given ids that an operation's path has, in its order. */
 export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): OwnIds<T>;
 export function pathIds({ path }: Operation, given: object): object {
@@ -61,8 +72,6 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: OwnIds<T>;
-  /** The path that pathOf makes of the ids; absent if it is still to be made. */
-  readonly path?: string;
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
@@ -106,7 +115,8 @@ export function prepareCall<T extends Operation>(
   operation: T,
   input: CallInput<T>,
 ): PreparedCall<T> {
-  const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
+  const { ids, body, credentials, keepDigits = false } = input;
+  const path = pathOf(operation, ids);
   const caller = identityOf(credentials);
   const text = operation.body === null ? null : writeExactJson(body);
   return {
@@ -137,13 +147,13 @@ function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
   return headers;
 }
 
-/** A call as it is sent: with its Track-ID and `traceparent`, if it has these. */
-export function toHttpRequest({ request, trackId, traceparent }: PreparedCall): HttpRequest {
-  if (trackId === null && traceparent === null) return request;
+/** The headers of a call as it is sent: with its Track-ID and `traceparent`, if it has these. */
+export function headersOf({ request, trackId, traceparent }: PreparedCall): string[] {
+  if (trackId === null && traceparent === null) return request.headers;
   const headers = [...request.headers];
   if (trackId !== null) headers.push('Track-ID', trackId);
   if (traceparent !== null) headers.push('traceparent', traceparent);
-  return { ...request, headers };
+  return headers;
 }
 
 /** The same call once more, under a Track-ID of its own. */

@@ -7,7 +7,15 @@ import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
-import { type HttpResponse, partialContent, startsWithMark, textOf } from './http-message.ts';
+import {
+  decoderOf,
+  type HttpResponse,
+  inUtf8,
+  otherCharsetOf,
+  partialContent,
+  startsWithMark,
+  textOf,
+} from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
@@ -28,6 +36,7 @@ export interface Drift {
 export const responseDrifts = {
   'content-type': 'the content type is not that of JSON',
   'byte-order-mark': 'a byte order mark stands before the JSON',
+  charset: 'the JSON is in another charset than UTF-8, which it declares',
   envelope: 'the record or list is not where the contract has it',
   'empty-record': 'the record, or the object around the list, has no member',
   'empty-body': 'a PUT is answered without the record',
@@ -39,9 +48,10 @@ export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 type OnViolation = (path: Path, expected: string) => void;
 
 /**
- * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
- * Errors: BANK_BAD_RESPONSE if it is not JSON in UTF-8, only a part of an answer, or would take too long to parse; its text is
- *         never shown.
+ * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber). A charset that it declares is
+ * decoded.
+ * Errors: BANK_BAD_RESPONSE if it is not JSON, not in UTF-8 or its charset, only a part of an answer, or would take too long to
+ *         parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -57,16 +67,19 @@ export function parseResponse(
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
-  const tooMuch = whatTakesTooLong(response.body);
-  if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
   try {
-    if (!isUtf8(response.body)) throw new TypeError('the text is not in UTF-8');
-    const hasMark = startsWithMark(response);
-    const json = parseExactJson(textOf(response, hasMark), () => drifts('amount'), keepDigits);
+    const decoded = inUtf8(response);
+    if (!isUtf8(decoded.body)) throw new TypeError('the text is not in UTF-8');
+    const tooMuch = whatTakesTooLong(decoded.body);
+    if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
+    const hasMark = startsWithMark(decoded);
+    const json = parseExactJson(textOf(decoded, hasMark), () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
     if (hasMark) drifts('byte-order-mark');
+    if (decoded !== response) drifts('charset');
     return json;
   } catch (cause) {
+    if (cause instanceof BankqlError) throw cause;
     if (cause instanceof RangeError) throw badResponse('is nested too deeply', details, cause);
     const what = isTyped ? 'is not JSON' : 'is not JSON, nor is its content type';
     throw badResponse(encodingFault(response) ?? what, details, cause);
@@ -79,8 +92,13 @@ function encodingFault(response: HttpResponse): string | null {
   if (isBlank(response)) return 'is empty';
   if (body[0] === 0x1f && body[1] === 0x8b)
     return 'is compressed (gzip), without a Content-Encoding that says so';
+  const charset = otherCharsetOf(response);
+  if (charset !== null)
+    return decoderOf(charset) === null
+      ? `declares the charset ${charset}, which is not known`
+      : `is not JSON in ${charset}, the charset that it declares`;
   // JSON contains no NUL: in UTF-16, every second byte is one.
-  return isUtf8(body) && !body.includes(0) ? null : 'is not in UTF-8';
+  return isUtf8(body) && !body.includes(0) ? null : 'is not in UTF-8, and declares no other charset';
 }
 
 const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>

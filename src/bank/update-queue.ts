@@ -1,135 +1,72 @@
 import { BankqlError } from '../errors.ts';
-import { type ShedReason, uses } from '../ledger.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { OperationDeadline } from './deadline.ts';
 
 /** An update of a record: a read, and a write of what the read led to. */
 interface Update<Body, Result> {
-  /** Whose update it is; callers with waiting updates take turns. */
-  readonly caller: string;
   readonly deadline: OperationDeadline;
   /** Reads the record and returns what to write; null if there is nothing to write. May be called twice. */
   read(): Promise<Body | null>;
   write(body: Body): Promise<Result>;
 }
 
+/** The updates of one record. */
+interface RecordQueue {
+  /** How many use this queue, and how many turns have ended. */
+  updates: number;
+  ended: number;
+  /** Resolves when the last turn has ended. */
+  last: Promise<void>;
+}
+
 /**
  * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
  * writes of one record take turns. Each update reads before it takes its turn, since a caller who may not read the
- * record must not delay those who may; it reads again if another update ended after that read began.
- * Errors: those of the update; OVERLOADED if three updates of the caller already wait for the record; BANK_TIMEOUT if
- *         its turn did not come in time or its client has left. In the last two cases nothing was written.
+ * record must not delay those who may; it reads again if another update ended after that read began. The queue is this
+ * process's own: against other processes, `ifVersion` helps.
  */
 export class UpdateQueue {
-  /** The records that an update is reading, waiting for or writing. */
   readonly #queues = new Map<string, RecordQueue>();
-  readonly #onShed: (why: ShedReason) => void;
 
-  constructor(onShed: (why: ShedReason) => void = () => {}) {
-    this.#onShed = onShed;
-  }
-
-  /** Runs an update of a record; null if there was nothing to write. */
+  /**
+   * Runs an update of a record; null if there was nothing to write.
+   * Errors: those of the update; BANK_TIMEOUT if its turn did not come in time or its client has left: nothing was written.
+   */
   async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result | null> {
-    const queue = this.#queues.get(record) ?? new RecordQueue(this.#onShed);
-    this.#queues.set(record, queue);
+    const queue = getOrMake(this.#queues, record, () => ({ updates: 0, ended: 0, last: Promise.resolve() }));
     queue.updates++;
     try {
       const before = queue.ended;
       let body = await update.read();
       if (body === null) return null;
-      await queue.turn(update.caller, update.deadline);
+      const { promise: turn, resolve: end } = Promise.withResolvers<void>();
+      const previous = queue.last;
+      queue.last = previous.then(() => turn);
       try {
+        await inTime(previous, update.deadline);
         if (queue.ended !== before) body = await update.read();
         return body === null ? null : await update.write(body);
       } finally {
-        queue.leave();
+        queue.ended++;
+        end();
       }
     } finally {
       if (--queue.updates === 0) this.#queues.delete(record);
     }
   }
-
-  /** How many updates wait for their turn. */
-  get waiting(): number {
-    let waiting = 0;
-    for (const queue of this.#queues.values()) waiting += queue.waiting;
-    return waiting;
-  }
 }
 
-class RecordQueue {
-  /** How many updates use this queue, those included that only read so far. */
-  updates = 0;
-  /** How many turns have ended. */
-  ended = 0;
-  #isTaken = false;
-  /** The waiting updates of each caller, callers in the order of their turns. */
-  readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #onShed: (why: ShedReason) => void;
-
-  constructor(onShed: (why: ShedReason) => void) {
-    this.#onShed = onShed;
-  }
-
-  get waiting(): number {
-    let waiting = 0;
-    for (const own of this.#waiting.values()) waiting += own.size;
-    return waiting;
-  }
-
-  /** Resolves when no other update has its turn. */
-  turn(caller: string, deadline: OperationDeadline): Promise<void> {
-    if (deadline.ended !== null) return Promise.reject(tooLate());
-    if (!this.#isTaken) {
-      this.#isTaken = true;
-      return Promise.resolve();
-    }
-    const own = this.#waiting.get(caller) ?? new Set();
-    if (own.size >= uses.updates.share.most) {
-      this.#onShed('updates of the caller');
-      return Promise.reject(tooMany());
-    }
-    this.#waiting.set(caller, own);
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        deadline.removeWaiter(wait);
-        resolve();
-      };
-      const wait = deadline.addWaiter({
-        onEnd: () => {
-          this.#remove(caller, own, begin);
-          reject(tooLate());
-        },
-      });
-      own.add(begin);
+/** Waits for a turn. Errors: BANK_TIMEOUT. */
+const inTime = (turn: Promise<void>, deadline: OperationDeadline): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const onEnd = () => reject(tooLate());
+    if (deadline.ended !== null) return onEnd();
+    const waiter = deadline.addWaiter({ onEnd });
+    turn.then(() => {
+      deadline.removeWaiter(waiter);
+      resolve();
     });
-  }
-
-  /** Ends a turn; the next caller's first update has the next one. */
-  leave(): void {
-    this.ended++;
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#isTaken = false;
-      return;
-    }
-    const [caller, own] = next;
-    const [begin] = own;
-    // The caller's next update waits behind those of the others.
-    this.#waiting.delete(caller);
-    this.#waiting.set(caller, own);
-    if (begin === undefined) return;
-    this.#remove(caller, own, begin);
-    begin();
-  }
-
-  #remove(caller: string, own: Set<() => void>, begin: () => void): void {
-    own.delete(begin);
-    if (own.size === 0) this.#waiting.delete(caller);
-  }
-}
-
-const tooMany = () => new BankqlError('OVERLOADED', uses.updates.refusal, { retryAfter: 1 });
+  });
 
 const tooLate = () =>
   new BankqlError(

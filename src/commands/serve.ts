@@ -182,8 +182,7 @@ export async function serveBankql(
     }),
   });
   telemetry.watchHeld(
-    (resource) =>
-      resource === 'connections' || resource === 'updates' ? bank.held(resource) : server.held[resource],
+    (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
     config.server.ledger.totals,
   );
   const reloadTls =

@@ -70,7 +70,6 @@ const wholeNumberIn = (min: number, max: number, rest = ''): TextFormat<number> 
 export const wholeNumber = (fallback: number, min: number, max: number) =>
   withDefault(wholeNumberIn(min, max, `, or leave it out for ${fallback}`), fallback);
 
-export const anyMilliseconds = wholeNumberIn(1, 600_000);
 export const anyPort = wholeNumberIn(0, 65_535);
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
 export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);

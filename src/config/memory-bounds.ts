@@ -7,10 +7,8 @@ const table = {
   documents: { part: 1 / 16, mostMegabytes: 64 },
   /** Public answers of the bank: branches and products. */
   publicAnswers: { part: 1 / 32, mostMegabytes: 32 },
-  /** What callers read for themselves, with PRIVATE_CACHE_MS. */
-  privateAnswers: { part: 1 / 32, mostMegabytes: 32 },
-  /** Parsed answers that may come again byte for byte. */
-  parsedAnswers: { part: 1 / 32, mostMegabytes: 32 },
+  /** Answers of the bank to reads that are not parsed yet. They are outside of the heap, but in the same machine. */
+  arrivingAnswers: { part: 1 / 8, mostMegabytes: 256 },
   /** Texts of automatic persisted queries. */
   automaticTexts: { part: 1 / 64, mostMegabytes: 16 },
   /** Lines that a log could not write yet, of each of the two logs. */

@@ -99,11 +99,6 @@ const rules: readonly Rule[] = [
     return useless && [useless, 'it needs a BANK_BASE_URL that is https.', 'BANK_BASE_URL'];
   },
 
-  ({ BANK_TIMEOUT_MS: call, ...values }) =>
-    (['BANK_CONNECT_TIMEOUT_MS', 'BANK_SLOW_CALL_MS'] as const)
-      .filter((name) => (values[name] ?? 0) > call)
-      .map((name) => [name, `it has to be at most BANK_TIMEOUT_MS (${call}).`, 'BANK_TIMEOUT_MS']),
-
   ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
     all < Math.max(call, payment) && [
       'OPERATION_TIMEOUT_MS',

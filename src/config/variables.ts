@@ -3,7 +3,6 @@ import { logLevels } from '../telemetry/log.ts';
 import { operationNameModes, samplers } from '../telemetry/options.ts';
 import {
   anyFlag,
-  anyMilliseconds,
   anyPort,
   anyText,
   bankAddress,
@@ -129,11 +128,6 @@ export const sections = {
       'hosts that are reached without a proxy: names (with their subdomains), addresses, networks (`10.0.0.0/8`), `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
       { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
     ),
-    BANK_CONNECTION_MAX_AGE_MS: variable(
-      wholeNumber(60_000, 0, 86_400_000),
-      "the maximum age of a pooled connection to the bank; 0 for no maximum. A new connection uses the bank's current address",
-      { rarely: "the bank's addresses change more often, or never" },
-    ),
   },
   'Who calls': {
     BANK_SUBSCRIPTION_KEY: variable(
@@ -248,48 +242,24 @@ export const sections = {
     BANK_TRANSFER_TIMEOUT_MS: variable(milliseconds(15_000), 'the deadline of a payment', {
       rarely: 'the bank needs longer for a payment',
     }),
-    BANK_CONNECT_TIMEOUT_MS: variable(milliseconds(1000), 'the deadline for connecting', {
-      rarely: 'the bank is far away',
-    }),
     BANK_CONNECTIONS: variable(
       wholeNumber(64, 1, 10_000),
       'the maximum number of connections to the bank for reads, and the same number for writes',
     ),
-    BANK_OPERATION_SHARE: variable(
-      share(0.5, { above: 0 }),
-      'the share of connections that one bank operation may use while others wait; 1 for all',
-      { rarely: 'one bank operation makes most of the calls' },
+    BANK_KEEP_ALIVE: variable(
+      flag(true),
+      'keep connections for reads open and use them for the next read; `off` opens one for each call ([why](../SECURITY.md#what-is-not-defended))',
+      { rarely: 'the bank, or a proxy in front of it, mixes up the answers on one connection' },
     ),
-    BANK_CONNECTION_PER_CALLER: variable(
-      flag(false),
-      'use a pooled connection for one caller only ([why](../SECURITY.md#what-is-not-defended))',
-      { rarely: 'the bank may mix up the answers on one connection' },
-    ),
-    BANK_CONNECTION_WAIT_MS: variable(milliseconds(250), 'how long a call waits for a connection', {
-      rarely: 'bursts should wait for a connection instead of failing',
-    }),
     BANK_MAX_BODY_BYTES: variable(
       wholeNumber(8 * 1024 * 1024, 1, 2 ** 30),
       'the maximum length of an answer of the bank',
       { rarely: "the bank's lists are longer" },
     ),
-    BANK_RETRY_SHARE: variable(share(0.1), 'the share of reads that may be retried; 0 for none', {
-      rarely: 'the bank does not want retries',
-    }),
     BANK_BREAKER_THRESHOLD: variable(
       share(0.5),
       'the share of failed and slow calls at which the breaker of a bank operation opens; 0 for never',
       { rarely: 'breakers open too early or too late' },
-    ),
-    BANK_SLOW_CALL_MS: variable(
-      optional(anyMilliseconds, '80 % of `BANK_TIMEOUT_MS`'),
-      'calls of this duration or longer count as slow; for a payment, the duration is in proportion to its deadline',
-      { rarely: 'such slow calls are normal at the bank' },
-    ),
-    BANK_BREAKER_OPEN_MS: variable(
-      milliseconds(10_000),
-      'how long a breaker stays open before one trial call',
-      { rarely: 'the bank recovers faster or slower' },
     ),
     OPERATION_TIMEOUT_MS: variable(milliseconds(20_000), 'the deadline for all reads of one query', {
       rarely: 'your queries read long chains of records',
@@ -298,11 +268,6 @@ export const sections = {
       wholeNumber(60_000, 0, 24 * 60 * 60 * 1000),
       'how long branches and products are cached; 0 for no cache',
       { rarely: 'branches and products change more often' },
-    ),
-    PRIVATE_CACHE_MS: variable(
-      wholeNumber(0, 0, 60_000),
-      'how long bankql caches the records that a caller read, for this caller only; 0 for no cache. Transactions and transaction requests are not cached. Writes of the caller empty the cache, but only in the same worker',
-      { rarely: 'screens of an app read the same records again' },
     ),
   },
   'Limits of a request': {

@@ -1,10 +1,10 @@
 import type { BankOptions } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, describeRedirect, isRedirectStatus } from '../bank/errors.ts';
-import { createTransport, limitedBy } from '../bank/exchange.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response.ts';
+import { createTransport, limitedBy } from '../bank/transport.ts';
 import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { counted, shorten } from '../errors.ts';
@@ -167,7 +167,7 @@ function withoutCredentials(text: string, { credentials }: PreparedCall): string
 }
 
 interface DoctorContext extends DoctorOptions {
-  readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
+  readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */
   readonly accountScope: string;
   /** Receives the output, line by line. */
@@ -211,10 +211,6 @@ export async function runDoctor({
     ...bank,
     origin,
     connections: 1,
-    connectionWaitMs: bank.timeoutMs,
-    operationShare: 1,
-    slowCallMs: bank.timeoutMs,
-    connectionPerCaller: false,
   });
   const found: Finding['outcome'][] = [];
   let skipped = 0;
@@ -229,9 +225,7 @@ export async function runDoctor({
       }
       progress(`${operation.id} …`);
       const started = performance.now();
-      const response = await new Promise<HttpResult>((resolve) => {
-        transport.send(call, limitedBy(started + bank.timeoutMs), resolve);
-      });
+      const response = await transport.send(call, limitedBy(started + bank.timeoutMs));
       const milliseconds = String(Math.round(performance.now() - started));
       const status = response instanceof TransportFailure ? '-' : String(response.status);
       const { outcome, verdict, differences = [] } = evaluate(call, response, ownId && ids[ownId]);

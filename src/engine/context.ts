@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
-import type { ReadBudget } from '../bank/exchange.ts';
+import type { ReadBudget } from '../bank/transport.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import {
   AnswerBudget,

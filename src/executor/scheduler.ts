@@ -18,7 +18,7 @@ const mostWorkMs = 50;
  */
 const iterationsBetween = 16;
 
-/** The callers whose REST calls wait for a connection, while too many do (bank/pool.ts). */
+/** The callers whose REST calls wait for a connection, while too many do (bank/gate.ts). */
 interface Crowd {
   isWaiting(caller: string): boolean;
 }
@@ -318,7 +318,7 @@ export class Scheduler {
   readonly #now: () => number;
   /**
    * The queues that have work, in the order in which they are served. No Set: its old tables would keep requests
-   * (bank/linked-list.ts describes how).
+   * (server/linked-list.ts describes how).
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;

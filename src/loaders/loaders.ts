@@ -1,15 +1,18 @@
 import DataLoader from 'dataloader';
 import { validateBankId } from '../bank/ids.ts';
-import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
-import { pathOf, requestKey } from '../bank/request.ts';
+import { readKey } from '../bank/request.ts';
 import { brokenValueIn } from '../bank/response.ts';
-import { type Account, account } from '../contract/account.ts';
-import type { getBranches } from '../contract/branch.ts';
-import type { getCustomer } from '../contract/customer.ts';
+import { type Account, account, getAccountsScope } from '../contract/account.ts';
+import { getBranches, postBranches } from '../contract/branch.ts';
+import { getCustomer } from '../contract/customer.ts';
+import { getMessagesOwner } from '../contract/message.ts';
+import { postMetadata } from '../contract/metadata.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
-import type { getOtherAccounts } from '../contract/other-account.ts';
+import { getOtherAccounts, postOtherAccounts } from '../contract/other-account.ts';
+import { getProduct, postProducts } from '../contract/product.ts';
 import { type Field, type Fields, isEmpty } from '../contract/resource.ts';
-import type { getTransaction } from '../contract/transaction.ts';
+import { getTransaction } from '../contract/transaction.ts';
+import { getTransactionsRequest } from '../contract/transaction-request.ts';
 import { getOrMake } from '../get-or-make.ts';
 
 /** The ids of the bank's records. An account is seen through one of its views. */
@@ -98,104 +101,60 @@ export type Scope = 'permissions' | 'views';
 
 type ReadableOperation = Operation & { readonly kind: 'read' };
 
-/** A read of one record or list of the bank that a loader asks for. It settles the loader's promise. */
-export class LoaderRead implements Reader {
-  declare readonly operation: ReadableOperation;
-  /** The ids in its path, by bankql's names. */
-  declare readonly ids: object;
-  declare readonly path: string;
-  /** Undefined if the operation has none. */
-  declare readonly body: unknown;
-  /** What it asks for: its path, or what requestKey returns. */
-  declare readonly key: string;
-  declare readonly answer: Promise<unknown>;
-  declare private readonly resolve: (answer: unknown) => void;
-  declare readonly onError: (error: unknown) => void;
-
-  constructor(operation: ReadableOperation, ids: object, path: string, body: unknown, key: string) {
-    const { promise, resolve, reject } = Promise.withResolvers();
-    this.operation = operation;
-    this.ids = ids;
-    this.path = path;
-    this.body = body;
-    this.key = key;
-    this.answer = promise;
-    this.resolve = resolve;
-    this.onError = reject;
-  }
-
-  onAnswer({ answer }: ReadResult): void {
-    this.resolve(answer);
-  }
-}
-
-/** Starts a read, which settles itself. It must not throw. */
-export type StartRead = (read: LoaderRead) => void;
-
 /** What a read asks for: the ids in its path, and the body of a POST query. */
-type Wanted<T extends Operation> = OwnIds<T> &
+export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
+
+/** Makes a read of the bank. Errors: those of the read. */
+export type Read = <T extends ReadableOperation>(operation: T, wanted: Wanted<T>) => Promise<Answer<T>>;
+
+/** The body of a read; undefined if its operation has none, whatever else `wanted` has. */
+export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
+  operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
 interface LoadersOptions {
   /** Decides when the requested reads are made; by default at the end of the turn. */
   readonly schedule?: (dispatch: () => void) => void;
-  /** Makes the path of a read. By default it refuses ids that are no segments of a path: BAD_USER_INPUT. */
-  readonly pathOf?: (operation: Operation, ids: never) => string;
   /** Called with the key of each request, before it is known whether that takes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
 
+export type Loaders = ReturnType<typeof createLoaders>;
+
 /**
- * All reads of the bank for one GraphQL operation. A record is read once, however often it is requested; all reads
- * that are requested in the same turn are made at once.
+ * One DataLoader per read operation, for one GraphQL operation: a record is read once, however often it is requested. Not in
+ * batches: the bank has no endpoint for them, and each read would wait for the slowest.
+ *
+ * Shape:  the operation's answer, as in contract/.
+ * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
-export class Loaders {
-  /** Accounts from lists, which a single read would return in the same shape. */
-  readonly listedAccounts: ListedRecords<Account>;
-  readonly #queue: DataLoader<LoaderRead, LoaderRead>;
-  readonly #pathOf: NonNullable<LoadersOptions['pathOf']>;
-  readonly #onAsk: LoadersOptions['onAsk'];
-  /** Known keys are answered from here: DataLoader would create a batch and a promise for each request. */
-  readonly #answers: Map<string, Promise<unknown>>;
-
-  constructor(start: StartRead, { schedule, pathOf: makePath = pathOf, onAsk }: LoadersOptions = {}) {
-    this.#pathOf = makePath;
-    this.#onAsk = onAsk;
-    this.#answers = new Map();
-    this.listedAccounts = new ListedRecords(account.fields);
-    this.#queue = new DataLoader(
-      async (batch) => {
-        // Each read settles by itself: DataLoader would add three promises to each.
-        for (const read of batch) start(read);
-        return batch;
-      },
-      { cache: false, ...(schedule === undefined ? {} : { batchScheduleFn: schedule }) },
+export function createLoaders(read: Read, { schedule, onAsk }: LoadersOptions = {}) {
+  const loader = <T extends ReadableOperation>(operation: T) => {
+    const cacheKeyFn = (wanted: Wanted<T>) => {
+      const key = readKey(operation, wanted);
+      onAsk?.(operation, key);
+      return key;
+    };
+    return new DataLoader<Wanted<T>, Answer<T>, string>(
+      // An error as a value: DataLoader forgets a key whose batch rejects.
+      (all) => Promise.all(all.map((wanted) => read(operation, wanted).catch((error: Error) => error))),
+      { batch: false, cacheKeyFn, ...(schedule && { batchScheduleFn: schedule }) },
     );
-  }
-
-  /**
-   * Shape:  the operation's answer, as in contract/; each resolves when it arrives, and waits for no other.
-   * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
-   */
-  load<T extends ReadableOperation>(operation: T, wanted: Wanted<T>): Promise<Answer<T>> {
-    let path: string;
-    try {
-      path = this.#pathOf(operation, wanted as never);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    const asked: object = wanted;
-    const body: unknown = operation.body === null ? undefined : Reflect.get(asked, 'query');
-    const key = body === undefined ? path : requestKey(path, JSON.stringify(body));
-    this.#onAsk?.(operation, key);
-    let answer = this.#answers.get(key);
-    if (answer === undefined) {
-      const read = new LoaderRead(operation, wanted, path, body, key);
-      void this.#queue.load(read);
-      answer = read.answer;
-      this.#answers.set(key, answer);
-    }
-    // Keys differ between operations, so that the answer has its type.
-    return answer as Promise<Answer<T>>;
-  }
+  };
+  return {
+    /** Accounts from lists, which a single read would return in the same shape. */
+    listedAccounts: new ListedRecords<Account>(account.fields),
+    accountsScope: loader(getAccountsScope),
+    branches: loader(getBranches),
+    customer: loader(getCustomer),
+    messagesOwner: loader(getMessagesOwner),
+    otherAccounts: loader(getOtherAccounts),
+    postBranches: loader(postBranches),
+    postMetadata: loader(postMetadata),
+    postOtherAccounts: loader(postOtherAccounts),
+    postProducts: loader(postProducts),
+    product: loader(getProduct),
+    transaction: loader(getTransaction),
+    transactionsRequest: loader(getTransactionsRequest),
+  };
 }

@@ -1,5 +1,5 @@
 import { maxErrorLength } from '../bank/errors.ts';
-import { type HttpResponse, startsWithMark } from '../bank/http-message.ts';
+import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import { withoutHeadOffice } from '../bank/ids.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
 import { numberParts, plainDecimal } from '../contract/decimal.ts';
@@ -74,15 +74,18 @@ const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 4
 
 export function classifyPaymentResponse(response: Answered, options: ClassifyOptions): PaymentVerdict {
   const { status } = response;
-  const said = readBody(response);
+  const body = readBody(response);
+  // In another charset the same bytes may say something else.
+  const isForeign = otherCharsetOf(response) !== null;
+  const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : body;
   if (status >= 200 && status < 300) return classifySuccess(response, said, options);
   const verdict = (state: PaymentVerdict['state']): PaymentVerdict => ({
     state,
     answer: null,
     isAccepted: false,
-    drifts: [],
+    drifts: isForeign ? ['charset'] : [],
   });
-  if (status === 401) return verdict(mayBeExecuted(said) ? 'UNKNOWN' : 'RELEASED');
+  if (status === 401) return verdict(mayBeExecuted(body) ? 'UNKNOWN' : 'RELEASED');
   if (isGatewayLimit(status, said.value)) return verdict('RELEASED');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
   if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
@@ -561,6 +564,7 @@ function driftsOf(
   { envelope }: Operation,
 ): PaymentVerdict['drifts'] {
   const drifts: (keyof typeof responseDrifts)[] = startsWithMark(response) ? ['byte-order-mark'] : [];
+  if (otherCharsetOf(response) !== null) drifts.push('charset');
   const type = response.headers['content-type'];
   if (kind === 'json' && type !== undefined && !isJsonType(String(type))) drifts.push('content-type');
   if (envelope === null || kind === 'unreadable' || kind === 'repeated') return drifts;

@@ -59,7 +59,7 @@ function readAccount(
 
 /** The list that a single account is read from. */
 const loadSingle = (ids: ViewIds, { session, defaults }: ReadContext): Promise<Account[]> =>
-  session.loaders.load(getAccountsScope, { ...ids, scope: defaults.accountScope ?? 'views' });
+  session.loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
 
 /** The other ids that a single read of an account takes. An id cannot contain a line break. */
 const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
@@ -87,7 +87,7 @@ function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) =
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
   const { loaders } = session;
-  return loaders.load(getAccountsScope, { ...ids, scope }).then((accounts) => {
+  return loaders.accountsScope.load({ ...ids, scope }).then((accounts) => {
     loaders.listedAccounts.add(placeOf(ids), accounts);
     return accounts;
   });

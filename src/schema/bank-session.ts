@@ -1,14 +1,14 @@
 import type { BankClient } from '../bank/client.ts';
-import { type Credentials, identityOf } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadBudget } from '../bank/exchange.ts';
-import type { Reader, ReadResult } from '../bank/parsed-responses.ts';
+import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
+import { readKey } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
+import type { ReadBudget } from '../bank/transport.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
 import type { TurnTaker } from '../executor/scheduler.ts';
-import { type LoaderRead, Loaders } from '../loaders/loaders.ts';
+import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -32,7 +32,7 @@ export interface StaleAnswer {
 /** Observes an operation's calls, to report what it costs (options/explain/explain.ts). Its methods must not throw. */
 export interface CallObserver {
   /** A field requests what has this key; it may have been requested before. */
-  asked(operation: Operation, key: string): void;
+  readonly asked: (operation: Operation, key: string) => void;
   /** A call begins. Shape: a function to be called with its outcome. */
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
 }
@@ -101,9 +101,7 @@ export class BankSession {
 
   #createLoaders(): Loaders {
     const { observer } = this.#options;
-    return new Loaders((read) => this.#startRead(read, false), {
-      onAsk: observer && ((operation, key) => observer.asked(operation, key)),
-    });
+    return createLoaders(this.#reader(false), observer && { onAsk: observer.asked });
   }
 
   /**
@@ -189,13 +187,12 @@ export class BankSession {
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     const written = await bank.update(record, {
-      caller: identityOf(credentials).name,
       deadline: this.#deadline,
       read: () => {
         if (isAgain) this.#calls--;
         isAgain = true;
         return bodyOf({
-          loaders: new Loaders((read) => this.#startRead(read, true)),
+          loaders: createLoaders(this.#reader(true)),
           noteDrift: (drift, read) => this.noteDrift(drift, read),
         });
       },
@@ -214,29 +211,32 @@ export class BankSession {
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
 
-  /** Starts a read; an update's bypasses every cache and keeps all digits. */
-  #startRead(read: LoaderRead, isForUpdate: boolean): void {
-    const { bank, credentials, observer, turnTaker, limits } = this.#options;
-    const { operation, ids, path, body } = read;
-    if (operation.audience === 'caller') this.#isPublic = false;
-    if (this.#calls++ >= limits.restCalls) {
-      read.onError(this.#tooManyCalls(operation));
-      return;
-    }
-    if (turnTaker !== undefined) turnTaker.owed++;
-    // The read's type does not know which ids and body belong to which operation.
-    const input = { ids: ids as never, path, body: body as never, credentials, keepDigits: isForUpdate };
-    const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-    if (observer === undefined) {
-      bank.read(operation, input, own, read);
-      return;
-    }
-    const observed = new ObservedRead(observer, read);
-    const onSource: ReadLimits['onSource'] = (source, ...more) => {
-      observed.source = source;
-      this.#noteSource(source, ...more);
+  /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
+  #reader(isForUpdate: boolean): Read {
+    return async <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
+      const { bank, credentials, observer, turnTaker, limits } = this.#options;
+      if (operation.audience === 'caller') this.#isPublic = false;
+      if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
+      if (turnTaker !== undefined) turnTaker.owed++;
+      const body = bodyIn(operation, wanted);
+      const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
+      const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
+      if (observer === undefined) return (await bank.read(operation, input, own)).answer;
+      let source: ReadSource = 'bank';
+      const onSource: ReadLimits['onSource'] = (actual, ...more) => {
+        source = actual;
+        this.#noteSource(actual, ...more);
+      };
+      const ended = observer.began(operation, readKey(operation, wanted));
+      try {
+        const { answer, status, bytes, trackId } = await bank.read(operation, input, { ...own, onSource });
+        ended({ source, status, bytes, trackId, code: null });
+        return answer;
+      } catch (error) {
+        ended({ ...failedOutcome(error), source });
+        throw error;
+      }
     };
-    bank.read(operation, input, { ...own, onSource }, observed);
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {
@@ -246,29 +246,6 @@ export class BankSession {
       `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,
       { operation: id },
     );
-  }
-}
-
-/** Notifies an observer of a read's beginning and end. */
-class ObservedRead implements Reader {
-  source: ReadSource = 'bank';
-  readonly #read: LoaderRead;
-  readonly #ended: (outcome: CallOutcome) => void;
-
-  constructor(observer: CallObserver, read: LoaderRead) {
-    this.#read = read;
-    this.#ended = observer.began(read.operation, read.key);
-  }
-
-  onAnswer(result: ReadResult): void {
-    const { status, bytes, trackId } = result;
-    this.#ended({ source: this.source, status, bytes, trackId, code: null });
-    this.#read.onAnswer(result);
-  }
-
-  onError(error: unknown): void {
-    this.#ended({ ...failedOutcome(error), source: this.source });
-    this.#read.onError(error);
   }
 }
 

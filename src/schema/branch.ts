@@ -4,7 +4,6 @@ import {
   branch,
   branchQuery,
   getBranches,
-  postBranches,
   putBranchID,
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
@@ -35,7 +34,7 @@ const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
   { loaders }: ReadContext['session'],
 ): Promise<Branch[]> =>
-  query === null ? loaders.load(getBranches, { bankId }) : loaders.load(postBranches, { bankId, query });
+  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 const branchNode = defineNodeType({
@@ -47,7 +46,7 @@ const branchNode = defineNodeType({
 async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
   if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
-  return findListItem(await session.loaders.load(getBranches, { bankId }), branchId, getBranches);
+  return findListItem(await session.loaders.branches.load({ bankId }), branchId, getBranches);
 }
 
 /** The field of a bank that lists them. */
@@ -115,7 +114,7 @@ written.put({ ...place, name: 'putBranch' });
 /** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
 async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
   const { bankId, branchId } = ids;
-  const list = await context.session.loaders.load(getBranches, { bankId });
+  const list = await context.session.loaders.branches.load({ bankId });
   if (branchId !== null) checkNotRepeated(list, branchId, getBranches, 'branches');
   return readBranch(ids, context);
 }

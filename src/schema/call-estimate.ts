@@ -14,7 +14,7 @@ import type { Operation } from '../contract/operation.ts';
 import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
-import { Loaders, type StartRead } from '../loaders/loaders.ts';
+import { bodyIn, createLoaders, type Read } from '../loaders/loaders.ts';
 import type { Defaults } from './context.ts';
 import {
   type EstimateContext,
@@ -111,20 +111,17 @@ export function estimateCalls({
     for (const dispatch of dispatches.splice(0)) dispatch();
   };
   let place: CallPlace = atRoot;
-  const note: StartRead = ({ operation: called, ids: given, body }) => {
-    const ids = pathIds(called, given as never);
+  const note: Read = (called, wanted) => {
+    const ids = pathIds(called, wanted);
+    const body = bodyIn(called, wanted);
     // A read whose ids are known is made once, however many entries of a list lead to it.
     const isOne = place.lists > 0 && !hasPlaceholderId(JSON.stringify([ids, body]));
     calls.push({ operation: called, key: { ids, body }, place: isOne ? { ...place, lists: 0 } : place });
+    return new Promise(() => {});
   };
   let unknownIds = 0;
   const unknownId = () => placeholderId(++unknownIds);
-  const fresh = () =>
-    new Loaders(note, {
-      schedule: (dispatch) => void dispatches.push(dispatch),
-      // The ids of an object that only a payment's answer describes are not known.
-      pathOf: (operation, ids) => JSON.stringify([operation.id, pathIds(operation, ids)]),
-    });
+  const fresh = () => createLoaders(note, { schedule: (dispatch) => void dispatches.push(dispatch) });
   let loaders = fresh();
   const context: EstimateContext = {
     defaults,

@@ -1,5 +1,5 @@
 import { validateBankId } from '../bank/ids.ts';
-import { type Customer, customer, getCustomer, putCustomerID } from '../contract/customer.ts';
+import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
 import type { ReadContext } from './context.ts';
@@ -17,7 +17,7 @@ export type CustomerNode = NodeRef<CustomerIds, Customer>;
 const customerNode = defineNodeType({
   name: 'Customer',
   ...identifiedBy('bankId', 'customerId'),
-  read: (ids: CustomerIds, { session }) => session.loaders.load(getCustomer, ids),
+  read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
 });
 
 /** A customer whom a record will name may be the viewer. */

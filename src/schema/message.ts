@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { getMessagesOwner, type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { type Message, message, putCustomerMessage } from '../contract/message.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
@@ -40,7 +40,7 @@ export const messagesFrom = <Parent>(
   connectionFromIds(
     MessageConnection,
     (parent: Parent, _args: object, context) =>
-      context.session.loaders.load(getMessagesOwner, bankOf(parent, context)),
+      context.session.loaders.messagesOwner.load(bankOf(parent, context)),
     () => (record) => record,
     plannedParent,
     (entry) => (typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry)),

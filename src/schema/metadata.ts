@@ -22,7 +22,7 @@ interface MetadataIds extends ListPosition<MetadataQuery> {
 export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
 
 const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
-  session.loaders.load(postMetadata, { query });
+  session.loaders.postMetadata.load({ query });
 
 /** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
 const metadataNode = defineNodeType({

@@ -7,7 +7,6 @@ import {
   type OtherAccountQuery,
   otherAccount,
   otherAccountQuery,
-  postOtherAccounts,
 } from '../contract/other-account.ts';
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
@@ -81,8 +80,8 @@ const load = (
   { loaders }: ReadContext['session'],
 ): Promise<OtherAccount[]> =>
   query === null
-    ? loaders.load(getOtherAccounts, account)
-    : loaders.load(postOtherAccounts, { ...account, query });
+    ? loaders.otherAccounts.load(account)
+    : loaders.postOtherAccounts.load({ ...account, query });
 
 /** The counterparties that a field with this filter lists. */
 export function loadOtherAccounts(

@@ -36,9 +36,9 @@ const productNode = defineNodeType({
 
 async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
   const { bankId, productId, query } = ids;
-  if (productId !== null) return loaders.load(getProduct, { bankId, productId });
+  if (productId !== null) return loaders.product.load({ bankId, productId });
   if (query === null) throw itemNotFound(postProducts, ids);
-  return findListItem(await loaders.load(postProducts, { bankId, query }), ids, postProducts);
+  return findListItem(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
 }
 
 const ProductFilter = builder.inputType('ProductFilter', {
@@ -75,7 +75,7 @@ export const products = {
   ...connectionFromIds(
     connectionTo(productNode.object, 'products', 'A product'),
     ({ bankId }: BankIds, args: InputShapeFromFields<typeof search>, context) =>
-      context.session.loaders.load(postProducts, { bankId, query: queryOf(args, context) }),
+      context.session.loaders.postProducts.load({ bankId, query: queryOf(args, context) }),
     (list, { bankId }, args, context) => {
       const query = queryOf(args, context);
       return (record, index): ProductNode => ({

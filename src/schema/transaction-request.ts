@@ -91,7 +91,7 @@ async function readRequest(ids: TransactionRequestIds, context: ReadContext): Pr
 
 /** Transaction requests of an account. */
 export const loadRequests = (account: ViewIds, { session }: ReadContext) =>
-  session.loaders.load(getTransactionsRequest, account);
+  session.loaders.transactionsRequest.load(account);
 
 const search = builder.args((t) => ({
   ...pageArguments,

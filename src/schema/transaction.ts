@@ -38,7 +38,7 @@ export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 export const transactionNode = defineNodeType({
   name: 'Transaction',
   ...identifiedBy('bankId', 'accountId', 'viewId', 'transactionId'),
-  read: (ids: TransactionIds, { session }) => session.loaders.load(getTransaction, ids),
+  read: (ids: TransactionIds, { session }) => session.loaders.transaction.load(ids),
   onRead({ transactionId }, record, { session }) {
     noteOtherId(session, getTransaction, transactionId, record.id, record);
   },

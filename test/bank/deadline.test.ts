@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { OperationDeadline, TimerQueue } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { TransportFailure } from '../../src/bank/http-message.ts';
 
 afterEach(() => {
@@ -20,7 +20,6 @@ describe('however many wait, there is one timer and one listener', () => {
     const patience = new OperationDeadline({
       deadline: performance.now() + 100,
       signal,
-      timers: new TimerQueue(),
     });
     const held = () => [getEventListeners(signal, 'abort').length, vi.getTimerCount()];
     expect(held()).toEqual([0, 0]);
@@ -34,8 +33,7 @@ describe('however many wait, there is one timer and one listener', () => {
       expect(held()).toEqual([1, 1]);
       patience.removeWaiter(wait);
     }
-    // The timer stays for the next that waits, and then passes without a trace.
-    expect(held()).toEqual([0, 1]);
+    expect(held()).toEqual([0, 0]);
     patience.addWaiter(waiter());
     expect(held()).toEqual([1, 1]);
   });
@@ -55,7 +53,6 @@ describe('who waits is told to give up, once', () => {
     const patience = new OperationDeadline({
       deadline: performance.now() + 100,
       signal,
-      timers: new TimerQueue(),
     });
     const [one, two, gone] = [waiter(), waiter(), waiter()];
     const [wait] = [gone, one, two].map((each) => patience.addWaiter(each));
@@ -80,25 +77,4 @@ describe('who waits is told to give up, once', () => {
       sent: false,
     });
   });
-});
-
-test('less time is not more time, and leaves the same signal', () => {
-  vi.useFakeTimers();
-  const leaving = new AbortController();
-  const patience = new OperationDeadline({
-    deadline: performance.now() + 100,
-    signal: leaving.signal,
-    timers: new TimerQueue(),
-  });
-  const [less, same] = [
-    patience.cappedAt(performance.now() + 50),
-    patience.cappedAt(performance.now() + 500),
-  ];
-  const [one, two] = [waiter(), waiter()];
-  less.addWaiter(one);
-  same.addWaiter(two);
-  vi.advanceTimersByTime(50);
-  expect([one.told, two.told]).toEqual([['timeout'], []]);
-  leaving.abort();
-  expect(two.told).toEqual(['cancelled']);
 });

@@ -323,6 +323,21 @@ describe('parseAnswer', () => {
     });
   });
 
+  test.each([
+    ['ISO-8859-1', Buffer.from('{"name":"Müller","amount":1.10}', 'latin1')],
+    ['"iso-8859-15"', Buffer.from('{"name":"M\u00fcller","amount":1.10}', 'latin1')],
+    ['utf-16le', Buffer.from('{"name":"Müller","amount":1.10}', 'utf16le')],
+  ])('decodes the charset that is declared, %s, and counts that', (charset, body) => {
+    const drifts: string[] = [];
+    const read = parseResponse(
+      reply(body, `application/json; charset=${charset}`),
+      { operation: 'getCustomer' },
+      (drift) => void drifts.push(drift.field),
+    );
+    expect(read).toEqual({ name: 'Müller', amount: '1.10' });
+    expect(drifts).toEqual(['charset']);
+  });
+
   const nested = (levels: number) => `{"email":"e","more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
   test('says that JSON is nested too deeply for its digits to be kept', () => {
@@ -353,10 +368,32 @@ describe('parseAnswer', () => {
     ['nothing', reply(''), 'is empty'],
     ['white space', reply(' \r\n', 'text/plain'), 'is empty'],
     ['nothing in the type of something else', reply('', 'application/xml'), 'is empty'],
-    ['bytes that are not UTF-8', reply(Buffer.from([0x22, 0xc3, 0x28, 0x22])), 'is not in UTF-8'],
-    ['ISO-8859-1', reply(Buffer.from('{"name":"Müller"}', 'latin1')), 'is not in UTF-8'],
-    ['UTF-16', reply(Buffer.from('{}', 'utf16le')), 'is not in UTF-8'],
-    ['UTF-16 with a mark', reply(Buffer.from('\ufeff{}', 'utf16le')), 'is not in UTF-8'],
+    [
+      'bytes that are not UTF-8',
+      reply(Buffer.from([0x22, 0xc3, 0x28, 0x22])),
+      'is not in UTF-8, and declares no other charset',
+    ],
+    [
+      'ISO-8859-1',
+      reply(Buffer.from('{"name":"Müller"}', 'latin1')),
+      'is not in UTF-8, and declares no other charset',
+    ],
+    ['UTF-16', reply(Buffer.from('{}', 'utf16le')), 'is not in UTF-8, and declares no other charset'],
+    [
+      'UTF-16 with a mark',
+      reply(Buffer.from('\ufeff{}', 'utf16le')),
+      'is not in UTF-8, and declares no other charset',
+    ],
+    [
+      'a charset that nobody knows',
+      reply(Buffer.from('{"name":"Müller"}', 'latin1'), 'application/json; charset="x-odd"'),
+      'declares the charset x-odd, which is not known',
+    ],
+    [
+      'bytes that are not in the declared charset',
+      reply(Buffer.from([0x7b, 0xff, 0xff]), 'application/json; charset=Shift_JIS'),
+      'is not JSON in shift_jis, the charset that it declares',
+    ],
     ['gzip', reply(gzip), 'is compressed (gzip), without a Content-Encoding that says so'],
     ['gzip', reply(gzip, 'text/plain'), 'is compressed (gzip), without a Content-Encoding that says so'],
   ])('refuses %s, says why, and does not repeat it', (_, wire, why) => {

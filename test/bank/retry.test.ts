@@ -223,7 +223,7 @@ describe('the budget of second attempts', () => {
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, {
       ...retrying,
-      connectionWaitMs: 60_000,
+      waitMs: 60_000,
       timeoutMs: 60_000,
     });
     await many(client, 10);
@@ -239,7 +239,7 @@ describe('the budget of second attempts', () => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
     await using client = createTestClient(bank.url, {
       ...retrying,
-      connectionWaitMs: 60_000,
+      waitMs: 60_000,
       timeoutMs: 60_000,
     });
     await many(client, 300);

@@ -51,7 +51,7 @@ beforeAll(async () => {
       timeoutMs: milliseconds,
       paymentTimeoutMs: milliseconds,
       connectTimeoutMs: milliseconds,
-      connectionWaitMs: milliseconds,
+      waitMs: milliseconds,
     },
   });
 });

@@ -22,14 +22,14 @@ test('all values that cannot be used are named at once, a line each', () => {
     PORT: 'x',
     GRAPHIQL: 'perhaps',
     LIMIT_DEPTH: '0',
-    BANK_TIMEOUT_MS: '100',
+    OPERATION_TIMEOUT_MS: '100',
     BNAK_BASE_URL: 'https://me:secret@bank.example',
   });
   expect(problems.map(({ variable }) => variable)).toEqual([
     'LIMIT_DEPTH',
     'PORT',
     'GRAPHIQL',
-    'BANK_CONNECT_TIMEOUT_MS',
+    'OPERATION_TIMEOUT_MS',
     'BNAK_BASE_URL',
   ]);
   expect(message.split('\n')).toHaveLength(5);
@@ -37,7 +37,11 @@ test('all values that cannot be used are named at once, a line each', () => {
 });
 
 test('what follows from a value that cannot be used is not named beside it', () => {
-  const { problems } = refused({ BANK_TIMEOUT_MS: 'x', BANK_CONNECT_TIMEOUT_MS: '9000' });
+  const { problems } = refused({
+    BANK_TIMEOUT_MS: 'x',
+    OPERATION_TIMEOUT_MS: '100',
+    BANK_TRANSFER_TIMEOUT_MS: '100',
+  });
   expect(problems.map(({ variable }) => variable)).toEqual(['BANK_TIMEOUT_MS']);
 });
 
@@ -146,5 +150,8 @@ test('a setting of an earlier version stops the start with what holds instead, a
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       /^RATE_LIMIT_URL=… cannot be used: this setting left: calls are counted in memory/,
     );
+  expect(() => readConfig({ BANK_CONNECTION_PER_CALLER: 'on' })).toThrow(
+    /^BANK_CONNECTION_PER_CALLER=… cannot be used: .* set BANK_KEEP_ALIVE=off\.$/m,
+  );
   expect(() => readConfig({ RATE_LIMIT_URL: '' })).not.toThrow();
 });

@@ -19,8 +19,7 @@ test('a usual heap has room for all, and only the answers being built take more 
   const most = {
     documents: 64,
     publicAnswers: 32,
-    privateAnswers: 32,
-    parsedAnswers: 32,
+    arrivingAnswers: 256,
     automaticTexts: 16,
     unwrittenLines: 32,
     unreadAnswers: 256,
@@ -35,8 +34,7 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
   expect(inMegabytes(192)).toEqual({
     documents: 12,
     publicAnswers: 6,
-    privateAnswers: 6,
-    parsedAnswers: 6,
+    arrivingAnswers: 24,
     automaticTexts: 3,
     unwrittenLines: 3,
     unreadAnswers: 24,
@@ -79,8 +77,7 @@ test('what a variable says stands, whatever the heap', () => {
     },
     bankLimits: {
       publicCacheBytes: memoryBounds.publicAnswers,
-      privateCacheBytes: memoryBounds.privateAnswers,
-      parsedCacheBytes: memoryBounds.parsedAnswers,
+      arrivingBytes: memoryBounds.arrivingAnswers,
     },
   });
 });

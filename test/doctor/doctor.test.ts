@@ -25,7 +25,7 @@ async function examine(
     accountScope: 'views',
     progress: () => {},
     ...given,
-    bank: { baseUrl, timeoutMs, connectTimeoutMs: timeoutMs, maxBodyBytes: 1024 * 1024 },
+    bank: { baseUrl, timeoutMs, maxBodyBytes: 1024 * 1024 },
     write: (part) => {
       text += part;
     },

@@ -2,14 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { Operation } from '../../src/contract/operation.ts';
-import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
-import { Loaders, type StartRead } from '../../src/loaders/loaders.ts';
+import { bodyIn, createLoaders, type Loaders, type Read } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
-
-type ReadOperation = Operation & { readonly kind: 'read' };
 
 const bankId = 'B';
 const inBank = '/v1/api/banks/B';
@@ -32,14 +29,16 @@ describe('loaders', () => {
 
   /** What loaders read with: the bank, as one caller sees it. */
   const readAs =
-    (credentials: Credentials, signal?: AbortSignal): StartRead =>
-    (read) =>
-      client.read(
-        read.operation,
-        { ids: read.ids as never, body: read.body as never, credentials },
-        { operationDeadline: new OperationDeadline({ signal }) },
-        read,
-      );
+    (credentials: Credentials, signal?: AbortSignal): Read =>
+    async (operation, wanted) => {
+      const input = { ids: wanted, body: bodyIn(operation, wanted), credentials };
+      const limits = { operationDeadline: new OperationDeadline({ signal }) };
+      return (await client.read(operation, input, limits)).answer;
+    };
+
+  /** By the rule for their names: the operation's id without `get`. */
+  const loaderOf = ({ id }: Operation) =>
+    loaders[id.replace(/^get./, (get) => get.slice(3).toLowerCase()) as 'customer'];
 
   beforeAll(async () => {
     bank = await startRecordingBank();
@@ -49,7 +48,7 @@ describe('loaders', () => {
   });
   beforeEach(() => {
     bank.calls.length = 0;
-    loaders = new Loaders(readAs(canaries));
+    loaders = createLoaders(readAs(canaries));
   });
   afterAll(async () => {
     await client.close();
@@ -60,7 +59,7 @@ describe('loaders', () => {
     '$operation.id makes one call for all who ask for the same',
     async ({ operation, ids, line, sent, answer }) => {
       const wanted = sent === '' ? ids : { ...ids, query: JSON.parse(sent) };
-      const load = () => loaders.load(operation as ReadOperation, wanted as never);
+      const load = () => loaderOf(operation).load(wanted as never);
       const together = await Promise.all([load(), load(), load()]);
       const later = await load();
       expect([...together, later]).toEqual(Array(4).fill(answer));
@@ -72,9 +71,9 @@ describe('loaders', () => {
   );
 
   test('of one caller and of another share nothing', async () => {
-    const another = new Loaders(readAs({ ...canaries, authId: 'another' }));
+    const another = createLoaders(readAs({ ...canaries, authId: 'another' }));
     const key = { bankId, customerId: 'c' };
-    await Promise.all([loaders.load(operations.getCustomer, key), another.load(operations.getCustomer, key)]);
+    await Promise.all([loaders.customer.load(key), another.customer.load(key)]);
     expect(bank.calls.map(({ headers }) => headers['auth-id']).toSorted()).toEqual(
       ['another', canaries.authId].toSorted(),
     );
@@ -91,7 +90,7 @@ describe('loaders', () => {
       { bankId: 'B', accountId: 'a', viewId: 'owner","x' },
     ];
     bank.otherwise(({ path }) => ({ body: { otherAccounts: [{ bank: path }] } }));
-    const answers = await Promise.all(keys.map((key) => loaders.load(operations.getOtherAccounts, key)));
+    const answers = await Promise.all(keys.map((key) => loaders.otherAccounts.load(key)));
     const paths = keys.map(
       ({ bankId: inOne, accountId, viewId }) =>
         `/v1/api/banks/${inOne}/accounts/${encodeURIComponent(accountId)}/${encodeURIComponent(viewId)}/other_accounts`,
@@ -105,8 +104,7 @@ describe('loaders', () => {
     const line = `POST ${inBank}/branches`;
     bank.on(line, ({ body }) => ({ body: { branches: [{ acceptsDeposits: true, name: body }] } }));
     const queries = [{ id: 'B' }, { id: 'B', name: 'x' }, { id: 'B', name: 'y' }, { id: 'C' }];
-    const load = () =>
-      Promise.all(queries.map((query) => loaders.load(operations.postBranches, { bankId, query })));
+    const load = () => Promise.all(queries.map((query) => loaders.postBranches.load({ bankId, query })));
     const [answers] = await Promise.all([load(), load()]);
     const bodies = queries.map((query) => JSON.stringify(query));
     expect(answers.map(([branch]) => branch?.name)).toEqual(bodies);
@@ -123,9 +121,9 @@ describe('loaders', () => {
     });
     const answers = await Promise.all([
       ...Array.from({ length: count - 1 }, (_, index) =>
-        loaders.load(operations.getCustomer, { bankId, customerId: `together-${index}` }),
+        loaders.customer.load({ bankId, customerId: `together-${index}` }),
       ),
-      loaders.load(operations.getBranches, { bankId: 'together' }),
+      loaders.branches.load({ bankId: 'together' }),
     ]);
     expect(answers).toHaveLength(count);
     expect(new Set(bank.lines()).size).toBe(count);
@@ -134,7 +132,7 @@ describe('loaders', () => {
   test('keep a failure as they keep an answer: one call, one error for all who ask', async () => {
     bank.otherwise({ status: 404, body: { message: 'no such customer' } });
     const load = () =>
-      loaders.load(operations.getCustomer, { bankId, customerId: 'nobody' }).catch((error: unknown) => error);
+      loaders.customer.load({ bankId, customerId: 'nobody' }).catch((error: unknown) => error);
     const [one, two] = await Promise.all([load(), load()]);
     const three = await load();
     expect(one).toBeInstanceOf(BankqlError);
@@ -147,7 +145,7 @@ describe('loaders', () => {
 
   test('fail one key without failing its neighbours', async () => {
     const load = (customerId: string) =>
-      loaders.load(operations.getCustomer, { bankId, customerId }).catch((error: unknown) => error);
+      loaders.customer.load({ bankId, customerId }).catch((error: unknown) => error);
     expect(await Promise.all([load('c'), load('..'), load('c')])).toEqual([
       { legal_name: 'C' },
       expect.objectContaining({ code: 'BAD_USER_INPUT' }),
@@ -163,13 +161,13 @@ describe('loaders', () => {
       return { body: {} };
     });
     const asked = [
-      loaders.load(operations.getCustomer, { bankId, customerId: 'late' }),
-      loaders.load(operations.getCustomer, { bankId, customerId: 'late' }),
+      loaders.customer.load({ bankId, customerId: 'late' }),
+      loaders.customer.load({ bankId, customerId: 'late' }),
     ];
-    expect(await loaders.load(operations.getCustomer, { bankId, customerId: 'c' })).toEqual({
+    expect(await loaders.customer.load({ bankId, customerId: 'c' })).toEqual({
       legal_name: 'C',
     });
-    expect(await loaders.load(operations.getBranches, { bankId })).toEqual([{ acceptsDeposits: true }]);
+    expect(await loaders.branches.load({ bankId })).toEqual([{ acceptsDeposits: true }]);
     slow.resolve();
     expect(await Promise.all(asked)).toEqual([{}, {}]);
   });
@@ -180,8 +178,8 @@ describe('loaders', () => {
       caller.abort();
       return 'hang';
     });
-    const left = new Loaders(readAs(canaries, caller.signal));
-    await expect(left.load(operations.getCustomer, { bankId, customerId: 'slow' })).rejects.toMatchObject({
+    const left = createLoaders(readAs(canaries, caller.signal));
+    await expect(left.customer.load({ bankId, customerId: 'slow' })).rejects.toMatchObject({
       cause: { reason: 'cancelled' },
     });
     expect(bank.lines()).toEqual([`GET ${inBank}/customers/slow`]);

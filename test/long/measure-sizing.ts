@@ -38,8 +38,7 @@ const startFew = (url: string, shape: Shape, uniquePercent = 0) =>
 async function measureMemory() {
   // Requests that wait for the bank are neither refused nor in turn.
   await using target = await startTarget(null, {
-    BANK_CONNECTIONS: String(7 * underWay),
-    BANK_OPERATION_SHARE: '1',
+    BANK_CONNECTIONS: String(14 * underWay),
     BANK_TIMEOUT_MS: '20000',
     MAX_EVENT_LOOP_LAG_MS: '60000',
   });

@@ -56,9 +56,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         LOG_LEVEL: 'fatal',
         BANK_TIMEOUT_MS: timeoutMs,
         BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
-        BANK_CONNECT_TIMEOUT_MS: timeoutMs,
         OPERATION_TIMEOUT_MS: '120000',
-        BANK_RETRY_SHARE: '0',
         PUBLIC_CACHE_TTL_MS: '0',
         // What a breaker does depends on real time; paused calls are the bank's fault too.
         BANK_BREAKER_THRESHOLD: '0',

@@ -44,6 +44,16 @@ const faults: readonly [string, Act][] = [
   ['200 with a page', reply(200, '<html>Done.</html>', { 'Content-Type': 'text/html' })],
   ['200 with an error alone', reply(200, '{"error":"no"}')],
   ['200 with bytes that are not UTF-8', reply(200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))],
+  [
+    '200 in another charset',
+    reply(200, '{"id":"TX"}', { 'Content-Type': 'application/json; charset=ISO-8859-1' }),
+  ],
+  [
+    'a refusal in another charset',
+    reply(422, '{"code":"AM04","message":"No"}', {
+      'Content-Type': 'application/json; charset=windows-1252',
+    }),
+  ],
   ['200 with an encoded body', reply(200, 'x', { 'Content-Encoding': 'gzip' })],
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
 ];

@@ -52,8 +52,7 @@ test.each([1, 2, 3, 4])(
     const draw = () => choices.random(`${draws++}`);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(draw() * list.length)] as T;
 
-    const caches = { publicCacheTtlMs: 1e8, privateCacheMs: 1e8 };
-    await using fixture = await startBankqlFixture({ bankOptions: caches });
+    await using fixture = await startBankqlFixture({ bankOptions: { publicCacheTtlMs: 1e8 } });
     const calls: BankCall[] = [];
     fixture.bank.otherwise((call) => new Promise((answer) => calls.push({ call, answer, reply: null })));
 

@@ -82,7 +82,7 @@ const scenes: Record<ErrorCode, Scene> = {
   BANK_BAD_RESPONSE: { reply: { body: 'not JSON' } },
   OUTCOME_UNKNOWN: { reply: says(503, {}) },
   OVERLOADED: {
-    options: { bankOptions: { connections: 1, connectionWaitMs: 20 } },
+    options: { bankOptions: { connections: 1, waitMs: 20 } },
     before: (ask, bank) => payForever('another', ask, bank),
   },
   CALL_BUDGET_EXCEEDED: {

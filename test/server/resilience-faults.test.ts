@@ -25,6 +25,7 @@ const lateDeadlineMs = 250;
 /** As in production, but for the time that it takes. */
 const asInProduction = {
   ...readConfig({}).bankLimits,
+  retryShare: 0.1,
   timeoutMs: deadlineMs,
   paymentTimeoutMs: deadlineMs,
   connectTimeoutMs: deadlineMs,

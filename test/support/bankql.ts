@@ -74,18 +74,13 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   paymentTimeoutMs: 60_000,
   connectTimeoutMs: 60_000,
   connections: 64,
-  connectionWaitMs: 60_000,
-  operationShare: 0.5,
-  connectionPerCaller: false,
+  waitMs: 60_000,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,
   breakerThreshold: 0,
-  breakerOpenMs: 10_000,
-  slowCallMs: 48_000,
   publicCacheTtlMs: 0,
   publicCacheBytes: 32 * 1024 * 1024,
-  parsedCacheBytes: 32 * 1024 * 1024,
 };
 
 /** The lease of a payment of createTestBankql. */
@@ -102,19 +97,14 @@ export const createTestHolder = () => ({
 });
 
 /**
- * A bank whose answers nobody can change. They are shared (shared-reads.ts, parsed-responses.ts): whoever changed
- * one would change another caller's.
+ * A bank whose answers nobody can change. They are shared (reads.ts): whoever changed one would change another's.
  */
 const frozenAnswers = (bank: BankClient): BankClient => ({
   ...bank,
-  read(operation, input, limits, reader) {
-    bank.read(operation, input, limits, {
-      onAnswer(read) {
-        freeze(read.answer);
-        reader.onAnswer(read);
-      },
-      onError: (error) => reader.onError(error),
-    });
+  async read(operation, input, limits) {
+    const read = await bank.read(operation, input, limits);
+    freeze(read.answer);
+    return read;
   },
 });
 

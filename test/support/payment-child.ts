@@ -27,7 +27,7 @@ const client = createBankClient({
   ...bankDefaults,
   baseUrl: bankUrl,
   // A payment waits for a connection as long as it may: what is refused would be no history of payments.
-  connectionWaitMs: bankDefaults.paymentTimeoutMs,
+  waitMs: bankDefaults.paymentTimeoutMs,
 });
 const opened = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_400_000 });
 const payments = createPaymentService({

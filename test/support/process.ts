@@ -27,8 +27,6 @@ export interface BankqlProcess extends AsyncDisposable {
 export const patience = {
   BANK_TIMEOUT_MS: '60000',
   BANK_TRANSFER_TIMEOUT_MS: '60000',
-  BANK_CONNECT_TIMEOUT_MS: '60000',
-  BANK_CONNECTION_WAIT_MS: '60000',
   OPERATION_TIMEOUT_MS: '120000',
   MAX_EVENT_LOOP_LAG_MS: '60000',
 };

@@ -49,6 +49,8 @@ export async function startRecordingBank(): Promise<RecordingBank> {
   });
 
   const server = createServer((request, response) => void answer(request, response));
+  // A busy machine must not let it close a connection just when that is used again.
+  server.keepAliveTimeout = 0;
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);

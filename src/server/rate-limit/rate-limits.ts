@@ -56,15 +56,10 @@ export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankCl
   if (limiter === null) return bank;
   return {
     ...bank,
-    async read(operation, input, limits, reader) {
-      try {
-        bank.prepare(operation, input);
-        await limiter.take(input.credentials, operation.id);
-      } catch (error) {
-        reader.onError(error);
-        return;
-      }
-      bank.read(operation, input, limits, reader);
+    async read(operation, input, limits) {
+      bank.prepare(operation, input);
+      await limiter.take(input.credentials, operation.id);
+      return bank.read(operation, input, limits);
     },
     async write(operation, input) {
       bank.prepare(operation, input);

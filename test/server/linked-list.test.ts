@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LinkedList, type ListNode } from '../../src/bank/linked-list.ts';
+import { LinkedList, type ListNode } from '../../src/server/linked-list.ts';
 
 /** The values from the front, after the links from the back have been held against them. */
 function valuesOf<T>({ first, last }: LinkedList<T>): T[] {

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
+import type { ReadLimits } from '../../src/bank/reads.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
-import { getTransaction, postMakeTransaction } from '../../src/contract/transaction.ts';
-import { getTransactionsRequest } from '../../src/contract/transaction-request.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
@@ -183,7 +183,7 @@ describe('private reads', () => {
   });
 
   test('that join a call which found no connection wait for one themselves', async () => {
-    const client = clientWith({ connections: 1, connectionWaitMs: 50 });
+    const client = clientWith({ connections: 1, waitMs: 50 });
     const release = held({ body: {} });
     const busy = readFrom(client, getCustomer, ofCustomer(alice, 'busy'));
     await arrived(1);
@@ -319,120 +319,160 @@ describe('public reads', () => {
   });
 });
 
-describe('the private cache', () => {
-  const bob = { ...alice, authId: 'bob' };
-  const paths = () =>
-    bank.calls.map(({ method, path, headers }) => `${method} ${path} ${headers['auth-id']}`);
-  const readAlice = 'GET /v1/api/banks/B/customers/c alice';
-  beforeEach(() =>
-    bank.otherwise(({ path }) => ({
-      body: path.endsWith('-requests') ? { 'transaction-requests': [] } : { id: path, legal_name: path },
-    })),
+test('a public record that does not exist is one call for all who ask together', async () => {
+  const client = clientWith();
+  const release = held({ status: 404, body: { message: 'no such bank' } });
+  const asked = Array.from({ length: 20 }, (_, n) =>
+    readFrom(client, getBranches, ofBank({ ...alice, authId: `${n}` })).catch(({ code }) => code),
   );
+  await arrived(1);
+  release();
+  expect(await Promise.all(asked)).toEqual(Array(20).fill('NOT_FOUND'));
+  expect(bank.calls).toHaveLength(1);
+});
 
-  test('is off by default', async () => {
-    const client = clientWith();
-    for (let turn = 0; turn < 2; turn++) await readFrom(client, getCustomer, ofCustomer(alice));
-    expect(paths()).toEqual([readAlice, readAlice]);
+describe('a long answer', () => {
+  const long = (id: string) => ({
+    branches: [{ id, acceptsDeposits: true, location: { latitude: '1.5' }, name: 'n'.repeat(1_000_000) }],
   });
+  const { length } = JSON.stringify(long('a'));
+  const read = (client: BankClient, limits: ReadLimits) =>
+    readFrom(client, getBranches, ofBank(alice), limits);
+  const atOnce = (_bytes: number, work: () => void) => work();
 
-  test('answers what the same caller read, by all three credentials and by every id', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    const first = await readFrom(client, getCustomer, ofCustomer(alice));
-    expect((await readFrom(client, getCustomer, ofCustomer({ ...alice }))).answer).toEqual(first.answer);
-    expect(paths()).toEqual([readAlice]);
-    expect(shared).toEqual(['getCustomer cached']);
-    for (const changed of [
-      { authId: 'bob' },
-      { authProviderName: 'another' },
-      { subscriptionKey: 'another' },
-    ] as const)
-      await readFrom(client, getCustomer, ofCustomer({ ...alice, ...changed }));
-    await readFrom(client, getCustomer, ofCustomer(alice, 'another'));
-    expect(bank.calls).toHaveLength(5);
-  });
-
-  test('forgets a caller with each of their writes, and nobody else', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    const readBoth = async () => {
-      await readFrom(client, getCustomer, ofCustomer(alice));
-      await readFrom(client, getCustomer, ofCustomer(bob));
+  test('is one call for 50 readers, though the one that began it leaves while it arrives', async () => {
+    const client = clientWith({ publicCacheTtlMs: 0, maxBodyBytes: 8 * 1024 * 1024 });
+    const [begun, leaving] = [Promise.withResolvers<void>(), new OperationDeadline()];
+    let hasLeft = false;
+    bank.otherwise(async () => {
+      await begun.promise;
+      return { body: long('a') };
+    });
+    // The budget of an operation that has ended has no room.
+    const ofFirst = {
+      keep: () => {
+        leaving.cancel();
+        hasLeft = true;
+        return false;
+      },
+      run: atOnce,
     };
-    await readBoth();
-    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
-    await readBoth();
-    expect(paths()).toEqual([
-      readAlice,
-      readAlice.replace('alice', 'bob'),
-      readAlice.replace('GET', 'PUT'),
-      readAlice,
+    const first = read(client, { operationDeadline: leaving, readBudget: ofFirst }).catch(({ code }) => code);
+    const others = Array.from({ length: 49 }, () => read(client, {}));
+    await arrived(1);
+    begun.resolve();
+    for (const { answer } of await Promise.all(others)) expect(answer).toHaveLength(1);
+    expect(hasLeft).toBe(true);
+    expect(['OVERLOADED', 'BANK_UNAVAILABLE']).toContain(await first);
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  test('counts in the budget of each of its readers, when it is there', async () => {
+    const client = clientWith({ publicCacheTtlMs: 0 });
+    bank.otherwise({ body: long('a') });
+    const kept: number[][] = [[], []];
+    const answers = await Promise.all(
+      kept.map((own) => read(client, { readBudget: { keep: (bytes) => own.push(bytes) > 0, run: atOnce } })),
+    );
+    expect(bank.calls).toHaveLength(1);
+    expect(answers.map(({ bytes }) => bytes)).toEqual([length, length]);
+    expect(kept).toEqual([[length], [length]]);
+  });
+
+  test('fails the reader whose budget has no room for it, and no other', async () => {
+    const client = clientWith({ publicCacheTtlMs: 0 });
+    bank.otherwise({ body: long('a') });
+    const full = { keep: () => false, run: atOnce };
+    const [refused, served] = await Promise.allSettled([
+      read(client, { readBudget: full }),
+      read(client, {}),
+    ]);
+    expect(refused).toMatchObject({ reason: { code: 'OVERLOADED' } });
+    expect(served.status).toBe('fulfilled');
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  test('is not read to its end if it leaves no room for others; short answers always have room', async () => {
+    const client = clientWith({ publicCacheTtlMs: 0, arrivingBytes: 1_000_000 });
+    bank.otherwise(({ path }) => ({ body: path.endsWith('/branches') ? long('a') : { email: 'a@b' } }));
+    await expect(read(client, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
+    // What it held is free again.
+    const emails = Array.from({ length: 20 }, (_, n) =>
+      readFrom(client, getCustomer, ofCustomer(alice, `${n}`)),
+    );
+    for (const { answer } of await Promise.all(emails)) expect(answer.email).toBe('a@b');
+    const roomy = clientWith({ publicCacheTtlMs: 0, arrivingBytes: 2 * length });
+    expect((await read(roomy, {})).bytes).toBe(length);
+    expect((await read(roomy, {})).bytes).toBe(length);
+  });
+
+  test('is parsed in a turn of its operation; if that ends before, it is not parsed at all', async () => {
+    const drifts: string[] = [];
+    const client = clientWith({ onDrift: ({ field }) => void drifts.push(field) });
+    const waiting: (() => void)[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const readBudget = {
+      keep: () => true,
+      run(_bytes: number, work: () => void) {
+        if (waiting.push(work) === 2) arrived.resolve();
+      },
+    };
+    bank.otherwise({ body: long('a') });
+    const deadlines = [new OperationDeadline(), new OperationDeadline()] as const;
+    const reading = deadlines.map((operationDeadline) =>
+      read(client, { readBudget, operationDeadline, unshared: true }),
+    );
+    const outcomes = Promise.allSettled(reading);
+    await arrived.promise;
+    deadlines[0].cancel();
+    expect(drifts).toEqual([]);
+    for (const work of waiting) work();
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(drifts).toEqual(['location.latitude']);
+  });
+});
+
+describe('what is said of answers', () => {
+  test('reads and writes report an answer that cannot be read, but not an answer that says it is an error', async () => {
+    const unreadable: unknown[] = [];
+    const reported = clientWith({ onUnreadable: (answer) => void unreadable.push(answer) });
+    const input = ofCustomer(alice);
+    const badly = { code: 'BANK_BAD_RESPONSE' };
+    bank.otherwise({ body: { email: 'a@b' } });
+    await readFrom(reported, getCustomer, input);
+    bank.otherwise({ body: { message: 'The host is away.' } });
+    await expect(readFrom(reported, getCustomer, input)).rejects.toMatchObject({ code: 'BANK_REJECTED' });
+    expect(unreadable).toEqual([]);
+    bank.otherwise({ body: '{"oops":' });
+    await expect(readFrom(reported, getCustomer, input)).rejects.toMatchObject(badly);
+    await expect(reported.write(putCustomerID, { ...input, body: {} })).rejects.toMatchObject(badly);
+    expect(unreadable).toEqual([
+      {
+        operation: 'getCustomer',
+        trackId: null,
+        status: 200,
+        failure: "The bank's answer to getCustomer is not JSON.",
+      },
+      {
+        operation: 'putCustomerID',
+        trackId: expect.any(String),
+        status: 200,
+        failure: "The bank's answer to putCustomerID is not JSON.",
+      },
     ]);
   });
 
-  test('forgets a caller with a payment, and with a write that failed', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    const pay = client.prepare(postMakeTransaction, {
-      ids: { bankId: 'B', accountId: 'a' },
-      credentials: alice,
-      body: { from: {}, to: {} },
+  test('what drifts is told of each answer, and is understood', async () => {
+    const drifts: string[] = [];
+    const client = clientWith({
+      publicCacheTtlMs: 0,
+      onDrift: ({ operation, field }) => void drifts.push(`${operation} ${field}`),
     });
-    await readFrom(client, getCustomer, ofCustomer(alice));
-    await client.send(pay);
-    await readFrom(client, getCustomer, ofCustomer(alice));
-    bank.on('PUT /v1/api/banks/B/customers/c', { status: 500 });
-    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} }).catch(() => {});
-    await readFrom(client, getCustomer, ofCustomer(alice));
-    expect(paths().filter((path) => path === readAlice)).toHaveLength(3);
-  });
-
-  test('keeps no answer that was asked for before a write', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    const answered = Promise.withResolvers<void>();
-    bank.on('GET /v1/api/banks/B/customers/c', async () => {
-      await answered.promise;
-      return { body: {} };
-    });
-    const before = readFrom(client, getCustomer, ofCustomer(alice));
-    await arrived(1);
-    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
-    answered.resolve();
-    await before;
-    await readFrom(client, getCustomer, ofCustomer(alice));
-    expect(paths().filter((path) => path === readAlice)).toHaveLength(2);
-  });
-
-  test('keeps no transaction and no transaction request, which tell what became of a payment', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    const ids = { bankId: 'B', accountId: 'a', viewId: 'owner' };
-    for (let turn = 0; turn < 2; turn++) {
-      await readFrom(client, getTransaction, { ids: { ...ids, transactionId: 't' }, credentials: alice });
-      await readFrom(client, getTransactionsRequest, { ids, credentials: alice });
-    }
-    expect(bank.calls).toHaveLength(4);
-  });
-
-  test('is neither asked nor filled by reads that have to see a write', async () => {
-    const client = clientWith({ privateCacheMs: 60_000 });
-    for (const unshared of [true, false, true])
-      await readFrom(client, getCustomer, ofCustomer(alice), { unshared });
-    expect(bank.calls).toHaveLength(3);
-  });
-
-  test('answers nothing after its time, though the bank is unavailable', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    try {
-      const client = clientWith({ privateCacheMs: 5000 });
-      await readFrom(client, getCustomer, ofCustomer(alice));
-      vi.advanceTimersByTime(4999);
-      await readFrom(client, getCustomer, ofCustomer(alice));
-      expect(bank.calls).toHaveLength(1);
-      vi.advanceTimersByTime(2);
-      bank.otherwise({ status: 503 });
-      await expect(readFrom(client, getCustomer, ofCustomer(alice))).rejects.toMatchObject({
-        code: 'BANK_UNAVAILABLE',
-      });
-    } finally {
-      vi.useRealTimers();
+    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, location: { latitude: '1.5' } }] } });
+    for (let turn = 1; turn <= 4; turn++) {
+      const { answer } = await readFrom(client, getBranches, ofBank(alice));
+      expect(answer).toEqual([{ acceptsDeposits: true, location: { latitude: 1.5 } }]);
+      expect(drifts).toEqual(Array(turn).fill('getBranches location.latitude'));
     }
   });
 });

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
-import type { CallLimits } from '../../src/bank/exchange.ts';
-import type { Reader, ReadResult } from '../../src/bank/parsed-responses.ts';
+import { type ReadLimits, type ReadResult, Reads, type SharedSource } from '../../src/bank/reads.ts';
 import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
-import { SharedReads, type SharedSource } from '../../src/bank/shared-reads.ts';
+import type { CallLimits } from '../../src/bank/transport.ts';
 import { getBranches } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';
-import { collectYoung, keptMegabytes } from '../support/memory.ts';
+import { keptMegabytes } from '../support/memory.ts';
 
 /** One call that was made, whose end the test decides. */
 interface Made {
   readonly call: PreparedCall;
   readonly limits: CallLimits;
-  readonly reader: Reader;
+  readonly answer: (answer: string) => void;
+  readonly fail: (error: BankqlError) => void;
 }
 
-const resultOf = (answer: string): ReadResult => ({
+const resultOf = (answer: unknown, bytes = 0): ReadResult => ({
   answer,
   trackId: null,
-  bytes: answer.length,
+  bytes,
   status: 200,
   isValid: true,
 });
@@ -33,22 +33,21 @@ const callOf = (authId: string, id: string, operation: typeof getCustomer | type
 
 function sharing() {
   const made: Made[] = [];
-  const shared = new SharedReads(
+  const reads = new Reads(
     { publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 },
-    (call, limits, reader) => void made.push({ call, limits, reader }),
+    (call, limits) =>
+      new Promise((resolve, fail) => {
+        made.push({ call, limits, answer: (answer) => resolve(resultOf(answer)), fail });
+      }),
   );
-  const read = (operationDeadline: OperationDeadline | null = null, authId = 'a', id = 'c') => {
+  const read = async (operationDeadline: OperationDeadline | null = null, authId = 'a', id = 'c') => {
     const sources: SharedSource[] = [];
     const call = callOf(authId, id, getCustomer);
     const limits = { operationDeadline, onSource: (source: SharedSource) => void sources.push(source) };
-    return new Promise<{ answer: unknown; sources: readonly SharedSource[] }>((resolve, reject) => {
-      shared.read(call, limits, {
-        onAnswer: ({ answer }) => resolve({ answer, sources }),
-        onError: reject,
-      });
-    });
+    const { answer } = await reads.read(call, limits);
+    return { answer, sources };
   };
-  return { shared, made, read };
+  return { reads, made, read };
 }
 
 const within = (timeoutMs: number, signal?: AbortSignal) =>
@@ -57,7 +56,7 @@ const within = (timeoutMs: number, signal?: AbortSignal) =>
 test('a read joins the same read of the same caller in flight, and no other', async () => {
   const { made, read } = sharing();
   const asked = [read(), read(), read(null, 'a', 'other'), read(null, 'other')];
-  for (const { reader } of made) reader.onAnswer(resultOf('answer'));
+  for (const { answer } of made) answer('answer');
   expect(await Promise.all(asked)).toEqual([
     { answer: 'answer', sources: [] },
     { answer: 'answer', sources: ['joined'] },
@@ -90,35 +89,59 @@ test('a read with no time left fails, and the others wait on', async () => {
   const hasty = read(within(10));
   const waiting = read(within(60_000));
   await expect(hasty).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
-  made[0]?.reader.onAnswer(resultOf('answer'));
+  made[0]?.answer('answer');
   expect(await waiting).toEqual({ answer: 'answer', sources: ['joined'] });
 });
 
 test('a failure reaches the read that made the call; a read that joined calls again, alone', async () => {
   const { made, read } = sharing();
   const [started, joined] = [read(), read()];
-  made[0]?.reader.onError(new BankqlError('FORBIDDEN', 'refused'));
+  made[0]?.fail(new BankqlError('FORBIDDEN', 'refused'));
   await expect(started).rejects.toThrow('refused');
-  expect(made).toHaveLength(2);
-  made[1]?.reader.onAnswer(resultOf('its own'));
+  await expect.poll(() => made).toHaveLength(2);
+  made[1]?.answer('its own');
   expect(await joined).toEqual({ answer: 'its own', sources: [] });
+});
+
+test('a read that is made again ends with its operation', async () => {
+  const { made, read } = sharing();
+  const operation = within(60_000);
+  void read().catch(() => {});
+  const joined = read(operation);
+  made[0]?.fail(new BankqlError('FORBIDDEN', 'refused'));
+  await expect.poll(() => made).toHaveLength(2);
+  operation.cancel();
+  await expect(joined).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  expect(made[1]?.limits.cancellation?.isCancelled).toBe(true);
+});
+
+test('a read of an operation that has ended makes no call, neither at first nor again', async () => {
+  const { made, read } = sharing();
+  const operation = within(60_000);
+  void read().catch(() => {});
+  const joined = read(operation);
+  made[0]?.fail(new BankqlError('FORBIDDEN', 'refused'));
+  operation.cancel();
+  await expect(joined).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  await expect(read(operation)).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  expect(made).toHaveLength(1);
 });
 
 test('an unavailable bank fails all that joined, without another call', async () => {
   const { made, read } = sharing();
   const reads = [read(), read(), read()];
-  made[0]?.reader.onError(new BankqlError('BANK_UNAVAILABLE', 'away'));
+  made[0]?.fail(new BankqlError('BANK_UNAVAILABLE', 'away'));
   for (const each of reads) await expect(each).rejects.toThrow('away');
   expect(made).toHaveLength(1);
 });
 
 test('after a write, an earlier call is not joined, and is answered all the same', async () => {
-  const { shared, made, read } = sharing();
+  const { reads, made, read } = sharing();
   const early = read();
-  shared.invalidate(callOf('a', 'c', putCustomerID));
+  reads.invalidate(callOf('a', 'c', putCustomerID));
   const late = read();
-  made[0]?.reader.onAnswer(resultOf('old'));
-  made[1]?.reader.onAnswer(resultOf('new'));
+  made[0]?.answer('old');
+  made[1]?.answer('new');
   expect([await early, await late]).toEqual([
     { answer: 'old', sources: [] },
     { answer: 'new', sources: [] },
@@ -133,52 +156,24 @@ test('many that joined a call settle a few at a time: the operation of each cont
     read(n === 19 ? within(60_000, leaving.signal) : null).then(() => answered++),
   );
   const left = expect(asked.pop()).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
-  made[0]?.reader.onAnswer(resultOf('answer'));
+  made[0]?.answer('answer');
   // The last one's client leaves before its turn.
   leaving.abort();
   const counts = new Set<number>();
   while (answered < 19) {
-    await new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
-    counts.add(answered);
     await new Promise((resolve) => setImmediate(resolve));
+    counts.add(answered);
   }
-  // The call's own read, and eight of those that joined.
-  expect([...counts.add(answered)]).toEqual([9, 17, 19]);
+  expect([...counts]).toEqual([8, 16, 19]);
   await left;
   await Promise.all(asked);
   expect(made).toHaveLength(1);
 });
 
-test('what a settled read held is collected as young garbage, though others are in flight all the time', async () => {
-  const { shared, made } = sharing();
-  const heldMegabytes = 1 / 64;
-  const settle = () => made.shift()?.reader.onAnswer(resultOf('answer'));
-  const nobody: Reader = { onAnswer() {}, onError() {} };
-  const read = (caller: number) => {
-    const held = new Array(heldMegabytes * 2 ** 17).fill(caller);
-    const credentials = { subscriptionKey: `key-${caller}`, authProviderName: 'p', authId: 'a' };
-    const call = prepareCall('', getBranches, { ids: { bankId: 'B' }, credentials });
-    shared.read(call, { onSource: () => void held.pop() }, nobody);
-    if (made.length > 32) settle();
-  };
-  for (let caller = 0; caller < 200; caller++) read(caller);
-  // From now on, the reads that are in flight and the Map's table are old.
-  await keptMegabytes();
-  const before = process.memoryUsage().heapUsed;
-  for (let caller = 200; caller < 2200; caller++) {
-    read(caller);
-    if (caller % 200 === 0) collectYoung();
-  }
-  while (made.length > 0) settle();
-  for (let round = 0; round < 3; round++) collectYoung();
-  // The reads held 31 MB in all, and those in flight at a collection half a megabyte.
-  expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(8);
-});
-
-describe('a shared answer', () => {
+describe('a long shared answer', () => {
   /** Public data of a call, and what parses it when its turn has come. */
   function answered() {
-    const { shared, made } = sharing();
+    const { reads, made } = sharing();
     let parsed = 0;
     return {
       /** A caller asks; its operation has a turn when the test says so. */
@@ -191,18 +186,15 @@ describe('a shared answer', () => {
           keep: () => true,
           run: (_bytes: number, work: () => void) => void turns.push(work),
         };
-        const answer = new Promise<unknown>((resolve, reject) => {
-          shared.read(call, { readBudget }, { onAnswer: ({ answer }) => resolve(answer), onError: reject });
-        });
-        return { turns, answer };
+        return { turns, answer: reads.read(call, { readBudget }).then(({ answer }) => answer) };
       },
       /** The answer arrives. */
       arrive() {
-        const [{ limits, reader } = {}] = made;
+        const [{ limits, answer } = {}] = made;
         const body = Buffer.alloc(10_000_000);
         limits?.run(body.length, () => {
           parsed++;
-          reader?.onAnswer(resultOf(`${body.length} bytes`));
+          answer?.(`${body.length} bytes`);
         });
         return new WeakRef(body);
       },
@@ -240,5 +232,52 @@ describe('a shared answer', () => {
     await keptMegabytes();
     expect(late.turns).toHaveLength(1);
     expect(body.deref()).toBeUndefined();
+  });
+});
+
+describe('the cache of public answers', () => {
+  const maxBytes = 8 * 2 ** 20;
+
+  /** Reads this text of as many banks as leave no room for all, and returns what the cache keeps of them. */
+  async function fill(text: string) {
+    let calls = 0;
+    const reads = new Reads(
+      { publicCacheTtlMs: 60_000, publicCacheBytes: maxBytes, timeoutMs: 60_000 },
+      async () => {
+        calls++;
+        return resultOf(JSON.parse(text), text.length);
+      },
+    );
+    const limits: ReadLimits = {};
+    const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
+    const read = (bankId: number) =>
+      reads.read(prepareCall('', getBranches, { ids: { bankId: `${bankId}` }, credentials }), limits);
+    await read(-1);
+    const before = await keptMegabytes();
+    const count = Math.ceil((3 * maxBytes) / (text.length + 500));
+    for (let bankId = 0; bankId < count; bankId++) await read(bankId);
+    const megabytes = (await keptMegabytes()) - before;
+    calls = 0;
+    await read(count - 1);
+    expect(calls).toBe(0);
+    await read(0);
+    expect(calls).toBe(1);
+    return megabytes;
+  }
+
+  const branch = {
+    id: 'b-1',
+    name: 'Main street',
+    acceptsDeposits: true,
+    address: { line_1: '1 Main street', city: 'Springfield', postcode: '12345', country: 'US' },
+    location: { latitude: 1.5, longitude: 2.5 },
+    lobby: { monday: '9-17', tuesday: '9-17', wednesday: '9-17' },
+  };
+  test.each([
+    ['usual records', { branches: Array(50).fill(branch) }],
+    ['the shortest records', { branches: Array.from({ length: 2000 }, (_, n) => ({ id: `${n}` })) }],
+    ['no record', {}],
+  ])('takes no more memory than it may: %s', async (_, answer) => {
+    expect(await fill(JSON.stringify(answer))).toBeLessThan((maxBytes / 2 ** 20) * 1.05);
   });
 });

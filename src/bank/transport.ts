@@ -1,0 +1,401 @@
+import type { SecureContext } from 'node:tls';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { type ShedReason, uses } from '../ledger.ts';
+import type { Identity } from './credentials.ts';
+import type { Cancellation, OperationDeadline } from './deadline.ts';
+import { type Crowd, Gate, type GateCall, type OperationUsage } from './gate.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { headersOf, type PreparedCall } from './request.ts';
+import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
+
+/** How the bank is reached if the connection is not a direct one. */
+export interface NetworkOptions {
+  /** The client certificate that the bank is shown, and the authorities that vouch for the bank's; Node's where left out. */
+  readonly secureContext?: SecureContext | undefined;
+  /** The proxy through which it is reached; null for none. */
+  readonly proxyUrl?: string | null | undefined;
+}
+
+export interface TransportOptions {
+  readonly origin: string;
+  /** Calls that are under way at the same time, for reads and for writes each. */
+  readonly connections: number;
+  /** How long a call waits for its turn (see Gate), in milliseconds. */
+  readonly waitMs?: number | undefined;
+  /** The deadline for connecting, in milliseconds. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** After this time, all kept connections are replaced before their next use: the bank's name may have another address by then. */
+  readonly connectionMaxAgeMs?: number | undefined;
+  /** Whether connections for reads are kept for the next one; true by default. Those of writes never are. */
+  readonly keepAlive?: boolean | undefined;
+  /** The longest answer, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Directly to the bank, with Node's certificates, if omitted. */
+  readonly network?: NetworkOptions | undefined;
+  /** Called when a call or an update is refused because callers hold too much; it must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
+  /** Called with the callers whose reads wait for their turn, as Gate says; it must not throw. */
+  readonly onCrowded?: ((crowd: Crowd | null) => void) | undefined;
+}
+
+const defaults = { waitMs: 250, connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
+
+/** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
+export interface PoolUsage extends OperationUsage {
+  readonly pool: 'kept' | 'alone';
+}
+
+/** Does work over so many bytes: at once, or in one of a GraphQL operation's turns if there is much to do. */
+type RunInTurn = (bytes: number, work: () => void) => void;
+
+/** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
+export interface ReadBudget {
+  /**
+   * Counts so many bytes of an answer, which is kept until the operation ends; false if there is no room for them. A negative
+   * number gives them back.
+   */
+  keep(bytes: number): boolean;
+  run: RunInTurn;
+}
+
+/** When a call is given up. */
+export interface CallLimits {
+  /** For the wait for its turn, connect, headers and the whole body, in milliseconds of performance.now(). */
+  readonly deadline: number;
+  /** Cancels the call; null if nobody can. */
+  readonly cancellation: Cancellation | null;
+  /** The GraphQL operation that it belongs to. */
+  readonly operationDeadline: OperationDeadline | null;
+  /** Null if nothing is bounded. */
+  readonly readBudget: Pick<ReadBudget, 'keep'> | null;
+  /** Parses a long answer when there is time for it; never if nobody needs it any more. */
+  run: RunInTurn;
+  /** Called right before the request is written. If it throws, the request is not sent: the call fails, with `sent` false. */
+  readonly beforeStart?: (() => void) | undefined;
+}
+
+/** For a call that nobody cancels, and whose answer no operation keeps. */
+export const limitedBy = (deadline: number, beforeStart?: () => void): CallLimits => ({
+  deadline,
+  cancellation: null,
+  operationDeadline: null,
+  readBudget: null,
+  run: (_bytes, work) => work(),
+  beforeStart,
+});
+
+/** Sends a call, once. It never rejects. */
+export type Send = (call: PreparedCall, limits: CallLimits) => Promise<HttpResult>;
+
+export interface Transport {
+  readonly send: Send;
+  usage(): readonly PoolUsage[];
+  /** The number of calls under way: reads or writes, whichever are more. */
+  held(): number;
+  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  useTls(secureContext: SecureContext): void;
+  close(): Promise<void>;
+}
+
+/** The connections of one kind, and the calls that use them. */
+interface Lane {
+  readonly gate: Gate;
+  /** Where a call that begins at this time of performance.now() is sent. */
+  dispatcherAt(now: number): Dispatcher;
+  /** Opens a new pool. The calls of the old one end as they would have. */
+  renew(): void;
+  readonly origin: string;
+  readonly maxBodyBytes: number;
+  /** Says why there is no connection. */
+  readonly noConnection: string;
+  readonly onShed: (why: ShedReason) => void;
+}
+
+/**
+ * HTTP/1.1 to one origin. It follows no redirect, tries nothing again and decodes no encoding. Reads share connections that are
+ * kept; each write and payment has one of its own, closed after the answer: on a kept one that the bank has just closed, nobody
+ * could say whether the bank saw the request.
+ *
+ * undici's own deadlines are off: its header deadline ticks in seconds and never fires under 1xx answers, and its body deadline
+ * never fires while bytes drip. `dispatch` rather than `request`, because its handler learns when the request starts to be
+ * written: until then, nothing was sent.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
+  const { proxyUrl = null } = network;
+  const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
+    options;
+  /** All that were opened and may still have calls. */
+  const opened = new Set<Dispatcher>();
+
+  function openPools(secureContext: SecureContext | undefined) {
+    const connector = createConnector(connectTimeoutMs, secureContext);
+    return (isKept: boolean): Dispatcher => {
+      const poolOptions = {
+        connections,
+        pipelining: isKept && keepAlive ? 1 : 0,
+        maxResponseSize: options.maxBodyBytes,
+        allowH2: false,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      };
+      const dispatcher =
+        proxyUrl === null
+          ? new Pool(origin, { ...poolOptions, connect: connector })
+          : new ProxyAgent({ ...poolOptions, ...proxyOptions(proxyUrl, connectTimeoutMs, secureContext) });
+      opened.add(dispatcher);
+      return dispatcher;
+    };
+  }
+
+  let open = openPools(network.secureContext);
+  let isClosed = false;
+  function createLane(isKept: boolean): Lane {
+    let dispatcher = open(isKept);
+    let openedAt = performance.now();
+    const renew = () => {
+      const old = dispatcher;
+      dispatcher = open(isKept);
+      openedAt = performance.now();
+      old.close().then(
+        () => opened.delete(old),
+        () => {},
+      );
+    };
+    return {
+      gate: new Gate({ max: connections, waitMs, onCrowded: isKept ? options.onCrowded : undefined }),
+      dispatcherAt(now) {
+        // undici's own `clientTtl` asks for the time of day for each connection in use, at each call.
+        if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();
+        return dispatcher;
+      },
+      renew,
+      origin,
+      maxBodyBytes: options.maxBodyBytes,
+      noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
+      onShed: options.onShed ?? (() => {}),
+    };
+  }
+  const lanes = { kept: createLane(true), alone: createLane(false) };
+  const usageOf = (pool: PoolUsage['pool']) => lanes[pool].gate.usage.map((usage) => ({ ...usage, pool }));
+  return {
+    send: (call, limits) =>
+      new Promise((resolve) => {
+        new Exchange(
+          call.operation.kind === 'read' ? lanes.kept : lanes.alone,
+          call,
+          limits,
+          resolve,
+        ).begin();
+      }),
+    usage: () => [...usageOf('kept'), ...usageOf('alone')],
+    held: () => Math.max(lanes.kept.gate.held, lanes.alone.gate.held),
+    useTls(secureContext) {
+      open = openPools(secureContext);
+      lanes.kept.renew();
+      lanes.alone.renew();
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...opened].map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+/**
+ * `proxyTunnel`, because for a bank of plain http undici would otherwise ask the proxy for each request, and drop the pool's
+ * options. A proxy that does not answer to CONNECT is given up after the deadline for connecting, which undici rounds to seconds.
+ */
+const proxyOptions = (
+  proxyUrl: string,
+  connectTimeoutMs: number,
+  secureContext: SecureContext | undefined,
+) => {
+  const { username, password, origin } = new URL(proxyUrl);
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const token = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  return {
+    uri: origin,
+    ...(user === '' && secret === '' ? {} : { token }),
+    proxyTunnel: true,
+    connectTimeout: connectTimeoutMs,
+    requestTls: tlsOptions(secureContext),
+    proxyTls: { ...tlsOptions(undefined), autoSelectFamily: true },
+    clientFactory: (url: URL, more: object) => new Pool(url, { ...more, headersTimeout: connectTimeoutMs }),
+    factory: (url: URL, more: object) => new Pool(url, more),
+  };
+};
+
+/** Values of Content-Encoding that name no encoding. */
+const noEncoding = /^(identity)?$/i;
+const emptyBody = Buffer.alloc(0);
+
+/** One request and its answer, from the wait for its turn to the last byte: undici's handler for it. */
+class Exchange implements Dispatcher.DispatchHandler, GateCall {
+  readonly caller: Identity;
+  readonly operation: string;
+  readonly session: OperationDeadline | null;
+  readonly #lane: Lane;
+  readonly #call: PreparedCall;
+  readonly #limits: CallLimits;
+  readonly #resolve: (result: HttpResult) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #timeoutMs = 0;
+  #enteredAt = 0;
+  /** Set when the request starts to be written: until then, nothing was sent. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSettled = false;
+  #status = 0;
+  #headers: HttpResponse['headers'] = {};
+  /** The body so far: its first `#size` bytes. */
+  #body: Buffer = emptyBody;
+  #size = 0;
+
+  constructor(lane: Lane, call: PreparedCall, limits: CallLimits, resolve: (result: HttpResult) => void) {
+    this.caller = call.caller;
+    this.operation = call.operation.id;
+    this.session = limits.operationDeadline;
+    this.#lane = lane;
+    this.#call = call;
+    this.#limits = limits;
+    this.#resolve = resolve;
+  }
+
+  begin(): void {
+    const { deadline, cancellation } = this.#limits;
+    this.#timeoutMs = deadline - performance.now();
+    if (this.#timeoutMs <= 0) this.#fail('timeout', 'no time was left to send it');
+    else if (cancellation?.isCancelled) this.onCancel();
+    if (this.#isSettled) return;
+    if (cancellation !== null) cancellation.pending = this;
+    this.#timer = setTimeout(() => this.#onDeadline(), this.#timeoutMs).unref();
+    this.#lane.gate.ask(this);
+  }
+
+  enter(): void {
+    const { origin } = this.#lane;
+    const { method, path, body } = this.#call.request;
+    this.#enteredAt = performance.now();
+    const dispatcher = this.#lane.dispatcherAt(this.#enteredAt);
+    dispatcher.dispatch({ origin, method, path, headers: headersOf(this.#call), body }, this);
+  }
+
+  refuse(): void {
+    this.#lane.onShed('connections');
+    this.#fail('overloaded', uses.connections.refusal);
+  }
+
+  onCancel(): void {
+    this.#lane.gate.cancel(this);
+    this.#fail('cancelled', 'the caller left');
+  }
+
+  #onDeadline(): void {
+    if (this.#lane.gate.cancel(this)) this.refuse();
+    else this.#fail('timeout', `no whole answer within ${Math.round(this.#timeoutMs)} ms`);
+  }
+
+  /**
+   * The start and the deadline exclude each other: undici cannot cancel a request that waits for its connection, so that one that
+   * was given up meanwhile ends here. If this throws, undici writes nothing and keeps the connection.
+   */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (performance.now() >= this.#limits.deadline) this.#onDeadline();
+    if (!this.#isSettled) this.#askBeforeStart();
+    if (this.#isSettled) throw new Error('given up before it was sent');
+    this.#controller = controller;
+  }
+
+  #askBeforeStart(): void {
+    try {
+      this.#limits.beforeStart?.();
+    } catch (error) {
+      if (error instanceof TransportFailure) this.#settle(error);
+      else this.#settle(this.#failure('cancelled', 'it must not be sent any more', error));
+    }
+  }
+
+  onResponseStart(_: unknown, status: number, headers: HttpResponse['headers']): void {
+    // undici fails the request at a 100 or 101; other interim responses are passed over.
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    const { 'content-encoding': encoding } = headers;
+    if (encoding !== undefined && !noEncoding.test(String(encoding)))
+      this.#stopReading('the answer is encoded although none was asked for');
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (this.#isSettled) return;
+    if (this.#limits.readBudget?.keep(chunk.length) === false) {
+      this.#fail('no room', 'there is no room for the answer');
+      return;
+    }
+    if (this.#size === 0) this.#body = chunk;
+    else this.#append(chunk);
+    this.#size += chunk.length;
+  }
+
+  /** Most bodies are one chunk. Of others, tiny chunks must not stay objects of their own. */
+  #append(chunk: Buffer): void {
+    const size = this.#size + chunk.length;
+    if (size > this.#body.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.#body.length));
+      this.#body.copy(grown, 0, 0, this.#size);
+      this.#body = grown;
+    }
+    chunk.copy(this.#body, this.#size);
+  }
+
+  onResponseEnd(): void {
+    this.#lane.gate.leave(this);
+    this.#settle(this.#response());
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#lane.gate.leave(this);
+    if ('code' in error && error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+      this.#stopReading(`the answer is longer than ${this.#lane.maxBodyBytes} bytes`);
+    const { noConnection } = this.#lane;
+    const message = describeTlsFailure(error) ?? (this.#controller ? 'the connection broke' : noConnection);
+    if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, error));
+  }
+
+  /** Stops reading: for an error response, the status is enough. */
+  #stopReading(message: string): void {
+    const isGood = this.#status >= 200 && this.#status < 300;
+    const result = isGood ? this.#failure('refused', message) : this.#response();
+    this.#settle(result);
+    this.#controller?.abort(new Error(message));
+  }
+
+  #fail(reason: TransportFailure['reason'], message: string): void {
+    if (this.#isSettled) return;
+    const failure = this.#failure(reason, message);
+    this.#settle(failure);
+    // A connection that is still being opened is left once it is open or has failed.
+    this.#controller?.abort(failure);
+  }
+
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#controller !== null, message, cause);
+  }
+
+  #response(): HttpResponse {
+    const body = this.#body.length === this.#size ? this.#body : this.#body.subarray(0, this.#size);
+    const milliseconds = performance.now() - this.#enteredAt;
+    return { status: this.#status, headers: this.#headers, body, milliseconds };
+  }
+
+  #settle(result: HttpResult): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    const { cancellation } = this.#limits;
+    if (cancellation !== null) cancellation.pending = null;
+    // A settled request drops its references, so that the garbage collector copies less.
+    this.#timer = undefined;
+    this.#body = emptyBody;
+    this.#resolve(result);
+  }
+}
