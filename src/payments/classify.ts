@@ -496,6 +496,8 @@ const isReceiptMember = (folded: string, value: unknown): boolean =>
 
 /** Longer texts are no ids: the record would not hold them. */
 const maxReceipt = 4000;
+/** Its digits may spell a code of ISO 20022, such as ACFC. */
+const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 
 /** Whether a value is an id, or a list of ids: no white space, no sign, and no word such as error, null, none or 0. */
 function isReceipt(value: unknown): boolean {
@@ -506,7 +508,8 @@ function isReceipt(value: unknown): boolean {
     /^[^-+\p{C}\p{Z}][^\p{C}\p{Z}]*$/u.test(text) && /[\p{L}\p{N}]/u.test(text) && !/^[0.]*$/.test(text);
   if (!isId || text.length > maxReceipt) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
-  return !isCode && ![text, ...text.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
+  const parts = text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
+  return !isCode && ![text, ...parts].some(words.isTellingWord);
 }
 
 const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/;

@@ -40,6 +40,7 @@ put unknowable 400 {"code":400,"message":"OBP-50200: Connector cannot return the
 put unknowable 408 {"code":408,"message":"OBP-50001: Future timeout."}
 put unknowable 400 {"code":400,"message":"OBP-40009: The TRANSACTION_REQUEST_TYPE has changed."}
 executed! 201 {"transaction_id":"1f5587fa-8ad8-3c6b-8fac-ac3db5bdc3db"}
+executed! 201 {"transaction_id":"1b5f6988-a99a-443b-acfc-7f06bb912bd4"}
 refused 401 {"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}`,
 
   'Berlin Group NextGenPSD2': `
