@@ -50,7 +50,8 @@ ${sandboxOptionsAsHelp()}
     run: async (context) => (await import('./doctor.ts')).checkBank(context),
   },
   payments: {
-    summary: 'makes the payment store, finds payments, settles those of unknown outcome, backs the records up',
+    summary:
+      'makes the payment store, finds payments, settles those of unknown outcome, backs the records up',
     help: null,
     run: async (context) => (await import('./payments.ts')).managePayments(context),
   },

@@ -100,7 +100,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
   });
 
   test('a refusal of the bank is told, and recorded when it is back', async () => {
-    const giveBack = takeAwayBeforeTheAnswer(() => reply(422, '{"message":"No"}'));
+    const giveBack = takeAwayBeforeTheAnswer(() => reply(422, '{"code":"INSUFFICIENT_FUNDS"}'));
     const told = await payWhenBack(bankql.url, 'no');
     expect(told).toMatchObject({ code: 'BANK_REJECTED', status: 422, trackId: bank.of('no')[0]?.trackId });
     bank.decide = accept;

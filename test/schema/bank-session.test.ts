@@ -57,7 +57,7 @@ function versions(): (call: RecordedCall) => Reply {
   return ({ method, path }) => {
     if (method === 'POST') return { body: {} };
     if (path.endsWith('/transaction-requests'))
-      return { body: { 'transaction-requests': [{ from: { account_id: 'A' } }] } };
+      return { body: { 'transaction-requests': [{ status: 'COMPLETED', from: { account_id: 'A' } }] } };
     if (method === 'PUT') return { body: path.includes('/branches/') ? { acceptsDeposits: true } : {} };
     const version = (reads.get(path) ?? 0) + 1;
     reads.set(path, version);

@@ -335,7 +335,7 @@ test('a key in the bank’s words is in no answer and no line of the log, wherev
   const paid = await pay(bankql.url, transfer('talkative', { bankId: 'talkative' }), {
     headers: of('curious'),
   });
-  expect(paid.code).toBe('BANK_REJECTED');
+  expect(paid.code).toBe('OUTCOME_UNKNOWN');
   expect(start + paid.message + bankql.process.output()).not.toContain(key.slice(0, 3));
 });
 
