@@ -87,7 +87,7 @@ export interface BankClient {
    * Errors: those of the update; BANK_TIMEOUT if its turn did not come and nothing was written.
    */
   readonly update: UpdateQueue['run'];
-  /** How many calls are under way, of the kind of which more are. */
+  /** The number of calls under way: reads or writes, whichever are more. */
   held(): number;
   /** The connections that each bank operation holds or waits for. */
   poolUsage(): readonly PoolUsage[];

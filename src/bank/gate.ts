@@ -47,15 +47,14 @@ const maxIdle = 1000;
 
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
- * one peer, have half of them at most. One bank operation has three quarters, of all and of each share. Callers that wait are served
- * in turn.
+ * one peer, have half of them at most. One bank operation has three quarters, of all and of a peer's half: behind a load balancer
+ * that half is everybody's. Callers that wait are served in turn.
  */
 export class Gate implements Crowd {
   readonly #options: GateOptions;
   readonly #mostOfCaller: number;
   readonly #mostOfOperation: number;
-  /** One operation leaves a part of the share of a caller, or of a peer, to the others. */
-  readonly #mostOfOperationInShare: number;
+  readonly #mostOfOperationOfPeer: number;
   readonly #crowd: number;
   #free: number;
   /** The calls under way, by caller, by peer, and by bank operation of a peer. */
@@ -72,7 +71,7 @@ export class Gate implements Crowd {
     this.#options = options;
     this.#mostOfCaller = Math.max(1, Math.floor(options.max * callerShare));
     this.#mostOfOperation = Math.max(1, Math.floor(options.max * operationShare));
-    this.#mostOfOperationInShare = Math.max(1, Math.floor(this.#mostOfCaller * operationShare));
+    this.#mostOfOperationOfPeer = Math.max(1, Math.floor(this.#mostOfCaller * operationShare));
     this.#crowd = Math.max(2, Math.floor(options.max / 4));
     this.#free = options.max;
   }
@@ -102,8 +101,7 @@ export class Gate implements Crowd {
     this.#free++;
     this.#usageOf(operation).taken--;
     this.#hold(name, -1);
-    if (group !== name) this.#hold(group, -1);
-    this.#hold(`${operation} ${group}`, -1);
+    if (group !== name) this.#holdOfPeer(operation, group, -1);
     if (this.#waiting.size > 0) this.#serve();
   }
 
@@ -122,12 +120,16 @@ export class Gate implements Crowd {
 
   #fits({ caller: { name, group }, operation }: GateCall): boolean {
     if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
-    if ((this.#held.get(`${operation} ${group}`) ?? 0) >= this.#mostOfOperationInShare) return false;
-    return this.#hasRoom(name) && (group === name || this.#hasRoom(group));
+    if (!this.#holdsLess(name, this.#mostOfCaller)) return false;
+    if (group === name) return true;
+    return (
+      this.#holdsLess(group, this.#mostOfCaller) &&
+      this.#holdsLess(`${operation} ${group}`, this.#mostOfOperationOfPeer)
+    );
   }
 
-  #hasRoom(key: string): boolean {
-    return (this.#held.get(key) ?? 0) < this.#mostOfCaller;
+  #holdsLess(key: string, most: number): boolean {
+    return (this.#held.get(key) ?? 0) < most;
   }
 
   #letThrough(call: GateCall): void {
@@ -135,10 +137,14 @@ export class Gate implements Crowd {
     this.#free--;
     this.#usageOf(call.operation).taken++;
     this.#hold(name, 1);
-    if (group !== name) this.#hold(group, 1);
-    this.#hold(`${call.operation} ${group}`, 1);
+    if (group !== name) this.#holdOfPeer(call.operation, group, 1);
     if (call.session !== null) call.session.isServed = true;
     call.enter();
+  }
+
+  #holdOfPeer(operation: string, peer: string, more: number): void {
+    this.#hold(peer, more);
+    this.#hold(`${operation} ${peer}`, more);
   }
 
   #hold(key: string, more: number): void {

@@ -77,6 +77,14 @@ describe('at most', () => {
     expect(entered.slice(4)).toEqual(['proven21', 'elsewhere22']);
   });
 
+  test('three quarters of such a half are of one bank operation: their other reads go at once, beside a slow one', () => {
+    const { gate, entered, ask } = gateOf(8);
+    for (let nth = 0; nth < 20; nth++) ask(`claimed-${nth}-`, { operation: 'slow', peer: '192.0.2.1' });
+    expect(gate.held).toBe(3);
+    ask('claimed', { operation: 'quick', peer: '192.0.2.1' });
+    expect(entered.slice(3)).toEqual(['claimed21']);
+  });
+
   test('one call goes where one at a time may, anybody’s', () => {
     const { gate, ask } = gateOf(1);
     ask('a');

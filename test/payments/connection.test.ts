@@ -95,7 +95,7 @@ describe('a payment that was not sent may be asked for again with its key', () =
   });
 
   test('where all connections are taken, and nothing of it is sent later', async () => {
-    const { bank, bankql } = await setUp({ connections: 4, waitMs: 250 });
+    const { bank, bankql } = await setUp({ connections: 6, waitMs: 250 });
     const { answer } = hold(bank);
     const taken = [pay(bankql, 'taken-1'), pay(bankql, 'taken-2')];
     await until(() => bank.payments.length === 2);
