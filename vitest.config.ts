@@ -8,14 +8,10 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/**
- * Tests that put a module of their own in the place of one of ours, weigh what their process keeps in memory, or stop the timer
- * that undici keeps for all later files of a worker.
- */
+/** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
-  'test/engine/{documents,many-documents,work}.test.ts',
+  'test/engine/{documents,many-documents}.test.ts',
   'test/bank/bounded-memory.test.ts',
-
   'test/server/kept-texts.test.ts',
   'test/server/rate-limit/bounded-counters.test.ts',
 ];

@@ -6,7 +6,6 @@ import { reportOf, writeReport } from './report/write.ts';
 import { compareWithBefore } from './sections/before.ts';
 import { profile } from './sections/profile.ts';
 import { measureAll } from './sections/results.ts';
-import { measureTelemetry } from './sections/telemetry.ts';
 
 /** The bench: see README.md. */
 
@@ -23,9 +22,7 @@ const alone =
     ? compareWithBefore(bench, options.before)
     : options.profile !== null
       ? profile(bench, options.profile)
-      : options.telemetry
-        ? measureTelemetry(bench)
-        : null;
+      : null;
 if (alone !== null) {
   process.stdout.write(`${await alone}\n`);
   process.exit();
@@ -36,7 +33,7 @@ const report = reportOf(bench, results, (performance.now() - started) / 60_000);
 process.stdout.write(`${report.page}\n${report.details}\n`);
 if (options.write) await writeReport(report);
 
-const failed = [results.a, results.b, results.c, results.d]
+const failed = [results.a, results.b]
   .flatMap((section) => section ?? [])
   .filter(({ failure, contender }) => failure?.what === 'failed' || (failure !== null && contender.isExact));
 if (failed.length > 0) {

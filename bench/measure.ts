@@ -1,4 +1,4 @@
-import type { Bank, Behaviour } from './bank/stub.ts';
+import type { Bank } from './bank/stub.ts';
 import type { Contender } from './contenders.ts';
 import { askOnce, fire } from './load/fire.ts';
 import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
@@ -17,9 +17,6 @@ export interface RoundOptions {
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly connections?: number;
-  /** How many different callers ask, in turn. */
-  readonly callers?: number;
-  readonly bodies?: Behaviour['bodies'];
 }
 
 /** What one round of one contender and one shape gave. */
@@ -97,16 +94,16 @@ export async function measureRound(
   running: Running,
   shape: Shape,
   limitAnswer: Buffer,
-  { seconds, warmUpSeconds, connections = 64, callers, bodies = 'fresh' }: RoundOptions,
+  { seconds, warmUpSeconds, connections = 64 }: RoundOptions,
 ): Promise<Round> {
   const { contender, port } = running;
   const query = queryFor(contender, shape);
   if (query === null) throw new Error('it cannot be asked this');
-  bank.set({ bodies });
+  bank.reset();
   const expected = await checkedAnswer(running, query, shape, limitAnswer);
-  const load = { port, requests: requestsOf(query, port, callers), connections, expected };
+  const load = { port, requests: requestsOf(query, port), connections, expected };
   await fire({ ...load, seconds: warmUpSeconds });
-  bank.set({ bodies });
+  bank.reset();
   const cpuBefore = cpuOf(running.process.pid);
   const loadBefore = ownCpu();
   const allBefore = cpuOfCores();
@@ -118,7 +115,7 @@ export async function measureRound(
   if (refused + unknown > 0)
     throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
   const callsPerRequest = sum(Object.values(calls)) / requests;
-  if (contender.isExact && callers !== 1 && callsPerRequest !== shape.calls)
+  if (contender.isExact && callsPerRequest !== shape.calls)
     throw new Error(`${contender.name} makes ${callsPerRequest} calls where ${shape.calls} are needed`);
   const memory = memoryOf(running.process.pid);
   return {

@@ -4,7 +4,7 @@ import { contenders } from './contenders.ts';
 import { shapes as allShapes } from './shapes.ts';
 
 /** What is measured: see README.md. */
-export const sectionNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] as const;
+export const sectionNames = ['a', 'b', 'c', 'd'] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface Options {
@@ -13,8 +13,6 @@ export interface Options {
   readonly shapes: ReadonlySet<string> | null;
   /** Another checkout of bankql, which this one is compared with and nothing else is done; null: none. */
   readonly before: string | null;
-  /** Whether it is measured what the log and the metrics cost, and nothing else is done. */
-  readonly telemetry: boolean;
   /** The query whose CPU profile is written, and nothing else is done; null: none. */
   readonly profile: string | null;
   readonly sections: ReadonlySet<string>;
@@ -23,9 +21,7 @@ export interface Options {
   readonly rounds: number;
   /** How long memory is watched. */
   readonly memorySeconds: number;
-  /** How long the bank waits where latency is measured, in milliseconds. */
-  readonly delaysMs: readonly number[];
-  /** How often each latency is measured (twice as often), and how often the start. */
+  /** How often the start is measured. */
   readonly repeats: number;
   /** Whether docs/performance.md and README.md get the results: those of a run that left nothing out. */
   readonly write: boolean;
@@ -42,7 +38,6 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string' },
       shapes: { type: 'string' },
       before: { type: 'string' },
-      telemetry: { type: 'boolean', default: false },
       profile: { type: 'string' },
       sections: { type: 'string' },
       seconds: { type: 'string' },
@@ -50,7 +45,7 @@ export function readOptions(args: readonly string[]): Options {
       'no-write': { type: 'boolean', default: false },
     },
   });
-  const { quick, only, shapes, before, telemetry, profile, sections, seconds, rounds } = values;
+  const { quick, only, shapes, before, profile, sections, seconds, rounds } = values;
   const names = (text: string | undefined, known: readonly string[]) => {
     if (text === undefined) return null;
     const given = text.toLowerCase().split(',');
@@ -67,7 +62,6 @@ export function readOptions(args: readonly string[]): Options {
   const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
   return {
     before: before === undefined ? null : resolve(before),
-    telemetry,
     profile: profile === undefined ? null : [...(names(profile, shapeNames) ?? [])].join(),
     only: names(
       only,
@@ -78,7 +72,6 @@ export function readOptions(args: readonly string[]): Options {
     seconds: positive(seconds, quick ? 0.5 : 0.9),
     rounds: positive(rounds, quick ? 2 : 6),
     memorySeconds: quick ? 6 : 30,
-    delaysMs: quick ? [20] : [20, 100, 500],
     repeats: quick ? 2 : 3,
     write: isWhole && !values['no-write'],
     text: args.join(' '),

@@ -7,8 +7,7 @@ import { serialMark } from './records.ts';
  * The bank of the bench. It is in the process of the load, which never sleeps: see load/awake.ts.
  *
  * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
- * it, and would be what is measured. It reads no more of a request than its head, and skips the body of a payment; its
- * answers are buffers made at the start. A call without its credentials is refused, and counted as such.
+ * it, and would be what is measured. It reads no more of a request than its head; its answers are buffers made at the start. A call without its credentials is refused, and counted as such.
  */
 
 const answers = prepareAnswers();
@@ -16,13 +15,7 @@ const empty = (status: string) => Buffer.from(`HTTP/1.1 ${status}\r\nContent-Len
 const forbidden = empty('403 Forbidden');
 const notFound = empty('404 Not Found');
 
-const paid = Buffer.from(
-  'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n{"status":"COMPLETED"}',
-);
-
 const calls = new Map<string, number>();
-let isFresh = false;
-let latencyMs = 0;
 let serial = 0;
 
 const key = /\r\nocp-apim-subscription-key: *[^\s]/i;
@@ -33,11 +26,8 @@ function isAllowed(head: string, auth: PreparedAnswer['auth']): boolean {
   return key.test(head) && (auth === 'none' || (provider.test(head) && authId.test(head)));
 }
 
+/** No two answers are the same bytes, so that nobody can reuse a parsed one. */
 function write(socket: Socket, answer: PreparedAnswer): void {
-  if (!isFresh) {
-    socket.write(answer.whole);
-    return;
-  }
   socket.cork();
   socket.write(answer.beforeSerial);
   socket.write(String(++serial).padStart(serialMark.length, '0'), 'latin1');
@@ -47,12 +37,6 @@ function write(socket: Socket, answer: PreparedAnswer): void {
 
 const count = (what: string) => calls.set(what, (calls.get(what) ?? 0) + 1);
 
-function answerPayment(socket: Socket, head: string): void {
-  const isPayment = head.includes('/make-transaction ') && isAllowed(head, 'required');
-  count(isPayment ? 'postMakeTransaction' : 'refused');
-  socket.write(isPayment ? paid : forbidden);
-}
-
 function answer(socket: Socket, head: string): void {
   const from = head.indexOf(' ') + 1;
   const target = head.slice(from, head.indexOf(' ', from));
@@ -61,8 +45,7 @@ function answer(socket: Socket, head: string): void {
   count(prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation);
   if (prepared === undefined) socket.write(notFound);
   else if (isRefused) socket.write(forbidden);
-  else if (latencyMs === 0) write(socket, prepared);
-  else setTimeout(write, latencyMs, socket, prepared);
+  else write(socket, prepared);
 }
 
 function serve(socket: Socket): void {
@@ -72,31 +55,20 @@ function serve(socket: Socket): void {
     pending += text;
     for (let end = pending.indexOf('\r\n\r\n'); end !== -1; end = pending.indexOf('\r\n\r\n')) {
       const head = pending.slice(0, end);
-      const isPost = head.startsWith('POST ');
-      const bodyLength = isPost ? Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) : 0;
-      if (pending.length < end + 4 + bodyLength) return;
-      if (isPost) answerPayment(socket, head);
-      else answer(socket, head);
-      pending = pending.slice(end + 4 + bodyLength);
+      answer(socket, head);
+      pending = pending.slice(end + 4);
     }
   });
   // A contender that is ended leaves in the middle of a call.
   socket.on('error', () => socket.destroy());
 }
 
-/** How the bank answers. */
-export interface Behaviour {
-  /** Whether no two answers are the same bytes. */
-  readonly bodies: 'fresh' | 'unchanged';
-  readonly latencyMs: number;
-}
-
 /** The stub of the bank, as the bench drives it. */
 export interface Bank extends AsyncDisposable {
   readonly url: string;
-  /** Sets how it answers, and its counts to zero. */
-  set(behaviour: Partial<Behaviour>): void;
-  /** The calls of each operation since `set`; those that it did not answer as `refused` and `unknown path`. */
+  /** Sets its counts to zero. */
+  reset(): void;
+  /** The calls of each operation since `reset`; those that it did not answer as `refused` and `unknown path`. */
   calls(): Readonly<Record<string, number>>;
 }
 
@@ -108,11 +80,7 @@ export async function openBank(): Promise<Bank> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    set(behaviour) {
-      isFresh = behaviour.bodies !== 'unchanged';
-      latencyMs = behaviour.latencyMs ?? 0;
-      calls.clear();
-    },
+    reset: () => calls.clear(),
     calls: () => Object.fromEntries(calls),
     [Symbol.asyncDispose]: async () => void server.close(),
   };

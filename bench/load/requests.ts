@@ -1,8 +1,8 @@
 /**
  * How many callers there are: so many more than connections that none asks again while its last request is under way, and
- * nobody shares with anybody unless that is measured.
+ * nobody shares an answer with anybody.
  */
-export const callers = 2048;
+const callers = 2048;
 
 const credentialsOf = (caller: number) => ({
   'Ocp-Apim-Subscription-Key': `bench-key-${caller}`,
@@ -11,17 +11,9 @@ const credentialsOf = (caller: number) => ({
 });
 
 /** The requests of a query, one for each caller, as the bytes that go over the wire. */
-export const requestsOf = (query: string, port: number, callerCount = callers): readonly Buffer[] =>
-  requestsWith(JSON.stringify({ query }), port, callerCount);
-
-/** The same with a whole body, or one for each caller. */
-export function requestsWith(
-  bodies: string | ((caller: number) => string),
-  port: number,
-  callerCount = callers,
-): readonly Buffer[] {
+export function requestsOf(query: string, port: number, callerCount = callers): readonly Buffer[] {
+  const body = JSON.stringify({ query });
   return Array.from({ length: callerCount }, (_, caller) => {
-    const body = typeof bodies === 'string' ? bodies : bodies(caller);
     const headers = {
       Host: `127.0.0.1:${port}`,
       'Content-Type': 'application/json',

@@ -1,4 +1,4 @@
-import { bankql, type Contender, limit } from '../contenders.ts';
+import { limit } from '../contenders.ts';
 import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
 import type { Shape } from '../shapes.ts';
@@ -66,7 +66,5 @@ export function ratioOf(
 
 export const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-const ofContender = (wanted: Contender) => (measured: readonly Measured[], shape: Shape) =>
-  measured.find((each) => each.contender === wanted && each.shape === shape);
-export const limitOf = ofContender(limit);
-export const bankqlOf = ofContender(bankql);
+export const limitOf = (measured: readonly Measured[], shape: Shape) =>
+  measured.find((each) => each.contender === limit && each.shape === shape);

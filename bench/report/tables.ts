@@ -1,14 +1,11 @@
 import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
-import type { LatencyResult } from '../sections/latency.ts';
 import type { MemoryResult } from '../sections/memory.ts';
 import type { Results } from '../sections/results.ts';
-import type { SessionResult } from '../sections/session.ts';
 import type { StartResult } from '../sections/start.ts';
-import type { WorkersResult } from '../sections/workers.ts';
 import { type Shape, titleOf } from '../shapes.ts';
 import { number, ratio, ratioSpread, table } from './markdown.ts';
-import { bankqlOf, distinct, limitOf, medianOf, ratioOf } from './statistics.ts';
+import { distinct, limitOf, medianOf, ratioOf } from './statistics.ts';
 
 const contendersOf = (measured: readonly Measured[]) => distinct(measured.map(({ contender }) => contender));
 const shapesOf = (measured: readonly Measured[]) => distinct(measured.map(({ shape }) => shape));
@@ -33,12 +30,9 @@ function ratioTable(measured: readonly Measured[], figure: (round: Round) => num
   return table(['', ...shapes.map(titleOf)], rows);
 }
 
-/** The tables of docs/performance.md. */
+/** The table of docs/performance.md. */
 export const timeTable = (measured: readonly Measured[]): string =>
   ratioTable(measured, ({ cpuUs }) => cpuUs);
-export const throughputTable = (measured: readonly Measured[]): string =>
-  ratioTable(measured, ({ requestsPerSecond }) => requestsPerSecond);
-
 function detailTable(measured: readonly Measured[], shape: Shape): string {
   const rows = measured
     .filter((each) => each.shape === shape)
@@ -66,21 +60,6 @@ const details = (measured: readonly Measured[]): string =>
   shapesOf(measured)
     .map((shape) => detailTable(measured, shape))
     .join('\n\n');
-
-const pair = (measured: readonly Measured[]): string =>
-  table(
-    ['', 'the limit, requests/s', 'bankql, requests/s', 'bankql / limit', 'bankql, REST calls'],
-    shapesOf(measured).map((shape) => {
-      const [one, other] = [limitOf(measured, shape), bankqlOf(measured, shape)];
-      return [
-        titleOf(shape),
-        middle(one, (round) => round.requestsPerSecond),
-        other?.failure?.reason ?? middle(other, (round) => round.requestsPerSecond),
-        ratioSpread(ratioOf(other, one)),
-        middle(other, (round) => round.callsPerRequest),
-      ];
-    }),
-  );
 
 const growth = (measured: readonly Measured[]): string => {
   const contenders = contendersOf(measured);
@@ -124,17 +103,6 @@ const memory = ({ seconds, samples, p50Ms, p99Ms, ...more }: MemoryResult): stri
     ],
   );
 
-const latency = (results: readonly LatencyResult[]): string =>
-  table(
-    ['ms beyond the longest chain of calls', 'bank’s delay, ms', 'median', 'most'],
-    results.map(({ contender, shape, delayMs, overheadsMs }) => [
-      `${contender.title}, ${titleOf(shape)}`,
-      String(delayMs),
-      number(medianOf(overheadsMs)),
-      number(overheadsMs.at(-1) ?? Number.NaN),
-    ]),
-  );
-
 const start = ({ first, again }: StartResult): string =>
   table(
     ['from the start of the process', 'median ms', 'most ms'],
@@ -148,51 +116,13 @@ const start = ({ first, again }: StartResult): string =>
 
 const spread = (sorted: readonly number[]) => [number(medianOf(sorted)), number(sorted.at(-1) ?? Number.NaN)];
 
-const workers = (results: readonly WorkersResult[]): string =>
-  table(
-    ['CPU µs per request', 'two processes', 'two workers', 'throughput of two workers / one'],
-    results.map(({ title, processes, workers }) => [
-      title,
-      number(processes),
-      number(workers),
-      ratio((2 * processes) / workers),
-    ]),
-  );
-
-const session = ({ rows, screens, reads, distinctReads }: SessionResult): string =>
-  [
-    `${distinctReads} of the session’s ${reads} reads by GET differ. A cache that starts empty makes at least those.`,
-    table(
-      [
-        '14 screens, without the receipt, 50 ms per REST call',
-        'REST calls',
-        'KB from the bank',
-        'ms per screen',
-      ],
-      rows.map(({ title, total }) =>
-        typeof total === 'string'
-          ? [`${title}: ${total}`, '', '', '']
-          : [title, number(total.calls), number(total.bytes / 1024), number(total.ms / (screens.length - 1))],
-      ),
-    ),
-    table(
-      ['bankql, by screen', 'REST calls', 'bytes', 'ms'],
-      screens.map(({ name, calls, bytes, ms }) => [name, String(calls), number(bytes), number(ms)]),
-    ),
-  ].join('\n\n');
-
 /** What docs/performance.md leaves out, as Markdown. */
-export function detailsOf({ a, b, c, d, e, f, g, h, i }: Results): string {
+export function detailsOf({ a, b, c, d }: Results): string {
   const sections: [string, string | undefined][] = [
-    ['A. Nothing reused', a && details(a)],
-    ['B. The bank’s bodies are the same bytes each time', b && pair(b)],
-    ['C. How the cost grows', c && growth(c)],
-    ['D. All callers share credentials and ask the same', d && pair(d)],
-    ['E. Memory under load, and how evenly it answers', e && memory(e)],
-    ['F. Latency added', f && latency(f)],
-    ['G. Start', g && start(g)],
-    ['H. Two workers', h && workers(h)],
-    ['I. A session', i && session(i)],
+    ['A. Four queries', a && details(a)],
+    ['B. How the cost grows', b && growth(b)],
+    ['C. Memory under load, and how evenly it answers', c && memory(c)],
+    ['D. Start', d && start(d)],
   ];
   return sections.flatMap(([title, text]) => (text === undefined ? [] : [`### ${title}`, text])).join('\n\n');
 }

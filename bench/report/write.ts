@@ -6,7 +6,7 @@ import type { Bench } from '../bench.ts';
 import type { Results } from '../sections/results.ts';
 import { goalsTable } from './goals.ts';
 import { medianOf } from './statistics.ts';
-import { detailsOf, throughputTable, timeTable } from './tables.ts';
+import { detailsOf, timeTable } from './tables.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = join(root, 'docs/performance.md');
@@ -38,8 +38,8 @@ const busyLoad = 0.95;
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 /** Whether the figures are worth something: the load was fast enough, and nothing else ran. */
-function circumstances({ isPinned }: Bench, { a, b, c, d }: Results): string {
-  const rounds = [a, b, c, d].flatMap((section) => section ?? []).flatMap((each) => each.rounds);
+function circumstances({ isPinned }: Bench, { a, b }: Results): string {
+  const rounds = [a, b].flatMap((section) => section ?? []).flatMap((each) => each.rounds);
   const load = Math.max(0, ...rounds.map(({ loadBusy }) => loadBusy));
   const others = rounds.map(({ othersBusy }) => othersBusy);
   const shares = `Other processes used ${percent(medianOf(others))} of the two cores (at most ${percent(Math.max(0, ...others))}), the load and the bank at most ${percent(load)} of theirs.`;
@@ -82,10 +82,6 @@ method, and has all other figures.
 ## Processor time per request, the limit = 1
 
 ${a === undefined ? 'Not measured.' : timeTable(a)}
-
-## Requests per second, the limit = 1
-
-${a === undefined ? 'Not measured.' : throughputTable(a)}
 
 ## Goals
 

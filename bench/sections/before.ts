@@ -29,7 +29,7 @@ async function measurePairs(before: Running, after: Running, shape: Shape) {
 /** The table of processor times, this checkout's against the other's. */
 export async function compareWithBefore(bench: Bench, checkout: string): Promise<string> {
   const { options, bank, say } = bench;
-  bank.set({ bodies: 'fresh' });
+  bank.reset();
   await using before = await bench.open(bankqlOf(checkout), neverLate);
   await using after = await bench.open(bankql, neverLate);
   const lines = [

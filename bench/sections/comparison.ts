@@ -3,10 +3,13 @@ import { bankql, type Contender, contenders, limit, raisedLimits } from '../cont
 import { accountCounts, branchCounts, q1, q2, shapes } from '../shapes.ts';
 import { interleave, type Measured } from './interleave.ts';
 
-/** Sections A to D: everyone or bankql alone beside the limit. */
+/** Sections A and B. */
 
-const both: readonly Contender[] = [limit, bankql];
-const closest: readonly Contender[] = [...both, ...contenders.filter(({ name }) => name === 'mercurius')];
+const closest: readonly Contender[] = [
+  limit,
+  bankql,
+  ...contenders.filter(({ name }) => name === 'mercurius'),
+];
 
 const chosen = (bench: Bench, names: readonly string[]) =>
   shapes.filter(({ name }) => names.includes(name) && (bench.options.shapes?.has(name) ?? true));
@@ -20,18 +23,10 @@ export const measurePeers = (bench: Bench): Promise<Measured[]> =>
     shapes: chosen(bench, ['q1', 'q2', 'q3', 'q4']),
   });
 
-/** B: the bank's bodies are the same bytes each time. */
-export const measureUnchanged = (bench: Bench): Promise<Measured[]> =>
-  interleave(bench, {
-    contenders: both,
-    shapes: chosen(bench, ['q1', 'q2']),
-    round: { bodies: 'unchanged' },
-  });
-
 /** Few, so that what is measured is the work of an answer and no queue. */
 const growthConnections = 8;
 
-/** C: longer lists, and more accounts. */
+/** B: longer lists, and more accounts. */
 export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
   interleave(bench, {
     contenders: closest,
@@ -41,7 +36,3 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
     round: { connections: growthConnections },
     environment: (contender) => (contender === bankql ? raisedLimits : {}),
   });
-
-/** D: everyone asks with the same credentials. */
-export const measureShared = (bench: Bench): Promise<Measured[]> =>
-  interleave(bench, { contenders: both, shapes: chosen(bench, ['q1', 'q2']), round: { callers: 1 } });

@@ -26,7 +26,7 @@ export interface Interleaved {
   /** With the limit, which says what the right answer is. */
   readonly contenders: readonly Contender[];
   readonly shapes: readonly Shape[];
-  readonly round?: Pick<RoundOptions, 'bodies' | 'callers' | 'connections'>;
+  readonly round?: Pick<RoundOptions, 'connections'>;
   readonly environment?: (contender: Contender) => Readonly<Record<string, string>>;
 }
 

@@ -68,7 +68,7 @@ new (process.getBuiltinModule('node:perf_hooks').PerformanceObserver)((list) => 
   for (const { duration } of list.getEntries()) pauses.push(duration);
 }).observe({ entryTypes: ['gc'] });`;
 
-/** E: Q2 by 64 connections for a while, and 10,000 connections that do nothing. */
+/** C: Q2 by 64 connections for a while, and 10,000 connections that do nothing. */
 export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   const shape = q2();
   const seconds = bench.options.memorySeconds;
@@ -79,7 +79,7 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   })();
   await using running = await bench.open(bankql);
   const { port, process } = running;
-  bench.bank.set({});
+  bench.bank.reset();
   const expected = await checkedAnswer(running, shape.query, shape, right);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.

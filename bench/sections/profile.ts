@@ -91,7 +91,7 @@ async function callsToOwnFunctions(
 export async function profile(bench: Bench, name: string): Promise<string> {
   const shape = shapes.find((each) => each.name === name);
   if (shape === undefined) throw new Error(`there is no ${name}`);
-  bench.bank.set({ bodies: 'fresh' });
+  bench.bank.reset();
   await using running = await bench.open(bankql, inspectable(await freePort()));
   await using inspector = await inspect(running);
   const { post } = inspector;

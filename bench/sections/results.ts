@@ -1,23 +1,15 @@
 import type { Bench } from '../bench.ts';
 import type { SectionName } from '../options.ts';
-import { measureGrowth, measurePeers, measureShared, measureUnchanged } from './comparison.ts';
+import { measureGrowth, measurePeers } from './comparison.ts';
 import { reasonOf } from './interleave.ts';
-import { measureLatency } from './latency.ts';
 import { measureMemory } from './memory.ts';
-import { measureSession } from './session.ts';
 import { measureStart } from './start.ts';
-import { measureWorkers } from './workers.ts';
 
 const sections = {
-  a: { title: 'A. Nothing reused', measure: measurePeers },
-  b: { title: 'B. Unchanged bodies', measure: measureUnchanged },
-  c: { title: 'C. Growth of the cost', measure: measureGrowth },
-  d: { title: 'D. Callers who share', measure: measureShared },
-  e: { title: 'E. Memory', measure: measureMemory },
-  f: { title: 'F. Latency', measure: measureLatency },
-  g: { title: 'G. Start', measure: measureStart },
-  h: { title: 'H. Two workers', measure: measureWorkers },
-  i: { title: 'I. A session', measure: measureSession },
+  a: { title: 'A. Four queries', measure: measurePeers },
+  b: { title: 'B. Growth of the cost', measure: measureGrowth },
+  c: { title: 'C. Memory', measure: measureMemory },
+  d: { title: 'D. Start', measure: measureStart },
 } as const satisfies Record<SectionName, { title: string; measure: (bench: Bench) => Promise<unknown> }>;
 
 /** What each section measured; undefined where it was left out, or failed. */
@@ -43,15 +35,5 @@ export async function measureAll(bench: Bench): Promise<Results> {
       return undefined;
     }
   };
-  return {
-    a: await run('a'),
-    b: await run('b'),
-    c: await run('c'),
-    d: await run('d'),
-    e: await run('e'),
-    f: await run('f'),
-    g: await run('g'),
-    h: await run('h'),
-    i: await run('i'),
-  };
+  return { a: await run('a'), b: await run('b'), c: await run('c'), d: await run('d') };
 }

@@ -34,10 +34,10 @@ async function startOnce(bench: Bench, environment: Readonly<Record<string, stri
   return { answer, data };
 }
 
-/** G: how long bankql takes to be there. */
+/** D: how long bankql takes to be there. */
 export async function measureStart(bench: Bench): Promise<StartResult> {
   const { repeats } = bench.options;
-  bench.bank.set({});
+  bench.bank.reset();
   async function repeat(title: string, environment: Readonly<Record<string, string>>): Promise<StartTimes> {
     const times: Awaited<ReturnType<typeof startOnce>>[] = [];
     for (let index = 0; index < repeats; index++) {
