@@ -96,7 +96,7 @@ async function checkEnd(container: Container): Promise<void> {
 /** The bench's Q4 as fast as it answers, within so much memory, which is the kernel's limit here. */
 async function checkMemory(engine: Engine, megabytes: number): Promise<void> {
   await using bank = await openBank();
-  bank.set({});
+  bank.reset();
   const container = await engine.start(image, megabytes, {
     ...bankql.environment?.(bank.url),
     BANK_ID: bankId,

@@ -25,7 +25,7 @@ export function nodeOptionsIn(megabytes: number): string {
 /** bankql as the bench runs it, over the bench's bank: in a container of so much memory, or as Node sizes it (null). */
 export async function startTarget(megabytes: number | null, environment: Record<string, string> = {}) {
   const bank = await openBank();
-  bank.set({});
+  bank.reset();
   const inspectPort = await freePort();
   const inspect = `--inspect=127.0.0.1:${inspectPort}`;
   const bankqlProcess = await startProcess({
