@@ -16,6 +16,7 @@ const forbidden = empty('403 Forbidden');
 const notFound = empty('404 Not Found');
 
 const calls = new Map<string, number>();
+let latencyMs = 0;
 let serial = 0;
 
 const key = /\r\nocp-apim-subscription-key: *[^\s]/i;
@@ -45,7 +46,8 @@ function answer(socket: Socket, head: string): void {
   count(prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation);
   if (prepared === undefined) socket.write(notFound);
   else if (isRefused) socket.write(forbidden);
-  else write(socket, prepared);
+  else if (latencyMs === 0) write(socket, prepared);
+  else setTimeout(write, latencyMs, socket, prepared);
 }
 
 function serve(socket: Socket): void {
@@ -66,8 +68,8 @@ function serve(socket: Socket): void {
 /** The stub of the bank, as the bench drives it. */
 export interface Bank extends AsyncDisposable {
   readonly url: string;
-  /** Sets its counts to zero. */
-  reset(): void;
+  /** Sets its counts to zero; from now on it waits so many milliseconds before each answer (default: 0). */
+  reset(latencyMs?: number): void;
   /** The calls of each operation since `reset`; those that it did not answer as `refused` and `unknown path`. */
   calls(): Readonly<Record<string, number>>;
 }
@@ -80,7 +82,10 @@ export async function openBank(): Promise<Bank> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    reset: () => calls.clear(),
+    reset(wait = 0) {
+      latencyMs = wait;
+      calls.clear();
+    },
     calls: () => Object.fromEntries(calls),
     [Symbol.asyncDispose]: async () => void server.close(),
   };

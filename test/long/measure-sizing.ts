@@ -56,7 +56,7 @@ async function measureMemory() {
   // Connections to the bank stay open.
   await untilSent(load(), 2 * underWay);
   const idle = await target.liveHeap();
-  target.bank.reset();
+  target.bank.reset(latencyMs);
   const waiting = load();
   await delay(latencyMs / 2);
   const busyHeap = await target.liveHeap();
