@@ -10,7 +10,7 @@ beforeEach(() => {
   clock.now = () => now;
 });
 afterEach(async () => {
-  // The scheduler's work is over: the clock does not go back while it measures.
+  // The work is over: the clock does not go back while it is measured.
   await iteration();
   clock.now = clock.real;
 });

@@ -1,0 +1,111 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** How long work may run in one iteration of the event loop, in milliseconds. The rest waits for a later iteration. */
+const sliceMs = 10;
+
+/** A caller that has work which waits. */
+interface WaitingCaller {
+  /** The time that its work has used since it began to wait, in addition to that with which it began. */
+  usedMs: number;
+  readonly queue: (() => void)[];
+  /** The place of the first in the queue. Array.shift() moves all others if there are tens of thousands. */
+  first: number;
+}
+
+/**
+ * Divides long work, so that it does not hold the process: work runs at once while this iteration of the event loop has used less
+ * than a slice. Otherwise it waits, and the caller that has used the least time goes next. A caller that begins to wait has used
+ * as much as the least of those that wait already.
+ *
+ * A piece of work is not interrupted. Work of many pieces asks `hasTime` between them.
+ */
+export class Slices {
+  readonly #now: () => number;
+  /** By the callers' names. */
+  readonly #waiting = new Map<string, WaitingCaller>();
+  /** When the first work of this iteration of the event loop began; null before it. */
+  #beganAt: number | null = null;
+  #served: { readonly caller: string; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
+
+  constructor(now: () => number = performance.now.bind(performance)) {
+    this.#now = now;
+  }
+
+  /** Whether work may run now. */
+  get hasTime(): boolean {
+    const now = this.#now();
+    if (this.#beganAt === null) {
+      this.#beganAt = now;
+      // Outside the asynchronous context of the request that asks, which would be retained otherwise.
+      outside(setImmediate, this.#onIteration);
+    }
+    return now - this.#beganAt < sliceMs;
+  }
+
+  /** Runs work at once, or when it is its caller's turn. Errors: those of the work. */
+  run<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.hasTime ? work() : this.wait(caller).then(work);
+  }
+
+  /** Resolves when it is the caller's turn, in a later iteration of the event loop or behind work of this one. */
+  wait(caller: string): Promise<void> {
+    let own = this.#waiting.get(caller);
+    if (own === undefined) {
+      own = { usedMs: this.#least()?.[1].usedMs ?? 0, queue: [], first: 0 };
+      this.#waiting.set(caller, own);
+    }
+    const { queue } = own;
+    return new Promise((resolve) => {
+      queue.push(resolve);
+      // Makes sure that an iteration follows.
+      void this.hasTime;
+    });
+  }
+
+  #least(): [caller: string, own: WaitingCaller] | null {
+    let least: [string, WaitingCaller] | null = null;
+    for (const entry of this.#waiting) if (least === null || entry[1].usedMs < least[1].usedMs) least = entry;
+    return least;
+  }
+
+  readonly #onIteration = (): void => {
+    this.#beganAt = null;
+    if (this.#waiting.size === 0) return;
+    void this.hasTime;
+    this.#serve();
+  };
+
+  /** Serves the next piece of work: one in each iteration, however long it takes, and more while there is time. */
+  #serve(): void {
+    const next = this.#least();
+    if (next === null) return;
+    const [caller, own] = next;
+    this.#served = { caller, own, beganAt: this.#now() };
+    own.queue[own.first++]?.();
+    if (own.first * 2 >= own.queue.length) {
+      own.queue.splice(0, own.first);
+      own.first = 0;
+    }
+    // The work runs in microtasks, which are over when the next tick begins.
+    queueMicrotask(() => process.nextTick(this.#goOn));
+  }
+
+  readonly #goOn = (): void => {
+    this.#charge();
+    if (this.#waiting.size > 0 && this.hasTime) this.#serve();
+  };
+
+  /** Charges the caller that was served last. */
+  #charge(): void {
+    if (this.#served === null) return;
+    const { caller, own, beganAt } = this.#served;
+    this.#served = null;
+    own.usedMs += this.#now() - beganAt;
+    if (own.queue.length === 0) this.#waiting.delete(caller);
+  }
+}
+
+const outside = AsyncLocalStorage.snapshot();
+
+/** Those of the process. */
+export const slices = new Slices();

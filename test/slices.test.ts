@@ -1,0 +1,137 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as iteration } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Slices } from '../src/slices.ts';
+
+/** Slices with a clock that only work moves, and what was done, in order: the iterations of the event loop are told apart by `|`. */
+function createSlices() {
+  let now = 1000;
+  const slices = new Slices(() => now);
+  const done: string[] = [];
+  const work = (name: string, milliseconds: number) => () => {
+    done.push(name);
+    now += milliseconds;
+    return name;
+  };
+  return {
+    slices,
+    done,
+    work,
+    run: (caller: string, milliseconds: number, name = caller) =>
+      slices.run(caller, work(name, milliseconds)),
+    /** Uses up the time of this iteration. */
+    useUp: () => void slices.run('nobody', work('used up', 10)),
+    async iterations(count: number) {
+      done.length = 0;
+      for (let each = 0; each < count; each++) {
+        await iteration();
+        done.push('|');
+      }
+      return done.join(' ');
+    },
+  };
+}
+
+test('work runs at once while its iteration of the event loop has used less than 10 ms, and waits afterwards', async () => {
+  const { run, done, iterations } = createSlices();
+  expect(run('a', 9)).toBe('a');
+  expect(run('b', 5)).toBe('b');
+  const waiting = [run('a', 6, 'c'), run('a', 6, 'd'), run('a', 6, 'e')];
+  expect(done).toEqual(['a', 'b']);
+  expect(await iterations(3)).toBe('c d | e | |');
+  expect(await Promise.all(waiting)).toEqual(['c', 'd', 'e']);
+  expect(run('a', 1)).toBe('a');
+});
+
+test('the caller that has used the least time goes next, however much the others ask for', async () => {
+  const { run, useUp, iterations } = createSlices();
+  useUp();
+  for (const milliseconds of [8, 8, 8]) void run('long', milliseconds);
+  for (const milliseconds of [3, 3, 3, 3]) void run('short', milliseconds);
+  expect(await iterations(5)).toBe('long short | short short long | short long | | |');
+});
+
+test('a caller that begins to wait goes next, but has no credit for the time in which it did not', async () => {
+  const { run, useUp, iterations } = createSlices();
+  useUp();
+  for (let each = 0; each < 5; each++) void run('greedy', 10);
+  expect(await iterations(2)).toBe('greedy | greedy |');
+  for (let each = 0; each < 3; each++) void run('quiet', 10);
+  expect(await iterations(6)).toBe('greedy | quiet | greedy | quiet | greedy | quiet |');
+});
+
+test('the time of what a piece resumes counts as its own', async () => {
+  const { run, slices, work, useUp, iterations } = createSlices();
+  useUp();
+  void slices
+    .wait('resumes')
+    .then(() => {})
+    .then(work('resumed', 7));
+  void run('resumes', 1, 'second');
+  void run('other', 2);
+  void run('other', 2);
+  expect(await iterations(3)).toBe('resumed other other | second | |');
+});
+
+test('a piece that takes longer than a slice is not interrupted; each iteration has one at least', async () => {
+  const { run, useUp, iterations } = createSlices();
+  useUp();
+  void run('a', 200);
+  void run('b', 200);
+  void run('a', 200);
+  expect(await iterations(4)).toBe('a | b | a | |');
+});
+
+test('other events are handled between two slices', async () => {
+  const { slices, work, useUp, done } = createSlices();
+  useUp();
+  let isOver = false;
+  const all = (async () => {
+    for (let each = 0; each < 20; each++) {
+      if (!slices.hasTime) await slices.wait('a');
+      work('piece', 10)();
+    }
+    isOver = true;
+  })();
+  let events = 0;
+  while (!isOver) {
+    await iteration();
+    events++;
+  }
+  await all;
+  expect(done.filter((name) => name === 'piece')).toHaveLength(20);
+  expect(events).toBeGreaterThanOrEqual(20);
+});
+
+test('work that fails fails for its caller, and the next goes on', async () => {
+  const { run, slices, useUp } = createSlices();
+  const failing = () => {
+    throw new Error('the work');
+  };
+  expect(() => slices.run('a', failing)).toThrow('the work');
+  useUp();
+  const failed = expect(slices.run('a', failing)).rejects.toThrow('the work');
+  expect(await run('b', 1)).toBe('b');
+  await failed;
+});
+
+test('work runs in the asynchronous context in which it was asked for', async () => {
+  const { slices, useUp } = createSlices();
+  const requests = new AsyncLocalStorage<string>();
+  useUp();
+  const seen = ['one', 'two'].map((name) =>
+    requests.run(name, () => slices.run('a', () => requests.getStore())),
+  );
+  expect(await Promise.all(seen)).toEqual(['one', 'two']);
+});
+
+test('tens of thousands of pieces of one caller are served in their order', async () => {
+  const { slices, useUp } = createSlices();
+  useUp();
+  const order: number[] = [];
+  await Promise.all(
+    Array.from({ length: 50_000 }, (_, n) => slices.wait('a').then(() => void order.push(n))),
+  );
+  expect(order).toEqual(order.toSorted((one, other) => one - other));
+  expect(order).toHaveLength(50_000);
+});
