@@ -10,7 +10,7 @@ interface JsonInSlicesOptions {
 }
 
 /**
- * The JSON of plain data in UTF-8, in chunks, each of which is written when there is time (slices.ts). Null if it is longer than
+ * The JSON of plain data in UTF-8, in chunks. Each is written when there is time (slices.ts). Null if the JSON is longer than
  * `maxBytes`; the rest is then not written.
  * Errors: those of JSON.stringify.
  */
