@@ -7,9 +7,10 @@ const sliceMs = 10;
 interface WaitingCaller {
   /** The time that its work has used since it began to wait, in addition to that with which it began. */
   usedMs: number;
-  readonly queue: (() => void)[];
-  /** The place of the first in the queue. Array.shift() moves all others if there are tens of thousands. */
-  first: number;
+  /** Operations that have begun: the last one goes first, so that half-built answers do not pile up. */
+  readonly begun: (() => void)[];
+  /** Operations that have not: the first one goes first, once nothing else of the caller waits. */
+  readonly beginnings: (() => void)[];
 }
 
 /**
@@ -42,19 +43,28 @@ export class Slices {
     return now - this.#beganAt < sliceMs;
   }
 
-  /** Runs work at once, or when it is its caller's turn. Errors: those of the work. */
+  /** Begins an operation, at once or when there is time. Errors: those of the work. */
+  begin<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.hasTime ? work() : this.#wait(caller, 'beginnings').then(work);
+  }
+
+  /** Runs work of an operation that has begun, at once or when there is time. Errors: those of the work. */
   run<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
     return this.hasTime ? work() : this.wait(caller).then(work);
   }
 
-  /** Resolves when it is the caller's turn, in a later iteration of the event loop or behind work of this one. */
+  /** Resolves when there is time for work of an operation that has begun; never at once. */
   wait(caller: string): Promise<void> {
+    return this.#wait(caller, 'begun');
+  }
+
+  #wait(caller: string, kind: 'begun' | 'beginnings'): Promise<void> {
     let own = this.#waiting.get(caller);
     if (own === undefined) {
-      own = { usedMs: this.#least()?.[1].usedMs ?? 0, queue: [], first: 0 };
+      own = { usedMs: this.#least()?.[1].usedMs ?? 0, begun: [], beginnings: [] };
       this.#waiting.set(caller, own);
     }
-    const { queue } = own;
+    const { [kind]: queue } = own;
     return new Promise((resolve) => {
       queue.push(resolve);
       // Makes sure that an iteration follows.
@@ -81,11 +91,8 @@ export class Slices {
     if (next === null) return;
     const [caller, own] = next;
     this.#served = { caller, own, beganAt: this.#now() };
-    own.queue[own.first++]?.();
-    if (own.first * 2 >= own.queue.length) {
-      own.queue.splice(0, own.first);
-      own.first = 0;
-    }
+    const resolve = own.begun.pop() ?? own.beginnings.shift();
+    resolve?.();
     // The work runs in microtasks, which are over when the next tick begins.
     queueMicrotask(() => process.nextTick(this.#goOn));
   }
@@ -101,7 +108,7 @@ export class Slices {
     const { caller, own, beganAt } = this.#served;
     this.#served = null;
     own.usedMs += this.#now() - beganAt;
-    if (own.queue.length === 0) this.#waiting.delete(caller);
+    if (own.begun.length + own.beginnings.length === 0) this.#waiting.delete(caller);
   }
 }
 

@@ -356,7 +356,7 @@ export function createEngine({
     } catch (error) {
       return toErrorResult(error);
     }
-    return slices.run(callerNameOf(request), () => executeNow(params, request));
+    return slices.begin(callerNameOf(request), () => executeNow(params, request));
   }
 
   async function executeIncrementally(
@@ -366,8 +366,7 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const params = parseParams(rawParams);
-      const caller = callerNameOf(request);
-      if (!slices.hasTime) await slices.wait(caller);
+      await slices.begin(callerNameOf(request), () => {});
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;
