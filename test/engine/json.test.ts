@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { jsonInSlices } from '../../src/engine/json.ts';
+import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';
-import { countIterations, turns } from '../support/waits.ts';
+import { countIterations } from '../support/waits.ts';
 
 const jsonOf = async (value: unknown, chunkSize = 64) =>
   String(Buffer.concat((await jsonInSlices(value, 1e9, { chunkSize })) ?? []));
@@ -118,11 +119,11 @@ test('its chunks are no longer than they may be, and a piece of it; a longer tex
 
 test('others are served between its chunks once time is used up, of a long list and of an object of many members alike', async () => {
   // Each look at the clock takes 10 ms: each chunk has an iteration of the event loop of its own.
+  await idleSlices();
   let now = clock.real();
   clock.now = () => (now += 10);
   onTestFinished(async () => {
-    // The work is over: the clock does not go back while it is measured.
-    await turns();
+    await idleSlices();
     clock.now = clock.real;
   });
   const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));

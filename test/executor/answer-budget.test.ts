@@ -6,6 +6,7 @@ import { prepareOperation } from '../../src/executor/compile.ts';
 import { executeIncrementally } from '../../src/options/defer/incremental-execution.ts';
 import { slices } from '../../src/slices.ts';
 import { schemaOf } from '../support/both-executors.ts';
+import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';
 
 /** What an execution spends, and how it ends where that is too much. */
@@ -158,13 +159,13 @@ test('a query whose client has left is worked for no longer', async () => {
 
 describe('while they take long', () => {
   /** Each look at the clock takes a millisecond: ten of them fill a slice. */
-  beforeEach(() => {
+  beforeEach(async () => {
+    await idleSlices();
     let now = clock.real();
     clock.now = () => now++;
   });
   afterEach(async () => {
-    // The work is over: the clock does not go back while it is measured.
-    await turn();
+    await idleSlices();
     clock.now = clock.real;
   });
 
