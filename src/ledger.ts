@@ -202,33 +202,18 @@ interface Group extends Held {
 export class Account {
   readonly name: string;
   readonly group: Group;
-  readonly #ledger: Pick<Ledger, 'requests'>;
   /** Whether the ledger knows it: it forgets those that hold nothing. */
   isListed = true;
   requests = 0;
   arriving = 0;
   values = 0;
   unread = 0;
-  /** Its turns among the callers whose executions take turns: see executor/scheduler.ts. */
-  beginnings = 0;
-  work = 0;
-  owed = 0;
-  lastOwed = 0;
-  lastWork: number | null = null;
-  waiting = null;
   /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
   first: Holder | null = null;
 
-  constructor(name: string, group: Group, ledger: Pick<Ledger, 'requests'>) {
+  constructor(name: string, group: Group) {
     this.name = name;
     this.group = group;
-    this.#ledger = ledger;
-  }
-
-  /** Whether its group has other callers, and more than half of all requests. */
-  get isOfLargeGroup(): boolean {
-    const { requests } = this.group;
-    return requests > this.requests && 2 * requests > this.#ledger.requests;
   }
 }
 
@@ -317,7 +302,7 @@ export class Ledger implements Held {
   account(name: string, group: string = name): Account {
     const held = () =>
       getOrMake(this.#groups, group, () => ({ name: group, requests: 0, arriving: 0, values: 0, unread: 0 }));
-    return getOrMake(this.#accounts, name, () => new Account(name, held(), this));
+    return getOrMake(this.#accounts, name, () => new Account(name, held()));
   }
 
   #removeIdle(): void {

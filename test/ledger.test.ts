@@ -141,19 +141,6 @@ test('however many names a peer claims, it gives way to another peer', () => {
   expect(given.admit('subject').why).toBeNull();
 });
 
-test('the requests of a group are compared with those of all', () => {
-  using given = open({ requests: 1000 });
-  const { admit } = given;
-  const admitAll = (count: number, caller: string, group?: string) =>
-    Array.from({ length: count }, () => admit(caller, group)).at(-1)?.holder.account;
-  const several = admitAll(8, 'several');
-  expect(several?.isOfLargeGroup).toBe(false);
-  for (let n = 0; n < 150; n++) admit(`invented ${n}`, 'peer');
-  expect(several?.isOfLargeGroup).toBe(false);
-  const invented = admitAll(2, 'invented 0', 'peer');
-  expect(invented?.isOfLargeGroup).toBe(true);
-});
-
 test('if too much is arriving, what has been arriving longest gives way', () => {
   using given = open({ arriving: 1000 });
   for (let n = 0; n < 8; n++) given.holding('slow', 'arriving', 30);

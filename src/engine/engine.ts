@@ -8,13 +8,13 @@ import {
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import { AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
-import { processScheduler, schedule } from '../executor/scheduler.ts';
-import { type ShedReason, uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
+import { slices } from '../slices.ts';
 import {
   type CallRecorder,
+  callerNameOf,
   type EngineRequest,
   explainHeader,
   MutationEffects,
@@ -22,8 +22,8 @@ import {
   type RequestServices,
 } from './context.ts';
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
-import { internalError, maskError, overloadedError, RequestError } from './errors.ts';
-import { jsonInTurns } from './json.ts';
+import { internalError, maskError, RequestError } from './errors.ts';
+import { jsonInSlices } from './json.ts';
 import { BoundedResult, type BoundedResultOptions, finalIfItWrote, tooMuchBuilt } from './result.ts';
 
 /** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
@@ -125,8 +125,6 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly incremental?: IncrementalOption | null | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
-  /** Called when an operation is refused because callers hold too much; it must not throw. */
-  readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
 /** The parameters of a request, as defined by GraphQL over HTTP. */
@@ -182,7 +180,6 @@ export function createEngine({
   explain = null,
   incremental = null,
   unexpected,
-  onShed = () => {},
   answerLimits,
   ...options
 }: EngineOptions): Engine {
@@ -231,23 +228,23 @@ export function createEngine({
     };
     // Serializing more takes milliseconds.
     const isLong = budget.values > 10_000 || budget.bytes > 256 * 1024;
-    return isLong ? concludeInTurn(answer, bounds, context) : new BoundedResult(answer, bounds);
+    return isLong ? concludeLong(answer, bounds, context) : new BoundedResult(answer, bounds);
   };
 
-  /** The same for a large answer: it is serialized in chunks, in its turns. */
-  async function concludeInTurn(
+  /** The same for a large answer: it is serialized in chunks, when there is time. */
+  async function concludeLong(
     answer: ExecutionResult,
     options: BoundedResultOptions,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    const { turnTaker } = context;
-    await new Promise<void>((resolve) => schedule(turnTaker, resolve));
+    const { caller } = context;
+    if (!slices.hasTime) await slices.wait(caller);
     // The client has left.
     if (context.signal?.aborted) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
     if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
     try {
-      const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
+      const dataJson = await jsonInSlices(answer.data, options.maxBytes, { caller });
       const result = new BoundedResult(answer, { ...options, dataJson });
       return dataJson === null ? result.failed() : result;
     } catch (error) {
@@ -291,11 +288,6 @@ export function createEngine({
     };
   }
 
-  function notBegun(): RequestError {
-    onShed('connections');
-    return overloadedError(uses.requests.refusal);
-  }
-
   /** What is executed, and in which context. Errors: why it is not. */
   function prepare(params: OperationParams, request: EngineRequest, takesIncremental: boolean) {
     const { query, operationName, extensions } = params;
@@ -320,7 +312,6 @@ export function createEngine({
       request,
       operation.kind === 'mutation' ? new MutationEffects(request.holder) : null,
       explained?.recorder ?? null,
-      operation.expectedWork,
     );
     const observe = explained?.observe;
     const prepared =
@@ -343,7 +334,7 @@ export function createEngine({
   }
 
   function executeNow(params: OperationParams, request: EngineRequest) {
-    // It may have waited for its turn.
+    // It may have waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     try {
       const ready = prepare(params, request, false);
@@ -365,9 +356,7 @@ export function createEngine({
     } catch (error) {
       return toErrorResult(error);
     }
-    const begin = (isLate: boolean) => (isLate ? toErrorResult(notBegun()) : executeNow(params, request));
-    if (request.holder === undefined) return begin(false);
-    return processScheduler.begin(request.holder.account, begin, request.signal);
+    return slices.begin(callerNameOf(request), () => executeNow(params, request));
   }
 
   async function executeIncrementally(
@@ -377,11 +366,7 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const params = parseParams(rawParams);
-      const begin = (isLate: boolean) => {
-        if (isLate) throw notBegun();
-      };
-      if (request.holder !== undefined)
-        await processScheduler.begin(request.holder.account, begin, request.signal);
+      await slices.begin(callerNameOf(request), () => {});
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;

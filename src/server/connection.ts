@@ -489,7 +489,7 @@ const leftReason = new Error('The client has left, or its request has given way.
 
 const outside = AsyncLocalStorage.snapshot();
 
-const nobody = new Account('', { name: '', requests: 0, arriving: 0, values: 0, unread: 0 }, { requests: 0 });
+const nobody = new Account('', { name: '', requests: 0, arriving: 0, values: 0, unread: 0 });
 
 const refusals = new Map<ShedReason, RequestError>();
 

@@ -84,7 +84,7 @@ export function createIncremental(): IncrementalOption {
       if (!('initialResult' in result)) return result;
       return incrementalResult(result, {
         ...options,
-        taker: context.turnTaker,
+        caller: context.caller,
         exceeded: () => budget.exceeded,
         cancel: () => context.cancelReads(),
       });

@@ -26,8 +26,8 @@ import {
 import { locateError } from '../../executor/errors.ts';
 import type { ExecuteOptions } from '../../executor/execution.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
-import { WorkQueue } from '../../executor/scheduler.ts';
 import { eachSelection, isDeferred, type Selection } from '../../executor/selection.ts';
+import { slices } from '../../slices.ts';
 import { withFields } from '../map-fields.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -53,7 +53,7 @@ const executeIn = {
  */
 export function executeIncrementally(
   args: ExecutionArgs,
-  { budget, queue }: Pick<ExecuteOptions, 'queue'> & { readonly budget: AnswerBudget },
+  { budget, caller = '' }: Pick<ExecuteOptions, 'caller'> & { readonly budget: AnswerBudget },
   form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
@@ -69,7 +69,7 @@ export function executeIncrementally(
   try {
     const options = {
       budget,
-      turns: new Turns(budget, queue),
+      turns: new Turns(budget, caller),
       onExceeded: (limit: unknown) => stop.abort(limit),
     };
     const schema = withFields(args.schema, (field) => countedField(field, options));
@@ -171,7 +171,7 @@ const entriesInTurn = 100;
  */
 export class Turns {
   readonly #budget: Pick<AnswerBudget, 'values'>;
-  readonly #queue: WorkQueue;
+  readonly #caller: string;
   /** What waits for a turn, in order. */
   readonly #waiting: (() => void)[] = [];
   #next = 0;
@@ -180,9 +180,9 @@ export class Turns {
   /** The values that had been completed when the last turn began. */
   #before = 0;
 
-  constructor(budget: Pick<AnswerBudget, 'values'>, queue = new WorkQueue()) {
+  constructor(budget: Pick<AnswerBudget, 'values'>, caller = '') {
     this.#budget = budget;
-    this.#queue = queue;
+    this.#caller = caller;
   }
 
   /** Whether so much was completed since the last turn that others are served first. */
@@ -198,7 +198,7 @@ export class Turns {
   }
 
   #schedule(): void {
-    this.#queue.push(() => this.#run());
+    void slices.wait(this.#caller).then(() => this.#run());
   }
 
   #run(): void {

@@ -1,15 +1,14 @@
 import type { GraphQLError } from 'graphql';
 import type { IncrementalOptions, Payload, IncrementalResult as Results } from '../../engine/engine.ts';
 import { shownError } from '../../engine/errors.ts';
-import { jsonInTurns } from '../../engine/json.ts';
+import { jsonInSlices } from '../../engine/json.ts';
 import { finalIfItWrote } from '../../engine/result.ts';
 import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
-import type { TurnTaker } from '../../executor/scheduler.ts';
 import type { IncrementalResults } from './incremental-execution.ts';
 
 export interface IncrementalResultOptions
   extends Pick<IncrementalOptions, 'maxBytes' | 'mask' | 'extensions' | 'withoutData'> {
-  readonly taker?: TurnTaker | undefined;
+  readonly caller: string;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
   /** Cancels what is still read for it. */
@@ -46,7 +45,7 @@ interface AnyResult extends Fallible {
  */
 export function incrementalResult(
   { initialResult, subsequentResults }: IncrementalResults,
-  { maxBytes, taker, exceeded, cancel, mask, extensions, withoutData }: IncrementalResultOptions,
+  { maxBytes, caller, exceeded, cancel, mask, extensions, withoutData }: IncrementalResultOptions,
 ): Results {
   const isOf2022 = !('pending' in initialResult);
   /** The ids of what is still to come. */
@@ -80,7 +79,7 @@ export function incrementalResult(
       ...(completed === undefined ? {} : { completed: completed.map(showIn) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - bytes, { taker, chunkSize });
+    const chunks = await jsonInSlices(shown, maxBytes - bytes, { caller, chunkSize });
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
     bytes += json.length;

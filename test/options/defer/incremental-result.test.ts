@@ -46,6 +46,7 @@ function resultOf(
   const result = incrementalResult(
     { initialResult: initial, subsequentResults: results() },
     {
+      caller: '',
       maxBytes: 10_000,
       mask,
       exceeded: () => null,

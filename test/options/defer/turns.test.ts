@@ -1,17 +1,19 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Turns } from '../../../src/options/defer/incremental-execution.ts';
+import { idleSlices } from '../../support/idle-slices.ts';
 import { clock } from '../../support/monotonic-clock.ts';
 
 /** What is resumed takes 10 ms, after which others are served. */
 let now: number;
-beforeEach(() => {
+beforeEach(async () => {
+  await idleSlices();
   now = clock.real();
   clock.now = () => now;
 });
 afterEach(async () => {
-  // The scheduler's work is over: the clock does not go back while it measures.
-  await iteration();
+  clock.now = () => now++;
+  await idleSlices();
   clock.now = clock.real;
 });
 
