@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
 import { parseWithin } from '../src/engine/limits.ts';
-import { foldText } from '../src/schema/text-search.ts';
 import { transactionIdsOf } from '../src/schema/transaction-request.ts';
 import { checkRequest } from '../src/server/request.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
@@ -52,10 +51,6 @@ test.each([
     maxRequestBytes: 1,
   });
   expect(refusal?.status).toBe(400);
-});
-
-test('the beginning of a text is searched', () => {
-  expect(foldText('Ä'.repeat(10_000))).toBe('a'.repeat(500));
 });
 
 test('tags are split at their commas, whatever white space is around these', async () => {

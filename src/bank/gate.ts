@@ -37,6 +37,14 @@ const operationShare = 3 / 4;
 /** How many callers and peers without a call stay known. */
 const maxIdle = 1000;
 
+/** The calls that a caller, or a peer, has under way. */
+interface Held {
+  calls: number;
+  readonly byOperation: Map<string, number>;
+}
+
+type Counts = { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] };
+
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
  * one peer, have half of them at most. One bank operation has three quarters, of all and of a peer's half: behind a load balancer
@@ -48,10 +56,10 @@ export class Gate {
   readonly #mostOfOperation: number;
   readonly #mostOfOperationOfPeer: number;
   #free: number;
-  /** The calls under way, by caller, by peer, and by bank operation of a peer. */
-  readonly #held = new Map<string, number>();
+  /** By the name of a caller or a peer. */
+  readonly #held = new Map<string, Held>();
   /** Bounded: the contract has a fixed number of operations. */
-  readonly #operations = new Map<string, { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] }>();
+  readonly #operations = new Map<string, Counts>();
   /** The calls that wait, by caller and bank operation; the callers in the order of their turns. */
   readonly #waiting = new Map<string, Map<string, Set<GateCall>>>();
   #isServing = false;
@@ -85,8 +93,8 @@ export class Gate {
   leave({ caller: { name, group }, operation }: GateCall): void {
     this.#free++;
     this.#usageOf(operation).taken--;
-    this.#hold(name, -1);
-    if (group !== name) this.#holdOfPeer(operation, group, -1);
+    this.#hold(name, operation, -1);
+    if (group !== name) this.#hold(group, operation, -1);
     if (this.#waiting.size > 0) this.#serve();
   }
 
@@ -104,38 +112,36 @@ export class Gate {
 
   #fits({ caller: { name, group }, operation }: GateCall): boolean {
     if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
-    if (!this.#holdsLess(name, this.#mostOfCaller)) return false;
-    if (group === name) return true;
+    const own = this.#held.get(name);
+    if (own !== undefined && own.calls >= this.#mostOfCaller) return false;
+    const peer = group === name ? undefined : this.#held.get(group);
+    if (peer === undefined) return true;
     return (
-      this.#holdsLess(group, this.#mostOfCaller) &&
-      this.#holdsLess(`${operation} ${group}`, this.#mostOfOperationOfPeer)
+      peer.calls < this.#mostOfCaller && (peer.byOperation.get(operation) ?? 0) < this.#mostOfOperationOfPeer
     );
   }
 
-  #holdsLess(key: string, most: number): boolean {
-    return (this.#held.get(key) ?? 0) < most;
-  }
-
   #letThrough(call: GateCall): void {
-    const { name, group } = call.caller;
+    const { caller, operation, session } = call;
+    const { name, group } = caller;
     this.#free--;
-    this.#usageOf(call.operation).taken++;
-    this.#hold(name, 1);
-    if (group !== name) this.#holdOfPeer(call.operation, group, 1);
-    if (call.session !== null) call.session.isServed = true;
+    this.#usageOf(operation).taken++;
+    this.#hold(name, operation, 1);
+    if (group !== name) this.#hold(group, operation, 1);
+    if (session !== null) session.isServed = true;
     call.enter();
   }
 
-  #holdOfPeer(operation: string, peer: string, more: number): void {
-    this.#hold(peer, more);
-    this.#hold(`${operation} ${peer}`, more);
-  }
-
-  #hold(key: string, more: number): void {
-    const held = (this.#held.get(key) ?? 0) + more;
+  #hold(name: string, operation: string, more: 1 | -1): void {
+    let held = this.#held.get(name);
+    if (held === undefined) {
+      held = { calls: 0, byOperation: new Map() };
+      this.#held.set(name, held);
+    }
+    held.calls += more;
+    held.byOperation.set(operation, (held.byOperation.get(operation) ?? 0) + more);
     // A Map that grows and shrinks with each call leaves tables behind.
-    if (held === 0 && this.#held.size > maxIdle) this.#held.delete(key);
-    else this.#held.set(key, held);
+    if (held.calls === 0 && this.#held.size > maxIdle) this.#held.delete(name);
   }
 
   #usageOf(operation: string) {

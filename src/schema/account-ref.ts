@@ -50,7 +50,7 @@ AccountRefObject.implement({
       type: nodeTypeOf('OtherAccount').object,
       nullable: true,
       description:
-        'The payee as a counterparty of the paying account, found by its id, IBAN or number. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
+        'The payee as a counterparty of the paying account, found by its id. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
       extensions: fieldExtensions({
         prefetch: ({ payer }: NamedAccount, _args: object, context: ReadContext) =>
           payer && loadOtherAccounts(payer, {}, context),
@@ -62,11 +62,9 @@ AccountRefObject.implement({
           return { parent: { ...account, otherAccountId: unknownId(), ...byOwnId } };
         },
       }),
-      resolve: ({ named, bankId, payer }, _args, context) => {
+      resolve: ({ named, payer }, _args, context) => {
         const accountId = unwrap(named.account_id);
-        return payer && accountId
-          ? findCounterparty(payer, { bankId: unwrap(named.bank_id) ?? bankId, accountId }, context)
-          : null;
+        return payer && accountId ? findCounterparty(payer, accountId, context) : null;
       },
     }),
   }),

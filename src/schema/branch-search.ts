@@ -8,11 +8,12 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
 import { type ListWork, sortedBy } from './list-work.ts';
-import { comparedPart, foldText } from './text-search.ts';
+import { contains } from './text-search.ts';
 
-/** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
+/** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
 type Coordinates = typeof CoordinatesInput.$inferInput;
+type Near = BranchSearch['near'];
 
 /** The mean radius of the earth (IUGG), in kilometres. */
 const earthRadiusKm = 6371.0088;
@@ -32,10 +33,12 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
 const isPlace = ({ latitude, longitude }: Coordinates) =>
   Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
 
-/** Errors: BAD_USER_INPUT. */
-export function checkCoordinates(name: string, place: Coordinates): void {
-  if (!isPlace(place))
-    throw badUserInput(`${name} is no place: latitude is from -90 to 90, longitude from -180 to 180.`, name);
+/** Errors: BAD_USER_INPUT, which names the member. */
+export function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
+  if (!(Math.abs(latitude) <= 90))
+    throw badUserInput(`${name}.latitude has to be from -90 to 90.`, `${name}.latitude`);
+  if (!(Math.abs(longitude) <= 180))
+    throw badUserInput(`${name}.longitude has to be from -180 to 180.`, `${name}.longitude`);
 }
 
 /** The position of a branch; null if it has none. Errors: BANK_BAD_RESPONSE if it breaks the contract. */
@@ -65,145 +68,67 @@ const NearInput = builder.inputType('NearInput', {
   }),
 });
 
-const BranchOrder = builder.enumType('BranchOrder', {
-  description: 'The order of branches. Branches without a name or a location come last.',
-  values: {
-    NAME: { description: 'By their names.' },
-    DISTANCE: { description: 'The nearest to `near` first.' },
-  },
-});
-
 const BranchFilter = builder.inputType('BranchFilter', {
-  description:
-    'Selects branches. With an id, the bank searches; with only a name, bankql searches the list. REST: postBranches, or getBranches.',
+  description: 'Selects branches; the bank searches. REST: postBranches.',
   fields: (t) => ({
-    id: t.id({
-      description:
-        'The id to look for. REST `id`; if it is omitted, bankql looks for the name in the list of getBranches.',
-    }),
-    name: t.string({
-      description:
-        'The name to look for. REST `name`; without an id a part of the name, whatever its case, spaces and accents.',
-    }),
+    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
+    name: t.string({ description: 'The name to look for. REST `name`.' }),
   }),
 });
 
 /** The arguments of a list of branches. */
 export const branchSearch = builder.args((t) => ({
-  filter: t.field({
-    type: BranchFilter,
-    description: 'Only branches with this id, or with this text in their name.',
-  }),
+  filter: t.field({ type: BranchFilter, description: 'Only branches with this id and this name.' }),
   near: t.field({
     type: NearInput,
-    description: 'Only branches near a place. With a radius, branches without a location are left out.',
+    description:
+      'The nearest to this place first, and with a radius only those within it. Branches without a location come last, or are left out.',
   }),
-  orderBy: t.field({ type: BranchOrder, description: "The bank's own order if it is left out." }),
-  acceptsDeposits: t.boolean({
-    description: 'With true, only branches that accept deposits; with false, only the others.',
-  }),
-  city: t.string({ description: 'Only branches in this city. Case, spaces and accents do not matter.' }),
+  search: t.string({ description: 'Only branches with this text in their name. Case does not matter.' }),
 }));
 
 export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
 
 /** The query for the bank; null for all branches. */
-export function branchQueryOf({ filter }: BranchSearch): BranchQuery | null {
-  if (filter?.id === null || filter?.id === undefined) return null;
-  return omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name });
-}
-
-// Made for the first query that needs it: what it is made of takes 14 ms to load.
-let compareNames: Intl.Collator['compare'] | undefined;
+export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
+  filter ? omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name }) : null;
 
 /**
- * Creates the function that filters and sorts the bank's list; null if the list is used unchanged. An entry is not
- * considered a match if a value that the search examines breaks the contract.
- * Errors: BAD_USER_INPUT for an invalid position or radius, and for an order by distance without a position.
+ * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a
+ * value that the search examines breaks the contract.
+ * Errors: BAD_USER_INPUT for an invalid place or radius.
  */
-export function branchSelection(
-  search: BranchSearch,
-): ((list: readonly Branch[], lists: ListWork) => Promise<Branch[]>) | null {
-  const { near, orderBy } = search;
+export function branchSelection({
+  filter,
+  near,
+  search,
+}: BranchSearch): ((list: readonly Branch[], lists: ListWork) => Promise<Branch[]>) | null {
   if (near) checkCoordinates('near', near);
   if (typeof near?.radiusKm === 'number' && !(near.radiusKm >= 0))
     throw badUserInput('near.radiusKm has to be zero or more.', 'near.radiusKm');
-  if (orderBy === 'DISTANCE' && !near)
-    throw badUserInput('orderBy: DISTANCE needs near: the distance from where?', 'near');
-
-  const conditions = conditionsOf(search);
-  if (conditions.length === 0 && !orderBy) return null;
-  const { filter, acceptsDeposits, city } = search;
-  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, orderBy, acceptsDeposits, city]);
-  return (list, lists) => lists.once(list, name, () => select(list, conditions, search));
+  if (!near && !search) return null;
+  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, search]);
+  return (list, lists) => lists.once(list, name, () => select(list, near, search));
 }
 
-type Condition = (branch: Branch) => boolean;
-
-function select(
-  list: readonly Branch[],
-  conditions: readonly Condition[],
-  { near, orderBy }: BranchSearch,
-): Branch[] {
+function select(list: readonly Branch[], near: Near, text: BranchSearch['search']): Branch[] {
   rememberPositions(list);
-  const sorted = orderBy === 'NAME' ? byName(list) : list;
-  const chosen = sorted.filter((branch) =>
-    conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true),
+  const named = text
+    ? list.filter((branch) => !(branch instanceof Error) && contains(branch.name, text))
+    : [...list];
+  if (!near) return named;
+  const distances = new Map(
+    named.map((branch) => [branch, nullOnError(() => distanceTo(near, unwrap(branch)))] as const),
   );
-  if (orderBy !== 'DISTANCE' || !near) return chosen;
+  const { radiusKm } = near;
+  const isNear = (branch: Branch) =>
+    typeof radiusKm !== 'number' || (distances.get(branch) ?? Infinity) <= radiusKm;
   return sortedBy(
-    chosen,
-    (branch) => nullOnError(() => distanceTo(near, unwrap(branch))),
+    named.filter(isNear),
+    (branch) => distances.get(branch) ?? null,
     (one, other) => one - other,
   );
 }
-
-function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
-  const conditions: Condition[] = [];
-  const hasId = filter?.id !== null && filter?.id !== undefined;
-  if (!hasId && typeof filter?.name === 'string') {
-    const name = foldText(filter.name);
-    conditions.push((branch) => {
-      const there = nameOf(branch);
-      return there !== null && foldText(there).includes(name);
-    });
-  }
-  if (typeof acceptsDeposits === 'boolean')
-    conditions.push((branch) => branch.acceptsDeposits === acceptsDeposits);
-  if (typeof city === 'string') {
-    const name = foldText(city);
-    conditions.push(({ address }) => {
-      const there: unknown = address?.city;
-      return typeof there === 'string' && foldText(there) === name;
-    });
-  }
-  const radius = near?.radiusKm;
-  if (near && typeof radius === 'number')
-    conditions.push((branch) => (distanceTo(near, branch) ?? Infinity) <= radius);
-  return conditions;
-}
-
-const listsByName = new WeakMap<readonly Branch[], readonly Branch[]>();
-
-/** A list sorted by name, cached: a collator is slow. */
-function byName(list: readonly Branch[]): readonly Branch[] {
-  const known = listsByName.get(list);
-  if (known !== undefined) return known;
-  compareNames ??= new Intl.Collator('en', { numeric: true }).compare;
-  const sorted = sortedBy(
-    list,
-    (branch) =>
-      nullOnError(() => {
-        const name = nameOf(unwrap(branch));
-        return name === null ? null : comparedPart(name);
-      }),
-    compareNames,
-  );
-  listsByName.set(list, sorted);
-  return sorted;
-}
-
-const nameOf = ({ name }: Branch): string | null => (typeof name === 'string' ? name : null);
 
 const distanceTo = (from: Coordinates, branch: Branch): number | null => {
   const to = coordinatesOf(branch);

@@ -52,7 +52,7 @@ async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Bra
 /** The field of a bank that lists them. */
 export const branches = {
   description:
-    'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
+    'Branches of the bank. REST: getBranches; with `filter`, postBranches. bankql searches that list for all other arguments.',
   args: { ...pageArguments, ...branchSearch },
   ...connectionFromIds(
     connectionTo(branchNode.object, 'branches', 'A branch'),

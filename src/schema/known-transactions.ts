@@ -29,8 +29,6 @@ interface KnownTransaction {
   readonly id: string;
   /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
   readonly at: number | null;
-  /** The same, or the time of an own payment that the request names after it if that is earlier: they are sorted by it. */
-  readonly latest: number | null;
 }
 
 /** A page of them, with the account; their ids are checked when they are used. */
@@ -50,44 +48,35 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
       if (payment.accountId !== accountId || payment.bankId !== bankId) return [];
       const { transactionId: id } = receiptOf(payment);
       const at = payment.createdAt;
-      return id ? [{ id, at, latest: at }] : [];
+      return id ? [{ id, at }] : [];
     });
   return context.lists.run(payments.length * entriesPerAnswer, read);
 }
 
 /**
- * All of them, each once, newest first as far as it is known: those of unknown time come last. A request names the
- * transactions of a standing order or of a month, so that they are at most as new as its end. Banks append to their lists:
- * of the same time, what is named last is the newest, and what is named before an own payment is older than that. A
- * request that cannot be read names none.
+ * All of them, each once, newest first; those of unknown time come last. Banks append to their lists: of the same time, what is named
+ * last is the newest. A request that cannot be read names none.
  */
 function collect(
   requests: readonly TransactionRequest[],
   paid: readonly KnownTransaction[],
   since: Date | undefined,
 ): KnownTransaction[] {
-  const own = new Map(paid.map((entry) => [entry.id, entry]));
-  const named = new Map<string, KnownTransaction>();
-  for (const request of requests) {
+  const named = requests.flatMap((request) => {
     const ids: unknown = request instanceof Error ? null : request.transaction_ids;
-    if (typeof ids !== 'string') continue;
+    if (typeof ids !== 'string') return [];
     const at = endOf(request);
-    let latest = at;
-    const entries = (transactionIdsOf(request) ?? []).toReversed().map((id) => {
-      const paidAt = own.get(id)?.at ?? null;
-      if (latest !== null && paidAt !== null) latest = Math.min(latest, paidAt);
-      return { id, at, latest };
-    });
-    for (const entry of entries.reverse())
-      if (!own.has(entry.id) && !named.has(entry.id)) named.set(entry.id, entry);
-  }
-  // An own payment is newer than what is named before it.
-  const wanted = [...own.values(), ...[...named.values()].reverse()].filter(
-    ({ at }) => since === undefined || (at !== null && at >= since.getTime()),
+    return (transactionIdsOf(request) ?? []).map((id) => ({ id, at }));
+  });
+  // The first of one id stays: an own payment, or else the request that named it first.
+  const known = new Map([...named.toReversed(), ...paid].map((entry) => [entry.id, entry]));
+  const wanted = [...paid, ...named.toReversed()].filter(
+    (entry) =>
+      known.get(entry.id) === entry && (since === undefined || (entry.at ?? -Infinity) >= since.getTime()),
   );
   return sortedBy(
     wanted,
-    ({ latest }) => latest,
+    ({ at }) => at,
     (one, other) => other - one,
   );
 }
@@ -123,7 +112,7 @@ export const knownTransactions = {
   type: TransactionConnection,
   nullable: true,
   description:
-    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none, but after each own payment that the request names behind them; the newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none. The newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
   args: builder.args((t) => ({
     since: t.field({
       type: 'DateTime',

@@ -32,7 +32,7 @@ import {
   validateViewIds,
 } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
-import { foldText } from './text-search.ts';
+import { contains } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
 
@@ -58,7 +58,7 @@ const search = builder.args((t) => ({
   }),
   search: t.string({
     description:
-      "Only counterparties whose holder's name or IBAN contains this text. Case, spaces and accents do not matter. bankql searches the bank's list.",
+      "Only counterparties whose holder's name or IBAN contains this text. Case does not matter. bankql searches the bank's list.",
   }),
 }));
 
@@ -91,7 +91,7 @@ export function loadOtherAccounts(
   const query = queryOf(args);
   const listed = load(account, query, context.session);
   const id = query === null ? filterId(args.filter?.id) : null;
-  const text = args.search ? foldText(args.search) : '';
+  const text = args.search ?? '';
   if ((id === null || id === undefined) && !text) return listed;
   return listed.then((list) =>
     context.lists.once(list, JSON.stringify(['counterparties', id, text]), () => {
@@ -101,12 +101,11 @@ export function loadOtherAccounts(
   );
 }
 
-/** Whether the holder's name or the IBAN contains a folded text. */
-function isFoundBy(entry: OtherAccount, searched: string): boolean {
+/** Whether the holder's name or the IBAN contains a text. */
+function isFoundBy(entry: OtherAccount, text: string): boolean {
   const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
-  return [isObject(holder) ? holder.name : null, IBAN].some(
-    (text) => typeof text === 'string' && foldText(text).includes(searched),
-  );
+  const hasName = isObject(holder) && contains(holder.name, text);
+  return hasName || (typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(text)));
 }
 
 /** The entries of that list. */
@@ -169,21 +168,17 @@ function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAc
 }
 
 /**
- * The counterparty of an account that a payment's payee is; null if there is no such counterparty. Errors: those of
- * getOtherAccounts.
+ * The counterparty of an account with the id of a payee; null if none, or several, have it. Errors: those of getOtherAccounts.
  */
 export async function findCounterparty(
   payer: ViewIds,
-  { bankId, accountId }: { readonly bankId: string; readonly accountId: string },
+  id: string,
   context: ReadContext,
 ): Promise<OtherAccountNode | null> {
   const list = await loadOtherAccounts(payer, {}, context);
-  const found = otherAccountNamed(list, accountId);
+  const found = isRepeatedIn(list, itemId, id) ? null : findById(list, id);
   if (!found || found instanceof Error) return null;
-  // Another bank may have an account of the same id.
-  const { swift_bic } = found;
-  const isElsewhere = typeof swift_bic === 'string' && swift_bic !== '' && !isCodeOf(bankId, swift_bic);
-  return isElsewhere ? null : otherAccountsIn(list, payer, {})(found, list.indexOf(found));
+  return otherAccountsIn(list, payer, {})(found, list.indexOf(found));
 }
 
 /** Counterparties by a text; null if several share it. */

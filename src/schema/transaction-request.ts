@@ -8,7 +8,7 @@ import {
   transactionRequest,
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -173,55 +173,6 @@ export function transactionIdsOf({ transaction_ids }: TransactionRequest): reado
       `The bank's transaction_ids holds more than ${maxListLength} ids, which are not read.`,
     );
   return ids && [...new Set(ids)].filter((id) => id !== '');
-}
-
-/**
- * The request that led to a transaction, from the list of the transaction's account; null if there is no such request. A
- * request says what was asked for (`body`). An entry without it is a statement of the transactions that it names, unless
- * the bank never says what was asked for: then the first entry that names this transaction led to it.
- * Errors: those of the list; BANK_BAD_RESPONSE if a broken entry could be the one.
- */
-export async function requestOf(
-  transaction: TransactionIds,
-  context: ReadContext,
-): Promise<TransactionRequestNode | null> {
-  const requests = await loadRequests(transaction, context);
-  const { positions, broken } = await context.lists.once(requests, 'requests by transaction', () =>
-    indexByTransaction(requests),
-  );
-  const index = positions.get(transaction.transactionId);
-  if (index !== undefined)
-    return toTransactionRequestNode(transaction, requests[index] as TransactionRequest, {
-      index,
-      list: requests,
-      trackId: null,
-    });
-  if (broken !== null) throw broken;
-  return null;
-}
-
-/** The position of the request that led to each transaction; `broken` is the first error of an entry. */
-function indexByTransaction(requests: readonly TransactionRequest[]): {
-  positions: ReadonlyMap<string, number>;
-  broken: unknown;
-} {
-  const asked = new Map<string, number>();
-  const named = new Map<string, number>();
-  let saysWhatWasAsked = false;
-  let broken: unknown = null;
-  for (const [index, entry] of requests.entries()) {
-    try {
-      const request = unwrap(entry);
-      const hasBody = unwrap(request.body) != null;
-      saysWhatWasAsked ||= hasBody;
-      const ids = transactionIdsOf(request) ?? [];
-      for (const positions of hasBody ? [asked, named] : [named])
-        for (const id of ids) if (!positions.has(id)) positions.set(id, index);
-    } catch (error) {
-      broken ??= error;
-    }
-  }
-  return { positions: saysWhatWasAsked ? asked : named, broken };
 }
 
 export const TransactionRequestObject = transactionRequestNode.object;

@@ -13,8 +13,6 @@ import {
 } from '../contract/transaction.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import type { ReadContext } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { byOwnId } from './list-item.ts';
@@ -30,7 +28,6 @@ import {
   recordOf,
 } from './node.ts';
 import { updatedViewDescription, writtenRecord } from './record-mutations.ts';
-import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
@@ -55,17 +52,6 @@ implementNode(transactionNode, transaction, (t) => ({
     ...nodeFromIds('Account', accountOf),
   }),
   version: t.string(written.version),
-  request: t.field({
-    type: TransactionRequestObject,
-    nullable: true,
-    description:
-      "The request that asked for the transaction: the account's first request whose `transactionIds` contains its id. Once one of the account's requests says what was asked for (`to`, `value`), those that do not are statements of the bank, which asked for nothing: they do not count. Null if there is no such request. REST: getTransactionsRequest.",
-    extensions: fieldExtensions({
-      answeredByIds: true,
-      prefetch: (node: TransactionNode, _args: object, context: ReadContext) => loadRequests(node, context),
-    }),
-    resolve: (node, _args, context) => requestOf(node, context),
-  }),
   thisAccount: t.field({
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',

@@ -46,7 +46,7 @@ function open(losses?: (body: string, nth: number) => Loss, links: ApolloLink[] 
     possibleTypes: { Node: nodes },
     typePolicies: {
       Viewer: { merge: true },
-      Bank: { fields: { branches: relayStylePagination(['orderBy']) } },
+      Bank: { fields: { branches: relayStylePagination(['search']) } },
     },
   });
   return { client: new ApolloClient({ cache, link: ApolloLink.from([...links, http]) }), network };

@@ -17,8 +17,8 @@ export const behaviours = {
   'large answers':
     '{bank{branches(first:11){nodes{bank{branches{nodes{id branchId name address{city line1}}}}}}}}',
   'searches by distance':
-    '{bank{branches{nodes{bank{branches(near:{latitude:1,longitude:2},orderBy:DISTANCE,first:0){totalCount}}}}}}',
-  'searches by city': `{bank{${Array.from({ length: 29 }, (_, n) => `b${n}:branches(city:"C${n}"){totalCount}`).join(' ')}}}`,
+    '{bank{branches{nodes{bank{branches(near:{latitude:1,longitude:2},first:0){totalCount}}}}}}',
+  'searches by text': `{bank{${Array.from({ length: 29 }, (_, n) => `b${n}:branches(search:"C${n}"){totalCount}`).join(' ')}}}`,
   'twenty REST calls': `{bank{${Array.from({ length: 20 }, (_, n) => `c${n}:customer(customerId:"RANDOM-${n}"){email}`).join(' ')}}}`,
   'lists that it only counts': `{bank{${Array.from({ length: 20 }, (_, n) => `c${n}:account(accountId:"RANDOM-${n}"){otherAccounts(first:0){totalCount}}`).join(' ')}}}`,
   "updates of somebody else's record":

@@ -94,15 +94,17 @@ describe('the counterparty of an AccountRef', () => {
     { bank: 'B', id: 'ann', IBAN: 'GB11 0000', holder: { is_alias: false, name: 'Ann' } },
     { bank: 'B', id: 'bea', number: '77', swift_bic: 'THEREXXX', holder: { is_alias: false, name: 'Bea' } },
     { bank: 'B', id: 'cem', swift_bic: 'THERE', holder: { is_alias: false, name: 'Cem' } },
+    { bank: 'B', id: 'twice', holder: { is_alias: false, name: 'One' } },
+    { bank: 'B', id: 'twice', holder: { is_alias: false, name: 'Other' } },
   ];
 
   test.each([
     [{ account_id: 'ann' }, 'ann'],
-    [{ account_id: 'gb110000', bank_id: 'ANY' }, 'ann'],
-    [{ account_id: '77', bank_id: 'THERE' }, 'bea'],
-    [{ account_id: '77', bank_id: 'THEREXXX' }, 'bea'],
-    [{ account_id: 'cem', bank_id: 'THEREXXX' }, 'cem'],
-    [{ account_id: '77', bank_id: 'ELSEWHERE' }, undefined],
+    [{ account_id: 'bea', bank_id: 'THERE' }, 'bea'],
+    // Its BIC names another bank than the payer's, which the request leaves out.
+    [{ account_id: 'cem' }, 'cem'],
+    [{ account_id: 'twice' }, undefined],
+    [{ account_id: '77', bank_id: 'THERE' }, undefined],
     [{ account_id: 'nobody' }, undefined],
     [{}, undefined],
   ])('of one that is paid, %j, is %s', async (to, expected) => {

@@ -123,15 +123,13 @@ describe('a plan', () => {
     ],
     [
       'the requests in which that of a transaction is looked for once',
-      account(
-        'transactionRequests { totalCount } transaction(transactionId: "T") { bank { bankId } request { id } }',
-      ),
+      account('transactionRequests { totalCount } transaction(transactionId: "T") { bank { bankId } }'),
       ['getTransactionsRequest BANK A owner'],
     ],
     [
       'the one list that branches are looked for in',
       bank(
-        'a: branches(near: { latitude: 1, longitude: 1, radiusKm: 1 }) { totalCount } b: branches(city: "C", filter: { name: "N" }) { totalCount } c: branches(orderBy: DISTANCE) { totalCount }',
+        'a: branches(near: { latitude: 1, longitude: 1, radiusKm: 1 }) { totalCount } b: branches(search: "N") { totalCount }',
       ),
       ['getBranches BANK'],
     ],

@@ -97,14 +97,14 @@ describe('the known transactions of an account', () => {
     expect(fixture.bank.lines()).toEqual([list, list]);
   });
 
-  test('that a request names before an own payment come after that payment, and keep the time of the request', async () => {
+  test('have the time of the request that names them; own payments that of their beginning', async () => {
     await using fixture = await start([
       request('statement', { transaction_ids: 'B1,B2,PAID,B3', end_date: '2026-01-25T00:00:00Z' }),
       request('later', { transaction_ids: 'L1', start_date: '2026-01-22' }),
     ]);
     await fixture.ask(PayKnown, { key: 'key' });
-    expect(await fixture.idsOf()).toEqual(['B3', 'L1', 'PAID', 'B2', 'B1']);
-    expect(await fixture.idsOf({ since: '2026-01-21T00:00:00Z' })).toEqual(['B3', 'L1', 'B2', 'B1']);
+    expect(await fixture.idsOf()).toEqual(['B3', 'B2', 'B1', 'L1', 'PAID']);
+    expect(await fixture.idsOf({ since: '2026-01-21T00:00:00Z' })).toEqual(['B3', 'B2', 'B1', 'L1']);
   });
 
   test('come in pages, and follow the last entry of the page before although others were added', async () => {

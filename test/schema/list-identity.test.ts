@@ -42,12 +42,12 @@ const lists = [
     call: `GET ${root}/branches`,
     body: {
       branches: [
-        { id: 'y', name: 'other', acceptsDeposits: false },
+        { id: 'y', name: 'rest', acceptsDeposits: false },
         { id: 'x', name: 'one', acceptsDeposits: true },
         { id: 'x', name: 'two', acceptsDeposits: true },
       ],
     },
-    query: '{ bank { list: branches(acceptsDeposits: true) { nodes { id bankId: branchId name } } } }',
+    query: '{ bank { list: branches(search: "o") { nodes { id bankId: branchId name } } } }',
     name: 'name',
     idField: 'branchId',
     at: 'list',
@@ -270,48 +270,5 @@ describe('the transactions of a request', () => {
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['CALL_BUDGET_EXCEEDED']);
     expect(JSON.stringify(data).match(/uuid-/g)).toHaveLength(9);
     expect(JSON.stringify(data).match(/null/g)).toHaveLength(51);
-  });
-});
-
-describe('the request that led to a transaction', () => {
-  const requests = `GET ${root}/accounts/A/owner/transaction-requests`;
-  const ask =
-    '{ bank { account(accountId: "A") { transaction(transactionId: "T1") { request { description } } } } }';
-  const body = { to: { account_id: 'B' } };
-  test.each([
-    [
-      'is not a statement that names it',
-      [
-        { description: 'statement', transaction_ids: 'T1' },
-        { description: 'other', transaction_ids: 'T2', body },
-      ],
-      null,
-    ],
-    [
-      'is the one that says what was asked for',
-      [
-        { description: 'statement', transaction_ids: 'T1,T2' },
-        { description: 'asked', transaction_ids: 'T1', body },
-      ],
-      'asked',
-    ],
-    [
-      'is the first that names it, if the bank never says what was asked for',
-      [
-        { description: 'other', transaction_ids: 'T2' },
-        { description: 'first', transaction_ids: 'T2,T1' },
-        { description: 'second', transaction_ids: 'T1' },
-      ],
-      'first',
-    ],
-  ])('%s', async (_, list, description) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(requests, { body: { 'transaction-requests': list } });
-    const { data, errors } = await fixture.ask(ask);
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      bank: { account: { transaction: { request: description === null ? null : { description } } } },
-    });
-    expect(fixture.bank.lines()).toEqual([requests]);
   });
 });

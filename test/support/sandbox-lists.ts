@@ -11,7 +11,7 @@ export const sandboxLists: Readonly<Record<string, string>> = {
   ),
   branches: 'bank { id branches { totalCount nodes { id branchId name address { city } } } }',
   'filtered branches':
-    'bank { id branches(acceptsDeposits: true, orderBy: NAME) { nodes { id name } } again: branches { nodes { id name } } }',
+    'bank { id branches(search: "n") { nodes { id name } } again: branches { nodes { id name } } }',
   products: 'bank { id products { totalCount nodes { id productId name meta } } }',
   accounts:
     'viewer { id accounts { nodes { id accountId label balance { amount } owners { id legalName } } } }',

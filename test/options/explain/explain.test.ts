@@ -143,22 +143,21 @@ describe('an operation that is explained', () => {
     const asked = Promise.withResolvers<void>();
     await using slow = await startRecordingBank();
     slow.otherwise(async ({ path }) => {
-      if (path.endsWith('/transaction-requests')) {
+      if (path.endsWith('/other_accounts')) {
         asked.resolve();
         return 'hang';
       }
-      // The transaction is not there, so that nobody needs the requests that are being read for it.
+      // The account is not there, so that nobody needs the counterparties that are being read for it.
       await asked.promise;
       return { status: 404, body: {} };
     });
     await using bankql = await createTestBankql({ bankUrl: slow.url, explains: true });
-    const query =
-      '{ bank(bankId: "B") { account(accountId: "A") { transaction(transactionId: "T") { uuid request { startDate } } } } }';
+    const query = '{ bank(bankId: "B") { account(accountId: "A") { label otherAccounts { totalCount } } } }';
     const headers = { ...alice, 'x-bankql-explain': 'calls' };
     const { extensions }: Explained = await bankql.ask(query, {}, headers);
     expect(extensions?.explain.calls).toMatchObject([
-      { operation: 'getTransaction', source: 'bank', status: 404, code: 'NOT_FOUND' },
-      { operation: 'getTransactionsRequest', source: 'pending', status: null, milliseconds: null },
+      { operation: 'getAccountsScope', source: 'bank', status: 404, code: 'NOT_FOUND' },
+      { operation: 'getOtherAccounts', source: 'pending', status: null, milliseconds: null },
     ]);
     expect(extensions?.explain.restCalls).toBe(2);
     expect(slow.calls).toHaveLength(2);
