@@ -6,7 +6,6 @@ import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
-import { createIncremental } from '../options/defer/defer.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
 import {
   createAutomaticPersistedQueries,
@@ -157,7 +156,6 @@ export async function serveBankql(
     payments,
     rateLimiter,
     documentSource,
-    incremental: createIncremental(),
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     whyNotReady: config.readyNeedsState
       ? async () => {

@@ -1,3 +1,4 @@
+import type { GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/transport.ts';
@@ -44,6 +45,10 @@ export interface OperationObservation extends ReadUsage {
   operation: ObservedOperation | null;
   /** The code of a failure that the answer tells as data. */
   noteFailure(code: ErrorCode): void;
+  /** The answer ends before all of it is sent. */
+  brokenOff(code: ErrorCode): void;
+  /** One of several results is sent. */
+  streamed(status: number, payload: Payload): void;
 }
 
 /** Counts what a request holds of the process. */
@@ -60,6 +65,20 @@ interface RequestHolder extends ValueHolder {
   reserveRoom(bytes: number): boolean;
 }
 
+/**
+ * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which
+ * each result names its path.
+ */
+export type IncrementalForm = 'v0.2' | '20220824';
+
+/** One of the several results of an operation, as JSON. */
+export interface Payload {
+  readonly json: string;
+  readonly errors: readonly GraphQLError[];
+  /** Whether it tells anything but errors. */
+  readonly hasData: boolean;
+}
+
 /** The caller, and how the request was sent. */
 export interface EngineRequest {
   readonly credentials: Caller;
@@ -70,6 +89,8 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
+  /** The form in which its client takes several results; undefined if it takes only one. */
+  readonly incremental?: IncrementalForm | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
   /** Counts the resources that the request holds of the process (default: nothing is bounded). */

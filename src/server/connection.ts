@@ -23,7 +23,6 @@ import {
 } from '../ledger.ts';
 import { type Clock, realClock } from './clock.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
-import type { KnownHead } from './request.ts';
 
 /** How often refused connections are read again, in milliseconds, and how many refusals are given without a rest meanwhile. */
 const restMs = 100;
@@ -114,8 +113,6 @@ export class Connection {
   #isPaused = false;
   /** The caller of its latest request; its peer until one is known. */
   account: Account = nobody;
-  /** The head of its latest request that was accepted; most clients send the same again. */
-  known: KnownHead | null = null;
 
   constructor(socket: Socket, server: ConnectionServer) {
     this.socket = socket;
@@ -232,9 +229,6 @@ function peerOf(address = ''): string {
   return `peer ${[...before, ...zeros, ...behind].slice(0, 4).join(':')}`;
 }
 
-/** A head with more names and values is not remembered: thousands of them take more memory than a connection may. */
-const longestHead = 256;
-
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
 
@@ -260,8 +254,6 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   previous: Holder | null = null;
   next: Holder | null = null;
   isListed = false;
-  /** The head of an earlier request of its connection that was accepted. */
-  knownHead: KnownHead | null = null;
   /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
   awaitsContinue = false;
   /** Answers it in place of its handler if it gives way; null while its request waits for an earlier one. Set by the server. */
@@ -290,7 +282,6 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   belongTo(connection: Connection): void {
     this.#connection = connection;
-    this.knownHead = connection.known;
     this.since = performance.now();
   }
 
@@ -329,13 +320,6 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   /** The peer at the other end of its connection, as far as the network knows. */
   get peer(): string {
     return this.#connection?.peer ?? '';
-  }
-
-  /** The next request of its connection may have the same head. */
-  remember(head: KnownHead): void {
-    if (this.#connection === null || head.rawHeaders.length > longestHead) return;
-    // How long a body in chunks is, is looked at for each request.
-    if (this.req.headers['transfer-encoding'] === undefined) this.#connection.known = head;
   }
 
   /** Its caller, as far as that is known: null for the connection's peer. */

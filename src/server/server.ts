@@ -11,7 +11,6 @@ import {
   type HttpRefusal,
   isEndpoint,
   type PolicyResult,
-  recallPolicy,
 } from './request.ts';
 import {
   type OperationActivity,
@@ -85,19 +84,15 @@ export async function serve(options: ServerOptions) {
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
-    const { knownHead } = response;
-    const recalled = knownHead === null ? null : recallPolicy(knownHead, request, policy.maxRequestBytes);
-    const checked = recalled ?? checkOrRefuse(request, response);
+    const checked = checkOrRefuse(request, response);
     if (checked === null) return;
     if (response.awaitsContinue) response.writeContinue();
     const { headers, requestId } = checked;
-    const head = recalled?.head ?? null;
-    const isOperation = head !== null || isEndpoint(request.url ?? '');
+    const isOperation = isEndpoint(request.url ?? '');
     const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
     const scope = new Serving(response, checked, activity, observer, logUnexpected);
-    if (head !== null) scope.secrets = head.secrets;
     response.serving = scope;
-    runInRequestScope(scope, () => handle(request, response, headers, head, activity));
+    runInRequestScope(scope, () => handle(request, response, headers, activity));
   }
 
   /** Applies HTTP's rules to a request; null if that is all, and it is answered. */

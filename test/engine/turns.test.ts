@@ -2,10 +2,10 @@ import { getIntrospectionQuery } from 'graphql';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { MutationEffects, RequestContext } from '../../src/engine/context.ts';
-import { createEngine } from '../../src/engine/engine.ts';
 import { processScheduler } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { filterInSteps } from '../../src/steps.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
@@ -19,7 +19,7 @@ async function createFixture(onShed?: (why: string) => void) {
     limits: { timeoutMs: 1000, restCalls: 50 },
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   };
-  const engine = createEngine({
+  const engine = createBankqlYoga({
     ...services,
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
@@ -107,10 +107,7 @@ test('an operation that has waited too long for connections is refused as a whol
   onTestFinished(() => processScheduler.onCrowded(null));
   // Otherwise the caller is the first of this iteration, which does not wait.
   void processScheduler.begin(createTestHolder().account, () => {});
-  const asked = [
-    engine.execute({ query }, { credentials, holder }),
-    engine.executeIncrementally({ query }, { credentials, holder }),
-  ];
+  const asked = [engine.execute({ query }, { credentials, holder })];
   await Promise.resolve();
   vi.advanceTimersByTime(1000);
   for (const answer of asked)
@@ -128,6 +125,6 @@ test('an operation that has waited too long for connections is refused as a whol
       ],
     });
   expect(read).not.toHaveBeenCalled();
-  expect(shed).toEqual(['connections', 'connections']);
+  expect(shed).toEqual(['connections']);
   await bank.close();
 });
