@@ -254,7 +254,8 @@ export async function writeResponse(
     if (!response.destroyed) response.end();
   } catch (error) {
     // A stream without its end is told from a whole one.
-    response.destroy();
+    if (response.socket === null) response.destroy();
+    else response.socket.destroySoon();
     if (!(error instanceof DOMException)) throw error;
   } finally {
     response.off('close', left);

@@ -156,7 +156,7 @@ function checkStreams(document: DocumentNode, variables: Selection['variableValu
       const stream = nullOnError(() => getDirectiveValues(GraphQLStreamDirective, field, variables));
       if (stream?.if === true && Number(stream.initialCount) < 0)
         throw new RequestError('BAD_USER_INPUT', '@stream needs an initialCount of 0 or more.', {
-          nodes: field,
+          nodes: field.directives?.filter(({ name }) => name.value === GraphQLStreamDirective.name),
         });
     },
   });
