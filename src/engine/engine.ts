@@ -7,9 +7,9 @@ import {
 } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
+import { refusals, type ShedReason } from '../capacity.ts';
 import { AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import { processScheduler, schedule } from '../executor/scheduler.ts';
-import { type ShedReason, uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
@@ -24,7 +24,7 @@ import {
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
 import { internalError, maskError, overloadedError, RequestError } from './errors.ts';
 import { jsonInTurns } from './json.ts';
-import { BoundedResult, type BoundedResultOptions, finalIfItWrote, tooMuchBuilt } from './result.ts';
+import { BoundedResult, type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 
 /** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
 export interface DocumentSource {
@@ -245,7 +245,7 @@ export function createEngine({
     // The client has left.
     if (context.signal?.aborted) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
-    if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
+    if (!context.takeJson()) return options.withoutData(tooMuchBuilt());
     try {
       const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
       const result = new BoundedResult(answer, { ...options, dataJson });
@@ -262,10 +262,7 @@ export function createEngine({
   const end = (limit: AnswerLimitError, context: RequestContext) => {
     const { effects } = context;
     context.cancelReads();
-    const ended = () => {
-      if (!limit.isTemporary) return withoutData(limit, effects);
-      return finalIfItWrote(withoutData(tooMuchBuilt(), effects));
-    };
+    const ended = () => withoutData(limit.isTemporary ? tooMuchBuilt() : limit, effects);
     return effects === null ? ended() : effects.settled().then(ended);
   };
 
@@ -293,7 +290,7 @@ export function createEngine({
 
   function notBegun(): RequestError {
     onShed('connections');
-    return overloadedError(uses.requests.refusal);
+    return overloadedError(refusals.requests);
   }
 
   /** What is executed, and in which context. Errors: why it is not. */
@@ -318,7 +315,7 @@ export function createEngine({
     const context = new RequestContext(
       isIncremental ? { ...services, answerLimits: incremental.limits(answerLimits) } : services,
       request,
-      operation.kind === 'mutation' ? new MutationEffects(request.holder) : null,
+      operation.kind === 'mutation' ? new MutationEffects() : null,
       explained?.recorder ?? null,
       operation.expectedWork,
     );
@@ -367,7 +364,7 @@ export function createEngine({
     }
     const begin = (isLate: boolean) => (isLate ? toErrorResult(notBegun()) : executeNow(params, request));
     if (request.holder === undefined) return begin(false);
-    return processScheduler.begin(request.holder.account, begin, request.signal);
+    return processScheduler.begin(request.holder.caller, begin, request.signal);
   }
 
   async function executeIncrementally(
@@ -381,7 +378,7 @@ export function createEngine({
         if (isLate) throw notBegun();
       };
       if (request.holder !== undefined)
-        await processScheduler.begin(request.holder.account, begin, request.signal);
+        await processScheduler.begin(request.holder.caller, begin, request.signal);
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;

@@ -18,7 +18,6 @@ import {
   bufferedBody,
   ClientDisconnected,
   isEndpoint,
-  type KnownHead,
   parseBodyParams,
   parseUrlParams,
   readBody,
@@ -35,18 +34,6 @@ import type { WhyNotReady, YogaHandler } from './yoga-handler.ts';
 
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
-
-const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Headers): KnownHead => ({
-  target: url,
-  rawHeaders,
-  hasRequestId: headers['x-request-id'] !== undefined,
-  policy: policy.slice(),
-  mediaType: negotiateMediaType(headers.accept),
-  stream: incrementalStreamOf(headers.accept),
-  explain: headers[explainHeader]?.toString(),
-  caller: null,
-  secrets: [],
-});
 
 const methodNotAllowed = () =>
   new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
@@ -65,8 +52,7 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
 }
 
 /**
- * One engine, and the endpoint for node:http that answers requests with it. `headers` are those that its answer bears; `known`
- * is given if its connection knows the head. Errors: unexpected ones only; the answer may have begun by then.
+ * One engine, and the endpoint for node:http that answers requests with it. `headers` are those that its answer bears. Errors: unexpected ones only; the answer may have begun by then.
  */
 export function createGraphQLHandler(options: GraphQLServerOptions) {
   const { authenticate, rateLimiter = null, logger, maxRequestBytes } = options;
@@ -90,20 +76,19 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     request: IncomingMessage,
     response: ConnectionAwareResponse,
     policy: Headers,
-    head: KnownHead,
     activity: OperationActivity | null,
   ): Promise<void> {
-    const { stream } = head;
+    const { url = '', headers } = request;
+    const wanted = negotiateMediaType(headers.accept);
+    const stream = incrementalStreamOf(headers.accept);
     const isPost = request.method === 'POST';
-    const mediaType =
-      head.mediaType ?? (stream === null ? 'application/json' : 'application/graphql-response+json');
+    const mediaType = wanted ?? (stream === null ? 'application/json' : 'application/graphql-response+json');
     let result: EngineResult;
     try {
-      // Only the heads of POSTs are remembered.
-      const found = identify(request, response, isPost ? head : null);
+      const found = identify(request, response);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
-      if (head.mediaType === null && stream === null) throw notAcceptable();
+      if (wanted === null && stream === null) throw notAcceptable();
       let params: unknown;
       if (isPost) {
         // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
@@ -116,13 +101,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
       } else {
         if (request.method !== 'GET') throw methodNotAllowed();
         response.admit();
-        params = parseUrlParams(head.target);
+        params = parseUrlParams(url);
       }
       const asked: EngineRequest = {
         credentials,
         signal: () => response.signal,
         isReadOnly: !isPost,
-        explain: head.explain,
+        explain: headers[explainHeader]?.toString(),
         holder: response,
         observation: activity,
       };
@@ -139,7 +124,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     if (stream !== null && isIncrementalResult(result))
       return sendIncremental(response, result, { stream, headers: policy });
     const answer = serializeResult(result as ExecutionResult, mediaType);
-    const sent = head.mediaType === null && stream !== null ? streamOf(answer, stream.type) : answer;
+    const sent = wanted === null && stream !== null ? streamOf(answer, stream.type) : answer;
     const sending = sendAnswer(request, response, sent, policy, activity);
     if (sending !== null) await sending;
   }
@@ -148,16 +133,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     request: IncomingMessage,
     response: ConnectionAwareResponse,
     headers: Headers,
-    known: KnownHead | null = null,
     activity: OperationActivity | null = currentActivity(),
   ): Promise<void> => {
-    if (known !== null) return serveOperation(request, response, headers, known, activity);
     // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
     if (request.method === 'HEAD') request.method = 'GET';
     const page = graphiql?.(request, response, headers) ?? null;
     if (page !== null) return page;
-    if (isEndpoint(request.url ?? ''))
-      return serveOperation(request, response, headers, headOf(request, headers), activity);
+    if (isEndpoint(request.url ?? '')) return serveOperation(request, response, headers, activity);
     yoga ??= import('./yoga-handler.ts').then(({ createYogaHandler }) => createYogaHandler(whyNotReady));
     return yoga.then((answerOther) => answerOther(request, response, headers));
   };

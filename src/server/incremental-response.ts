@@ -139,8 +139,6 @@ export async function sendIncremental(
             response.write(ping);
         });
   try {
-    // Its request has given way.
-    if (response.headersSent) return;
     // X-Accel-Buffering: a proxy that collects the whole answer would undo the stream.
     response.writeHead(200, [...headers, 'Content-Type', mediaType, 'X-Accel-Buffering', 'no']);
     response.write(begin);

@@ -114,8 +114,7 @@ export const createResultSerializer =
 export const shortAnswer = 16_384;
 
 /**
- * The answer, or, if there is no room for it to wait for its client, 503 with what its operation did. Ask right before
- * it is sent.
+ * The answer, or 503 if there is no room for it to wait for its client. Ask right before it is sent.
  */
 function withinRoom(
   answer: GraphQLHttpResponse,
@@ -125,7 +124,7 @@ function withinRoom(
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
   if (bytes <= shortAnswer || response.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -214,7 +213,7 @@ export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds
     const isKept = request.method === 'GET' && isCacheable(answer);
     if (isKept) answer = forCaches(answer, publicMaxAgeSeconds, request.headers.authorization !== undefined);
     const write = (sent: GraphQLHttpResponse) => {
-      // The client may have left meanwhile, or its request has given way.
+      // The client may have left meanwhile.
       if (response.destroyed || response.headersSent) return;
       // Only now is it known how many bytes wait for the client.
       const limited = sent.body.length * 3 <= shortAnswer ? sent : withinRoom(sent, response, engine);

@@ -57,7 +57,7 @@ export function createYogaHandler(whyNotReady: WhyNotReady): YogaHandler {
     const answer = await yoga.handleNodeRequestAndResponse(req, res);
     // Yoga's own answers are short.
     const body = Buffer.from(await answer.arrayBuffer());
-    // The client may have left meanwhile, or its request has given way.
+    // The client may have left meanwhile.
     if (res.destroyed || res.headersSent) return;
     for (const [name, value] of [...answer.headers, ...headerPairs(headers)]) res.setHeader(name, value);
     res.writeHead(answer.status).end(body);

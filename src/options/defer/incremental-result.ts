@@ -2,7 +2,6 @@ import type { GraphQLError } from 'graphql';
 import type { IncrementalOptions, Payload, IncrementalResult as Results } from '../../engine/engine.ts';
 import { shownError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
-import { finalIfItWrote } from '../../engine/result.ts';
 import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
 import type { TurnTaker } from '../../executor/scheduler.ts';
 import type { IncrementalResults } from './incremental-execution.ts';
@@ -97,8 +96,7 @@ export function incrementalResult(
 
   /** The last payload: everything pending fails with this error, or the whole answer if no payload was sent yet. */
   function last(cause: unknown): Payload {
-    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
-    const { errors = [] } = finalIfItWrote(withoutData(cause));
+    const { errors = [] } = withoutData(cause);
     const more = extensions();
     const shown = errors.map(shownError);
     const told = isFirst
