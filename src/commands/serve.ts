@@ -181,7 +181,7 @@ export async function serveBankql(
   });
   telemetry.watchHeld(
     (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
-    config.server.ledger.totals,
+    config.server.capacity.totals,
   );
   const reloadTls =
     bankTls &&

@@ -168,13 +168,6 @@ export function redactFromLog(secrets: () => readonly string[]): void {
   if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
 }
 
-/** Drops the secrets that were noted for the request so far. */
-export function forgetSecrets(): void {
-  const request = current.getStore();
-  if (request !== undefined) request.secrets = none;
-}
-
-/** Where these come from for the request under way. */
-export const secretSources = (): Secrets => current.getStore()?.secrets ?? none;
-
-export const currentSecrets = (): readonly string[] => secretSources().flatMap((secrets) => secrets());
+/** The secrets of the request under way. */
+export const currentSecrets = (): readonly string[] =>
+  (current.getStore()?.secrets ?? none).flatMap((secrets) => secrets());

@@ -107,7 +107,7 @@ function withinRoom(
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
   if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -225,7 +225,7 @@ export function writeAnswer(
   { status, headers, body }: GraphQLHttpResponse,
   common: readonly string[],
 ): void {
-  // The client may have left meanwhile, or its request has been refused.
+  // The client may have left meanwhile.
   if (response.destroyed || response.headersSent) return;
   const bearing = headers.includes('Cache-Control') ? without('Cache-Control', common) : common;
   const bytes = Buffer.byteLength(body);

@@ -1,12 +1,12 @@
 import type { ExecutionResult } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
+import { refusals, type ShedReason } from '../capacity.ts';
 import type { EngineRequest } from '../engine/context.ts';
 import { overloadedError } from '../engine/errors.ts';
 import type { ExplainOption } from '../engine/explain.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
 import { processScheduler } from '../executor/scheduler.ts';
-import { type ShedReason, uses } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import type { BankqlPlugin, OperationContext } from './plugins/operation-context.ts';
@@ -90,7 +90,7 @@ export function createBankqlYoga(options: YogaOptions) {
     const begin = (isLate: boolean) => {
       if (isLate) {
         onShed('connections');
-        return toErrorResult(overloadedError(uses.requests.refusal));
+        return toErrorResult(overloadedError(refusals.requests));
       }
       // It may have waited for its turn.
       if (asking.holder?.isAbandoned === true) return { data: null };
@@ -104,7 +104,7 @@ export function createBankqlYoga(options: YogaOptions) {
       }
     };
     if (asking.holder === undefined) return begin(false);
-    return processScheduler.begin(asking.holder.account, begin, asking.signal);
+    return processScheduler.begin(asking.holder.caller, begin, asking.signal);
   }
 
   return { yoga, execute, toErrorResult };

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { acceptedBy } from '../../src/server/accepted.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postText } from '../support/requests.ts';
@@ -437,7 +437,7 @@ test('each part that comes later is a value too', async () => {
 
 test('a part for which there is no room fails, whichever it is', async () => {
   const { ended, observer } = noting();
-  await using crowded = await startServerFixture({ ledger: ledgerLimits({ unread: 20_000 }), observer });
+  await using crowded = await startServerFixture({ capacity: capacityLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
   crowded.bank.on(accountCall, { body: { accounts: [long] } });
   const ask = async (fields: string) =>
@@ -468,7 +468,7 @@ test('a part for which there is no room fails, whichever it is', async () => {
 test('where there is no room even to say what fails, the answer breaks off', async () => {
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({
-    ledger: ledgerLimits({ unread: 30_000 }),
+    capacity: capacityLimits({ unread: 30_000 }),
     compression: 'off',
     observer,
   });

@@ -87,10 +87,9 @@ export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
 /** Counts nothing: what a request holds of a process with room for all. */
 export const createTestHolder = () => ({
-  account: newcomer(),
-  canGiveWay: true,
+  caller: newcomer(),
+  isMutation: false,
   isAbandoned: false,
-  isRefused: false,
   takeValues: () => true,
   reserveRoom: () => true,
 });

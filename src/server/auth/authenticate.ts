@@ -6,14 +6,7 @@ import type { IncomingHead } from '../request.ts';
 import { currentActivity } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
-export interface Authenticate {
-  (request: IncomingHead, peer: string): Caller | Promise<Caller>;
-  /**
-   * Whether another request with the same headers would be this caller's too: a token may have expired, and keys may have
-   * changed. By default each request is authenticated.
-   */
-  isCurrent?(caller: Caller): boolean;
-}
+export type Authenticate = (request: IncomingHead, peer: string) => Caller | Promise<Caller>;
 
 /** What counts a request's caller. */
 type Identified = Pick<ConnectionAwareResponse, 'peer' | 'identify' | 'awaitMore'>;

@@ -3,7 +3,7 @@ import { isAsyncIterable } from 'graphql-yoga';
 import type { RequestContext } from '../../engine/context.ts';
 import { internalError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
-import { BoundedResult, type BoundedResultOptions } from '../../engine/result.ts';
+import { BoundedResult, type BoundedResultOptions, tooMuchBuilt } from '../../engine/result.ts';
 import { schedule } from '../../executor/scheduler.ts';
 import type { BankqlPlugin } from './operation-context.ts';
 import { withoutData } from './use-execution.ts';
@@ -44,7 +44,7 @@ async function serialize(
   // The client has left.
   if (run.signal?.aborted) return { data: null };
   // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
-  if (!run.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
+  if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
     const result = new BoundedResult(answer, { ...options, dataJson });

@@ -17,7 +17,7 @@ export const useBudget = (services: RequestServices): BankqlPlugin => ({
         ? { ...services, answerLimits: incrementalLimits(services.answerLimits) }
         : services,
       asking,
-      operation.kind === 'mutation' ? new MutationEffects(asking.holder) : null,
+      operation.kind === 'mutation' ? new MutationEffects() : null,
       context.explained?.recorder ?? null,
       operation.expectedWork,
     );

@@ -1,6 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { MutationEffects, RequestContext } from '../../engine/context.ts';
-import { finalIfItWrote, tooMuchBuilt } from '../../engine/result.ts';
+import { tooMuchBuilt } from '../../engine/result.ts';
 import { AnswerLimitError } from '../../executor/answer-budget.ts';
 import { type BankqlPlugin, found } from './operation-context.ts';
 import { executeIncrementally, isIncremental } from './use-incremental.ts';
@@ -50,10 +50,7 @@ function concluded(
 function ended(limit: AnswerLimitError, run: RequestContext, mask: MaskError) {
   const { effects } = run;
   run.cancelReads();
-  const answer = () =>
-    limit.isTemporary
-      ? finalIfItWrote(withoutData(tooMuchBuilt(), effects, mask))
-      : withoutData(limit, effects, mask);
+  const answer = () => withoutData(limit.isTemporary ? tooMuchBuilt() : limit, effects, mask);
   return effects === null ? answer() : effects.settled().then(answer);
 }
 

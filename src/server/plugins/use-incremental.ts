@@ -16,7 +16,7 @@ import {
 import type { RequestContext } from '../../engine/context.ts';
 import { RequestError, shownError } from '../../engine/errors.ts';
 import { withFields } from '../../engine/map-fields.ts';
-import { finalIfItWrote, noRoom } from '../../engine/result.ts';
+import { noRoom } from '../../engine/result.ts';
 import {
   type AnswerLimits,
   answerTooLong,
@@ -231,8 +231,7 @@ async function* resultsOf(
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
     found(run).cancelReads();
-    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
-    const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
+    const { errors = [] } = withoutData(budget.exceeded ?? cause);
     const shown = errors.map(shownError);
     const last = isFirst
       ? { data: null, errors: shown, hasNext: false }
