@@ -1,4 +1,4 @@
-import type { GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { IncrementalOptions, Payload, IncrementalResult as Results } from '../../engine/engine.ts';
 import { shownError } from '../../engine/errors.ts';
 import { jsonInTurns } from '../../engine/json.ts';
@@ -96,7 +96,8 @@ export function incrementalResult(
 
   /** The last payload: everything pending fails with this error, or the whole answer if no payload was sent yet. */
   function last(cause: unknown): Payload {
-    const { errors = [] } = withoutData(cause);
+    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    const { errors = [] } = finalIfItWrote(withoutData(cause));
     const more = extensions();
     const shown = errors.map(shownError);
     const told = isFirst
@@ -136,3 +137,14 @@ export function incrementalResult(
 /** A null says nothing if its field failed; in an answer without errors the distinction does not matter. */
 const tellsData = ({ data, items }: Part): boolean =>
   Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);
+
+/** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
+function finalIfItWrote(result: ExecutionResult): ExecutionResult {
+  const [error] = result.errors ?? [];
+  if (error === undefined) return result;
+  const { retryAfter: _, ...extensions } = error.extensions;
+  const isDone = extensions.writes !== undefined || extensions.idempotencyKey !== undefined;
+  if (!isDone) return result;
+  const final = { ...extensions, retryable: false, http: { status: 503 } };
+  return { ...result, errors: [new GraphQLError(error.message, { extensions: final })] };
+}
