@@ -5,7 +5,6 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
-import { createIncremental } from '../options/defer/defer.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
 import {
   createAutomaticPersistedQueries,
@@ -20,7 +19,7 @@ import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts'
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
 import { type CountersOf, limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
-import { type ServerCloseOptions, serve } from '../server/server.ts';
+import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
 import { createTelemetry, watchPools } from '../telemetry/metrics.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
@@ -37,7 +36,10 @@ import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
-export interface BankqlService extends Service, ServiceStart {
+/** How code of others starts bankql (src/index.ts). */
+export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {}
+
+export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
   stop(options?: ServerCloseOptions): Promise<void>;
 }
@@ -49,6 +51,7 @@ export interface BankqlService extends Service, ServiceStart {
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
   primaryCounters?: CountersOf,
+  embedding: Embedding = {},
 ): Promise<BankqlService> {
   const isWorker = primaryCounters !== undefined;
   const config = readConfig(environment);
@@ -66,7 +69,10 @@ export async function serveBankql(
   onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
-  const announcements = isWorker ? null : createAnnouncements({ isTerminal, write, logger: lasting });
+  const announcements =
+    isWorker || embedding.isMounted === true
+      ? null
+      : createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -151,11 +157,11 @@ export async function serveBankql(
   const server = await serve({
     ...telemetry,
     ...config.server,
+    ...embedding,
     bank,
     payments,
     rateLimiter,
     documentSource,
-    incremental: createIncremental(),
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     whyNotReady: config.readyNeedsState
       ? async () => {
@@ -181,7 +187,7 @@ export async function serveBankql(
   });
   telemetry.watchHeld(
     (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
-    config.server.ledger.totals,
+    config.server.capacity.totals,
   );
   const reloadTls =
     bankTls &&
@@ -206,6 +212,8 @@ export async function serveBankql(
   });
   return {
     url: server.url,
+    fetch: server.fetch,
+    node: server.node,
     stateLine,
     registry: telemetry.registry,
     reload: createReload(logger, {

@@ -1,37 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
-import type { Engine } from '../engine/engine.ts';
-import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
+import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { mediaRanges, preferredType } from './accept-header.ts';
-import type { ConnectionAwareResponse } from './connection.ts';
-import { currentActivity, type OperationActivity } from './request-scope.ts';
+import { mediaRanges } from './accept-header.ts';
+import type { MediaType } from './accepted.ts';
+import type { OperationActivity } from './request-scope.ts';
 
-export type MediaType = 'application/graphql-response+json' | 'application/json';
-
-/** Plain JSON first: clients that accept anything get it. */
-const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
-
-/**
- * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
- * it accepts neither.
- */
-export function negotiateMediaType(accept: string | undefined): MediaType | null {
-  if (!accept) return 'application/graphql-response+json';
-  if (accept === '*/*' || accept === 'application/json') return 'application/json';
-  return preferredType(accept, mediaTypes);
+/** Creates the answer to a request that fails before its operation is known. */
+interface ErrorResults {
+  toErrorResult(error: unknown): ExecutionResult;
 }
-
-/** For a client that takes neither. */
-export const notAcceptable = () =>
-  new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
-    http: { status: 406 },
-  });
 
 export interface GraphQLHttpResponse {
   readonly status: number;
@@ -98,7 +80,7 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
  * made, the engine says what is answered instead. It never throws.
  */
 export const createResultSerializer =
-  (engine: Pick<Engine, 'toErrorResult'>) =>
+  (engine: ErrorResults) =>
   (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
     const bounded = result instanceof BoundedResult ? result : null;
     try {
@@ -119,13 +101,13 @@ export const shortAnswer = 16_384;
  */
 function withinRoom(
   answer: GraphQLHttpResponse,
-  response: HoldingResponse,
-  engine: Pick<Engine, 'toErrorResult'>,
+  holder: Answering['holder'],
+  engine: ErrorResults,
 ): GraphQLHttpResponse {
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
-  if (bytes <= shortAnswer || response.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+  if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -193,65 +175,105 @@ export interface SendOptions {
   readonly compression?: Compression | undefined;
   /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
-  readonly engine: Pick<Engine, 'toErrorResult'>;
 }
 
-export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
+/** What an answer depends on besides its result. */
+export interface Answering {
+  /** Null for a client that takes only a stream: its answer is not compressed. */
+  readonly mediaType: MediaType | null;
+  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
+  /** Holds the answer until its client has read it. */
+  readonly holder: { reserveRoom(bytes: number): boolean } | undefined;
+  readonly activity: OperationActivity | null;
+}
 
-/**
- * Sends a complete answer, compressed if its request allows that. `common` are the
- * headers of every answer, names and values in turn. Null if it was sent at once, as nearly all are.
- */
-export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds = 0, engine }: SendOptions) {
+/** Creates the function that makes a result the whole answer: serialized, within its bounds, compressed, for caches. */
+export function createAnswers(
+  { compression = 'public', publicMaxAgeSeconds = 0 }: SendOptions,
+  engine: ErrorResults,
+) {
+  const serialize = createResultSerializer(engine);
   return (
-    request: IncomingMessage,
-    response: HoldingResponse,
-    made: GraphQLHttpResponse,
-    common: readonly string[],
-    activity: OperationActivity | null = currentActivity(),
-  ): Promise<void> | null => {
-    let answer = made;
-    const isKept = request.method === 'GET' && isCacheable(answer);
-    if (isKept) answer = forCaches(answer, publicMaxAgeSeconds, request.headers.authorization !== undefined);
-    const write = (sent: GraphQLHttpResponse) => {
-      // The client may have left meanwhile, or its request has given way.
-      if (response.destroyed || response.headersSent) return;
-      // Only now is it known how many bytes wait for the client.
-      const limited = sent.body.length * 3 <= shortAnswer ? sent : withinRoom(sent, response, engine);
-      activity?.answered(limited);
-      const { status, headers, body } = limited;
-      const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
-      const bytes = Buffer.byteLength(body);
-      response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
-      // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
-      response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+    result: ExecutionResult,
+    { mediaType, request: { method, headers }, holder, activity }: Answering,
+  ): GraphQLHttpResponse | Promise<GraphQLHttpResponse> => {
+    let answer = serialize(result, mediaType ?? 'application/json');
+    if (mediaType !== null && method === 'GET' && isCacheable(answer))
+      answer = forCaches(answer, publicMaxAgeSeconds, headers.authorization !== undefined);
+    /** Only now is it known how many bytes wait for the client. */
+    const admitted = (made: GraphQLHttpResponse): GraphQLHttpResponse => {
+      const sent = made.body.length * 3 <= shortAnswer ? made : withinRoom(made, holder, engine);
+      activity?.answered(sent);
+      return sent;
     };
     // A character is a byte at least.
-    if (answer.body.length >= shortest && isCompressible(answer, compression)) {
+    if (mediaType !== null && answer.body.length >= shortest && isCompressible(answer, compression)) {
       answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
-      const encoding = negotiateEncoding(request.headers['accept-encoding']);
+      const encoding = negotiateEncoding(headers['accept-encoding']?.toString());
       if (encoding !== null) {
-        const headers = [...answer.headers, 'Content-Encoding', encoding];
-        return compress[encoding](answer.body).then((body) => write({ ...answer, body, headers }));
+        const named = [...answer.headers, 'Content-Encoding', encoding];
+        return compress[encoding](answer.body).then((body) => admitted({ ...answer, body, headers: named }));
       }
     }
-    write(answer);
-    return null;
+    return admitted(answer);
   };
 }
 
+/** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
+export function writeAnswer(
+  response: ServerResponse,
+  { status, headers, body }: Omit<GraphQLHttpResponse, 'result'>,
+  common: readonly string[],
+): void {
+  // The client may have left meanwhile.
+  if (response.destroyed || response.headersSent) return;
+  const bearing = headers.includes('Cache-Control') ? without('Cache-Control', common) : common;
+  const bytes = Buffer.byteLength(body);
+  response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
+  // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+  response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+}
+
+/** Writes a Fetch response at the client's pace. Its own headers replace the common ones. Resolves when it is sent or the client has left. */
+export async function writeResponse(
+  response: ServerResponse,
+  answer: Response,
+  common: readonly string[],
+): Promise<void> {
+  if (response.destroyed || response.headersSent) return void (await answer.body?.cancel());
+  for (const [name, value] of headerPairs(common))
+    if (name === 'Vary' || !answer.headers.has(name)) response.appendHeader(name, value);
+  for (const [name, value] of answer.headers) response.appendHeader(name, value);
+  response.writeHead(answer.status);
+  const reader = answer.body?.getReader();
+  const left = () => void reader?.cancel().catch(() => {});
+  response.once('close', left);
+  try {
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+      if (!response.write(next.value)) await drained(response);
+    if (!response.destroyed) response.end();
+  } catch (error) {
+    // A stream without its end is told from a whole one.
+    if (response.socket === null) response.destroy();
+    else response.socket.destroySoon();
+    if (!(error instanceof DOMException)) throw error;
+  } finally {
+    response.off('close', left);
+  }
+}
+
+/** When the network has taken what was written, or the client has left. */
+const drained = (response: ServerResponse) =>
+  new Promise<void>((resolve) => {
+    if (response.destroyed) return resolve();
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+
 const without = (name: string, headers: readonly string[]) =>
   headers.filter((_text, at) => headers[at - (at % 2)] !== name);
-
-const pieceBytes = 64 * 1024;
-
-/** Sends a long body in pieces, so that a client which does not read holds one of them, not all. */
-export async function sendPieces(body: Buffer, response: ServerResponse): Promise<void> {
-  const pieces = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, at) =>
-    body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
-  );
-  await pipeline(pieces, response).catch((error: NodeJS.ErrnoException) => {
-    // A client that leaves is no failure.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  });
-}

@@ -1,30 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { shownError } from '../engine/errors.ts';
-import { type ErrorCode, errorCodes } from '../errors.ts';
-import { type Counted, Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
+import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../capacity.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
+import { createDoor, type Refused } from './door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
-import {
-  checkRequest,
-  type HttpPolicyOptions,
-  type HttpRefusal,
-  isEndpoint,
-  type PolicyResult,
-  recallPolicy,
-} from './request.ts';
-import {
-  type OperationActivity,
-  type OperationObserver,
-  type RequestScope,
-  runInRequestScope,
-  type Secrets,
-} from './request-scope.ts';
+import { createMount } from './mount.ts';
+import type { HttpPolicyOptions, HttpRefusal } from './request.ts';
+import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly ledger: LedgerLimits;
+  /** Whether another server listens for it (default: false). */
+  readonly isMounted?: boolean | undefined;
+  readonly capacity: CapacityLimits;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
@@ -32,7 +21,7 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
-  /** Is told of everything that the ledger refuses; it must not throw. */
+  /** Is told of everything that is refused because callers hold too much; it must not throw. */
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
@@ -53,98 +42,100 @@ export interface ServerCloseOptions {
 /** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
 const lastUseMs = 5000;
 
-const maxLoggedOrigins = 20;
-
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   const { logger, writeDeadlineMs, observer } = options;
   let isLeaving = false;
-  const ledger = new Ledger(options.ledger, options.onShed);
+  const capacity = new Capacity(options.capacity, options.onShed);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     whyNotReady() {
       if (isLeaving) return 'leaving';
-      if (options.readyNeedsRoom === true && !ledger.hasRoom) return 'overloaded';
+      if (options.readyNeedsRoom === true && !capacity.hasRoom) return 'overloaded';
       return options.whyNotReady?.() ?? null;
     },
   };
   let handle = createGraphQLHandler(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-
-  const loggedOrigins = new Set<string>();
-  /** Once for each origin, for as many as a log can bear. */
-  const logForeignOrigin = (origin: string): void => {
-    if (loggedOrigins.size >= maxLoggedOrigins || loggedOrigins.has(origin)) return;
-    loggedOrigins.add(origin);
-    logger.warn(
-      { origin: origin.slice(0, 255) },
-      'pages of this origin may not call: CORS_ORIGINS does not list it',
-    );
-  };
+  const door = createDoor({ ...options, policy });
 
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
-    const { knownHead } = response;
-    const recalled = knownHead === null ? null : recallPolicy(knownHead, request, policy.maxRequestBytes);
-    const checked = recalled ?? checkOrRefuse(request, response);
-    if (checked === null) return;
-    if (response.awaitsContinue) response.writeContinue();
-    const { headers, requestId } = checked;
-    const head = recalled?.head ?? null;
-    const isOperation = head !== null || isEndpoint(request.url ?? '');
-    const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
-    const scope = new Serving(response, checked, activity, observer, logUnexpected);
-    if (head !== null) scope.secrets = head.secrets;
-    response.serving = scope;
-    runInRequestScope(scope, () => handle(request, response, headers, head, activity));
-  }
-
-  /** Applies HTTP's rules to a request; null if that is all, and it is answered. */
-  function checkOrRefuse(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-  ): Pick<PolicyResult, 'headers' | 'requestId'> | null {
-    const { headers, requestId, refusal } = checkRequest(request, policy);
-    if (refusal?.status === 403) {
-      logForeignOrigin(request.headers.origin ?? '');
-      refuse(response, 403, headers, refusal.message, 'FORBIDDEN');
-      return null;
-    }
-    if (request.method === 'OPTIONS' && refusal === null) {
-      response.writeHead(204, headers).end();
-      return null;
-    }
-    if (refusal !== null) {
-      options.onHttpRefusal?.(refusal.status);
-      const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
-      const activity = observer?.begin(requestId, request) ?? null;
-      activity?.refused(refusal.status, 'BAD_USER_INPUT', bytes);
-      if (activity !== null) observer?.end(activity);
-      return null;
+    const { headers, requestId, refused } = door.check(request);
+    if (refused !== null) {
+      refuse(response, refused);
+      return;
     }
     // Only the reader of a body in chunks knows that it is too long.
     if (request.headers['transfer-encoding'] !== undefined)
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
-    return { headers, requestId };
+    if (response.awaitsContinue) response.writeContinue();
+    const isOperation = door.isOperation(request);
+    const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
+    const scope: RequestScope = {
+      requestId,
+      activity,
+      log: logUnexpected,
+      fail(error) {
+        logUnexpected(error);
+        failed(response, headers);
+      },
+      isClosed: () => response.destroyed,
+      onEnd(isFailure) {
+        if (activity === null) return;
+        const { headersSent, destroyed, writableFinished } = response;
+        if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
+        else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
+        const isAbandoned = destroyed && !writableFinished;
+        if (isAbandoned) activity.abandoned();
+        // A page, or what is not found, is no operation.
+        if (isAbandoned || activity.status !== null) observer?.end(activity);
+      },
+    };
+    runInRequestScope(scope, () => handle(request, response, headers, activity));
   }
 
-  const listening = await listen(
-    options.host,
-    options.port,
-    (request, response) => {
-      try {
-        answer(request, response);
-      } catch (error) {
-        logUnexpected(error);
-        failed(response, []);
-      }
-    },
-    { ledger, writeDeadlineMs },
-  );
-  const held: Pick<Ledger, Counted | 'sockets'> = ledger;
+  /**
+   * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
+   * cannot take a part for the whole.
+   */
+  function failed(response: ConnectionAwareResponse, headers: readonly string[]): void {
+    if (response.writableEnded || response.destroyed) return;
+    if (response.headersSent) return void response.destroy();
+    refuse(response, door.failure(headers));
+  }
+
+  const mount = createMount({
+    door,
+    answer: (...given) => handle.answer(...given),
+    capacity,
+    observer,
+    maxRequestBytes: options.maxRequestBytes,
+    logUnexpected,
+  });
+  const listening =
+    options.isMounted === true
+      ? null
+      : await listen(
+          options.host,
+          options.port,
+          (request, response) => {
+            try {
+              answer(request, response);
+            } catch (error) {
+              logUnexpected(error);
+              failed(response, []);
+            }
+          },
+          { capacity, writeDeadlineMs },
+        );
+  const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
-    url: listening.url,
+    /** Empty if it is mounted. */
+    url: listening?.url ?? '',
+    fetch: mount.fetch,
+    node: mount.node,
     held,
     /** Replaces the documents that can be requested by id; operations under way are not affected. */
     replaceDocuments(documentSource: GraphQLServerOptions['documentSource']): void {
@@ -154,101 +145,17 @@ export async function serve(options: ServerOptions) {
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // A connection that is kept alive would go on being served.
-      listening.drain();
-      if (isLeaving) await delay(options.drainDelayMs ?? 0);
-      await listening.close(isReplaced ? lastUseMs : 0);
+      listening?.drain();
+      if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
+      await listening?.close(isReplaced ? lastUseMs : 0);
+      await mount.idle();
     },
   };
 }
 
-/**
- * A request for GraphQL that is being served. Its methods are no closures: a closure that the response refers to is kept by V8's
- * young collections, with all that belongs to the request, until the code that makes it is optimized. Its fields are declared only,
- * since initialising them takes a call for each request.
- */
-class Serving implements RequestScope {
-  declare readonly requestId: string;
-  declare readonly activity: OperationActivity | null;
-  declare secrets?: Secrets;
-  declare isWorkedFor?: boolean;
-  declare readonly log: (error: unknown) => void;
-  declare private readonly response: ConnectionAwareResponse;
-  declare private readonly headers: string[];
-  declare private readonly observer: OperationObserver | undefined;
-
-  constructor(
-    response: ConnectionAwareResponse,
-    { headers, requestId }: Pick<PolicyResult, 'headers' | 'requestId'>,
-    activity: OperationActivity | null,
-    observer: OperationObserver | undefined,
-    log: (error: unknown) => void,
-  ) {
-    this.requestId = requestId;
-    this.activity = activity;
-    this.isWorkedFor = false;
-    this.log = log;
-    this.response = response;
-    this.headers = headers;
-    this.observer = observer;
-  }
-
-  /** Answers that there is too much to do. */
-  giveWay(resource: Counted): void {
-    const response = this.response;
-    if (response.headersSent) return void response.destroy();
-    const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
-    const headers = [...this.headers, 'Retry-After', '1', ...closing];
-    const bytes = refuse(response, 503, headers, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
-    this.activity?.refused(503, 'OVERLOADED', bytes);
-  }
-
-  fail(error: unknown): void {
-    this.log(error);
-    failed(this.response, this.headers);
-  }
-
-  isClosed(): boolean {
-    return this.response.destroyed;
-  }
-
-  onEnd(isFailure: boolean): void {
-    const { activity } = this;
-    if (activity === null) return;
-    const { headersSent, destroyed, writableFinished } = this.response;
-    if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
-    else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
-    const isAbandoned = destroyed && !writableFinished;
-    if (isAbandoned) activity.abandoned();
-    // A page, or what is not found, is no operation.
-    if (isAbandoned || activity.status !== null) this.observer?.end(activity);
-  }
-}
-
-/** Answers without reading the request's body. Shape: how long the answer is, in bytes. */
-function refuse(
-  response: ConnectionAwareResponse,
-  status: number,
-  headers: PolicyResult['headers'],
-  message: string,
-  code: ErrorCode,
-  more = {},
-): number {
-  headers.push('Content-Type', 'application/json; charset=utf-8');
-  // A client that is refused for now keeps its connection: another would wait behind those of everybody else.
-  if (status !== 503 && !headers.includes('Connection')) headers.push('Connection', 'close');
-  response.writeHead(status, headers);
-  const extensions = { code, retryable: errorCodes[code].retryable, ...more };
-  const body = JSON.stringify({ errors: [shownError({ message, extensions })] });
-  response.end(body);
-  return Buffer.byteLength(body);
-}
-
-/**
- * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
- * cannot take a part for the whole.
- */
-function failed(response: ConnectionAwareResponse, headers: PolicyResult['headers']): void {
-  if (response.writableEnded || response.destroyed) return;
-  if (response.headersSent) return void response.destroy();
-  refuse(response, 500, headers, 'Something went wrong inside bankql.', 'INTERNAL');
+/** Answers without reading the request's body. */
+function refuse(response: ConnectionAwareResponse, { status, headers, body }: Refused): void {
+  if (status !== 204) response.shouldKeepAlive = false;
+  response.writeHead(status, [...headers]);
+  response.end(body === '' ? undefined : body);
 }

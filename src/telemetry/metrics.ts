@@ -6,9 +6,9 @@ import type { UnreadableAnswer } from '../bank/parse-answer.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PoolUsage } from '../bank/transport.ts';
+import { type Resource, resources, type ShedReason, shedReasons } from '../capacity.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
 import type { StrangeAnswer } from '../payments/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
@@ -20,6 +20,8 @@ import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
+
+const readOperations = Object.values(operations).flatMap(({ id, kind }) => (kind === 'read' ? [id] : []));
 
 /** The most shapes of unknown answers to payments that are logged. */
 const maxUnknownAnswers = 100;
@@ -45,7 +47,7 @@ export function createTelemetry(
   const shared = counter(
     'bankql_shared_reads_total',
     'Reads that were answered without a call of their own: joined, cached, or stale.',
-    { bank_operation: null, how: null },
+    { bank_operation: readOperations, how: ['joined', 'cached', 'stale'] },
   );
   const drifts = counter(
     'bankql_bank_drift_total',
@@ -74,7 +76,7 @@ export function createTelemetry(
   });
   const shed = counter(
     'bankql_requests_shed_total',
-    'What was refused or ended because callers held too much, by what they held.',
+    'What was refused because callers held too much, by what they held.',
     { why: shedReasons },
   );
   const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {
@@ -303,7 +305,7 @@ const storeEvents: Readonly<
 /** The places among BANK_CONNECTIONS, read when metrics are. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
-  const each = (amount: 'taken' | 'waiting' | 'waits') => () =>
+  const each = (amount: 'taken' | 'waiting') => () =>
     read().map(
       ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
     );
@@ -323,7 +325,14 @@ export function watchPools(registry: Registry, read: () => readonly PoolUsage[])
   readCounter(
     'bankql_bank_place_waits_total',
     'Calls of a bank operation that had to wait for a connection.',
-    each('waits'),
+    () => {
+      const waits = new Map(read().map((usage) => [usage.operation, usage.waits]));
+      // Each operation from the start: `increase` does not see the event with which a series begins.
+      return Object.values(operations).map(
+        ({ id, kind }) =>
+          [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, waits.get(id) ?? 0] as const,
+      );
+    },
     labels,
   );
 }

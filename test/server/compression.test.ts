@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type Compression, negotiateEncoding } from '../../src/server/response.ts';
 import { credentials } from '../support/bankql.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 const branches = '{ bank { branches { nodes { name } } } }';
@@ -99,7 +99,7 @@ describe('an answer', () => {
   test('that waits to be read counts as long as it is sent', async () => {
     await using fixture = await startServerFixture({
       compression: 'on',
-      ledger: ledgerLimits({ unread: 40_000 }),
+      capacity: capacityLimits({ unread: 40_000 }),
     });
     fixture.bank.otherwise({ body: { id: 'ACC', label: long.repeat(20) } });
     expect((await ask(fixture, account, 'br')).headers['content-encoding']).toBe('br');

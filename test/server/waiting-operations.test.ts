@@ -1,9 +1,9 @@
 import { getIntrospectionQuery } from 'graphql';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
-import { createEngine } from '../../src/engine/engine.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { slices } from '../../src/slices.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
@@ -17,7 +17,7 @@ async function createFixture() {
     limits: { timeoutMs: 1000, restCalls: 50 },
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   };
-  const engine = createEngine({
+  const engine = createBankqlYoga({
     ...services,
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
