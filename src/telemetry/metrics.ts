@@ -36,6 +36,9 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
+  // Of several workers' lags the longest counts: an average would hide it.
+  for (const metric of registry.getMetricsAsArray())
+    if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
   const calls = histogram(
     'bankql_bank_call_seconds',
