@@ -71,7 +71,7 @@ export async function serveBankql(
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
   });
-  const served = await readSchema(config);
+  const served = servedSchema(config);
   const automatic = config.automaticPersistedQueries
     ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
     : null;
@@ -240,13 +240,6 @@ export async function serveBankql(
       announcements?.stopped();
     },
   };
-}
-
-export async function readSchema(config: Config): Promise<GraphQLSchema> {
-  const served = servedSchema(config);
-  if (!config.federation) return served;
-  const { toSubgraph } = await import('../options/federation.ts');
-  return toSubgraph(served, { showsSdl: config.server.introspection });
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

@@ -141,7 +141,6 @@ function configOf(values: Values) {
     explains: values.EXPLAIN ?? bank === null,
     /** Which schema is served: `app` has no mutations of the bank's staff. */
     schema: values.SCHEMA,
-    federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logSample: values.LOG_SAMPLE,
     logTime: values.LOG_TIME,

@@ -348,13 +348,8 @@ export const sections = {
     ),
     SCHEMA: variable(
       oneOf(schemaNames, 'full'),
-      'the served schema: `full`, or `app` without the mutations for bank staff (with `@tag(name: "staff")`)',
+      'the served schema: `full`, or `app` without the mutations for bank staff',
       { rarely: 'bankql serves an app for customers' },
-    ),
-    FEDERATION: variable(
-      flag(false),
-      'serve a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
-      { rarely: 'a federation gateway uses bankql' },
     ),
     CORS_HEADERS: variable(
       headerNames,
