@@ -6,6 +6,7 @@ import type { UnreadableAnswer } from '../bank/parse-answer.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PoolUsage } from '../bank/transport.ts';
+import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
@@ -20,6 +21,9 @@ import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
+
+const idsOf = (kind: Operation['kind']) =>
+  Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
 /** The most shapes of unknown answers to payments that are logged. */
 const maxUnknownAnswers = 100;
@@ -48,7 +52,7 @@ export function createTelemetry(
   const shared = counter(
     'bankql_shared_reads_total',
     'Reads that were answered without a call of their own: joined, cached, or stale.',
-    { bank_operation: null, how: null },
+    { bank_operation: idsOf('read'), how: ['joined', 'cached', 'stale'] },
   );
   const drifts = counter(
     'bankql_bank_drift_total',
@@ -72,7 +76,7 @@ export function createTelemetry(
     { bank_operation: Object.keys(operations), reason: breakerReasons },
   );
   const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
-    bank_operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
+    bank_operation: idsOf('payment'),
     state: auditedStates,
   });
   const shed = counter(
@@ -303,14 +307,19 @@ const storeEvents: Readonly<
   ],
 };
 
-/** The places among BANK_CONNECTIONS, read when metrics are. */
+/** The places among BANK_CONNECTIONS, read when metrics are: 0 for a bank operation that was not called yet. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
-  const each = (amount: 'taken' | 'waiting' | 'waits') => () =>
-    read().map(
-      ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
-    );
   const labels = ['bank_operation', 'pool'] as const;
+  const none = Object.values(operations).map(
+    ({ id, kind }) => [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, 0] as const,
+  );
+  const each = (amount: 'taken' | 'waiting' | 'waits') => () => [
+    ...none,
+    ...read().map(
+      ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
+    ),
+  ];
   readGauge(
     'bankql_bank_places_taken',
     'Connections to the bank that calls of a bank operation hold.',

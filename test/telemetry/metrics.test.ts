@@ -20,7 +20,9 @@ async function countedBy(telemetry: ReturnType<typeof createTelemetry>) {
   telemetry.onShared('getBranches', 'cached');
   const lines = (await telemetry.registry.metrics()).split('\n');
   return {
-    counted: lines.filter((line) => /^bankql_(bank_call_seconds_count|shared_reads_total)\{/.test(line)),
+    counted: lines.filter((line) =>
+      /^bankql_(bank_call_seconds_count|shared_reads_total)\{.* [1-9]/.test(line),
+    ),
     ofProcess: lines.filter((line) => line.startsWith('bankql_process_cpu_seconds_total ')).length,
   };
 }
@@ -34,6 +36,21 @@ test('REST calls are counted by bank operation and outcome, reads without a call
     ],
     ofProcess: 1,
   });
+});
+
+test('reads without a call have a series before the first one, where `increase` begins', async () => {
+  const telemetry = createTelemetry(silent, silent);
+  const text = await telemetry.registry.metrics();
+  for (const how of ['joined', 'cached', 'stale'])
+    expect(text).toContain(`bankql_shared_reads_total{bank_operation="getBranches",how="${how}"} 0\n`);
+  expect(text).not.toContain('bankql_shared_reads_total{bank_operation="putBranch"');
+});
+
+test('of the workers’ event loops, the one that lags most counts', async () => {
+  const { registry } = createTelemetry(silent, silent);
+  const aggregators = registry.getMetricsAsArray().map((metric) => [metric.name, Object(metric).aggregator]);
+  expect(aggregators).toContainEqual(['bankql_nodejs_eventloop_lag_p99_seconds', 'max']);
+  expect(aggregators).toContainEqual(['bankql_nodejs_eventloop_lag_min_seconds', 'min']);
 });
 
 test('the label `operation` is left to operations of GraphQL', () => {
