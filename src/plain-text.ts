@@ -5,7 +5,7 @@
 
 /**
  * The text of a file, without a byte order mark.
- * Errors: an Error that says what is wrong with bytes that are not UTF-8.
+ * Errors: an Error that says why the bytes are not UTF-8.
  */
 export function decodeText(bytes: Uint8Array): string {
   // UTF-16 and UTF-32 with any ASCII have bytes of zero, and text in UTF-8 has none.

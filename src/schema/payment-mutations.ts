@@ -195,7 +195,7 @@ const implementPayload = (name: string, description: string) =>
         type: PaymentObject,
         nullable: true,
         description:
-          "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if there is none: this request began no payment, and asked for none that was begun before. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
+          "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if bankql has no record of this payment. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
         extensions: knownObject(({ payment }: { payment: object }) => payment),
         resolve: (payload, _args, context) => paymentOf(payload, context),
       }),

@@ -84,7 +84,7 @@ test.each([
   expect(await answering(response)('{ a }')).toMatchObject({ errors: [{ extensions }] });
 });
 
-test('the header Retry-After is told, whatever the body is', async () => {
+test('the error has the time of the header Retry-After, whatever the body is', async () => {
   for (const body of ['busy', '{"errors":[{"message":"busy"}]}']) {
     const headers = { 'Retry-After': '3' };
     expect(await answering(() => new Response(body, { status: 503, headers }))('{ a }')).toMatchObject({

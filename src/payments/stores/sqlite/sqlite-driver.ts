@@ -77,7 +77,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
     secret: z.string().parse(opened),
     // The file of another store is refused by its inode; an older copy in its place is not noticed.
     loss: null,
-    // The thread answers in order, and one that died writes no more: what a lookup does not find is not stored later.
+    // The thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
     uncertainMs: 0,
     insert: async (row) => storedRow.parse(await ask('insert', row)),
     recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
