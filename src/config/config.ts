@@ -82,7 +82,6 @@ function configOf(values: Values) {
         corsHeaders: values.CORS_HEADERS,
         onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
       },
-      compression: values.COMPRESSION,
       publicMaxAgeSeconds: Math.floor(values.PUBLIC_CACHE_TTL_MS / 1000),
       maxRequestBytes: values.LIMIT_BODY_BYTES,
       documentCacheBytes: memoryBounds.documents,

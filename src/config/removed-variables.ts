@@ -14,6 +14,7 @@ const removedVariables: Readonly<Record<string, string>> = {
   BANK_PAYMENT_REJECTED_WORDS: 'its name is BANK_PAYMENT_REJECTED.',
   BANK_RETRY_SHARE: 'a tenth of the reads may be sent again.',
   BANK_SLOW_CALL_MS: 'a call is slow after 80 % of its deadline.',
+  COMPRESSION: 'answers are not compressed; a proxy in front can do it (SECURITY.md says when).',
   FEDERATION: 'a gateway uses the schema as a plain subgraph or subschema (docs/clients.md).',
   PRIVATE_CACHE_MS: 'answers of a caller are shared while they are read, and not kept.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',

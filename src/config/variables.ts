@@ -1,4 +1,3 @@
-import { compressions } from '../server/response.ts';
 import { logLevels } from '../telemetry/log.ts';
 import { operationNameModes, samplers } from '../telemetry/options.ts';
 import {
@@ -356,11 +355,7 @@ export const sections = {
       'additional request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
       { rarely: 'web apps send other headers' },
     ),
-    COMPRESSION: variable(
-      oneOf(compressions, 'public'),
-      'which answers of 1 KB and more bankql compresses: `public` (answers with only public data), `on` (all; [the risk](../SECURITY.md#compression)) or `off` (none)',
-      { rarely: 'nothing in front of bankql compresses private answers' },
-    ),
+
     APQ: variable(
       flag(false),
       'accept automatic persisted queries from Apollo and urql: a client sends a text with its SHA-256 once, and later only the hash ([how](hardening.md#persisted-documents))',

@@ -140,8 +140,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
       return sendIncremental(response, result, { stream, headers: policy });
     const answer = serializeResult(result as ExecutionResult, mediaType);
     const sent = head.mediaType === null && stream !== null ? streamOf(answer, stream.type) : answer;
-    const sending = sendAnswer(request, response, sent, policy, activity);
-    if (sending !== null) await sending;
+    sendAnswer(request, response, sent, policy, activity);
   }
 
   return (

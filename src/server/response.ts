@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { mediaRanges, preferredType } from './accept-header.ts';
+import { preferredType } from './accept-header.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
 
@@ -129,41 +127,6 @@ function withinRoom(
   return serialised(refused, 'application/json');
 }
 
-/**
- * The answers that are compressed: all, those that hold only public data, or none. SECURITY.md gives the reason for the
- * difference.
- */
-export const compressions = ['on', 'public', 'off'] as const;
-export type Compression = (typeof compressions)[number];
-
-/** A shorter one takes one packet either way, in bytes. */
-const shortest = 1024;
-
-/** Best first. */
-const encodings = ['br', 'gzip'] as const;
-type Encoding = (typeof encodings)[number];
-
-export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer<ArrayBuffer>>>> =
-  (() => {
-    const brotli = promisify(brotliCompress);
-    const zip = promisify(gzip);
-    // The highest quality, which is the default, takes a hundred times as long.
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
-    return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
-  })();
-
-/** The best encoding that a client takes, by its `Accept-Encoding`; null if it takes none. */
-export function negotiateEncoding(accepted: string | undefined): Encoding | null {
-  if (accepted === undefined) return null;
-  const ranges = mediaRanges(accepted);
-  const weightOf = (name: string) => ranges.findLast(({ type }) => type === name)?.weight;
-  return encodings.find((name) => (weightOf(name) ?? weightOf('*') ?? 0) > 0) ?? null;
-}
-
-/** Whether an answer is one that may be compressed, whatever its client takes. */
-const isCompressible = ({ result }: GraphQLHttpResponse, compression: Compression): boolean =>
-  compression === 'on' || (compression === 'public' && result instanceof BoundedResult && result.isPublic);
-
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
 const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
   status === 200 &&
@@ -189,8 +152,6 @@ function forCaches(
 }
 
 export interface SendOptions {
-  /** By default `public`. */
-  readonly compression?: Compression | undefined;
   /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
   readonly engine: Pick<Engine, 'toErrorResult'>;
@@ -198,45 +159,30 @@ export interface SendOptions {
 
 export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
 
-/**
- * Sends a complete answer, compressed if its request allows that. `common` are the
- * headers of every answer, names and values in turn. Null if it was sent at once, as nearly all are.
- */
-export function createAnswerSender({ compression = 'public', publicMaxAgeSeconds = 0, engine }: SendOptions) {
+/** Sends a complete answer. `common` are the headers of every answer, names and values in turn. */
+export function createAnswerSender({ publicMaxAgeSeconds = 0, engine }: SendOptions) {
   return (
     request: IncomingMessage,
     response: HoldingResponse,
     made: GraphQLHttpResponse,
     common: readonly string[],
     activity: OperationActivity | null = currentActivity(),
-  ): Promise<void> | null => {
-    let answer = made;
-    const isKept = request.method === 'GET' && isCacheable(answer);
-    if (isKept) answer = forCaches(answer, publicMaxAgeSeconds, request.headers.authorization !== undefined);
-    const write = (sent: GraphQLHttpResponse) => {
-      // The client may have left meanwhile, or its request has given way.
-      if (response.destroyed || response.headersSent) return;
-      // Only now is it known how many bytes wait for the client.
-      const limited = sent.body.length * 3 <= shortAnswer ? sent : withinRoom(sent, response, engine);
-      activity?.answered(limited);
-      const { status, headers, body } = limited;
-      const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
-      const bytes = Buffer.byteLength(body);
-      response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
-      // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
-      response.end(body, bytes === body.length ? 'latin1' : 'utf8');
-    };
-    // A character is a byte at least.
-    if (answer.body.length >= shortest && isCompressible(answer, compression)) {
-      answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
-      const encoding = negotiateEncoding(request.headers['accept-encoding']);
-      if (encoding !== null) {
-        const headers = [...answer.headers, 'Content-Encoding', encoding];
-        return compress[encoding](answer.body).then((body) => write({ ...answer, body, headers }));
-      }
-    }
-    write(answer);
-    return null;
+  ): void => {
+    // The client may have left, or its request has given way.
+    if (response.destroyed || response.headersSent) return;
+    const isKept = request.method === 'GET' && isCacheable(made);
+    const answer = isKept
+      ? forCaches(made, publicMaxAgeSeconds, request.headers.authorization !== undefined)
+      : made;
+    // A character takes three bytes at most.
+    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, response, engine);
+    activity?.answered(sent);
+    const { status, headers, body } = sent;
+    const bearing = isKept && sent === answer ? without('Cache-Control', common) : common;
+    const bytes = Buffer.byteLength(body);
+    response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
+    // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+    response.end(body, bytes === body.length ? 'latin1' : 'utf8');
   };
 }
 

@@ -20,7 +20,7 @@ const long = JSON.stringify({ query: `{ bank { ${aliases.join(' ')} } }` });
 const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
 
 const start = async (limits: { readonly ledger?: LedgerLimits; readonly writeDeadlineMs?: number }) => {
-  const fixture = await startServerFixture({ ...limits, compression: 'off' });
+  const fixture = await startServerFixture({ ...limits });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
   return {
     ...fixture,
@@ -122,7 +122,6 @@ test('a caller who lets many answers wait is refused alone', async () => {
   const shed: string[] = [];
   await using fixture = await startServerFixture({
     ledger: ledgerLimits({ unread: 60 * megabyte }),
-    compression: 'off',
     onShed: (why) => shed.push(why),
   });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
@@ -160,7 +159,7 @@ test('if unread answers take all room, the largest gives way to a caller that ho
 
 test('requests behind one that is never answered wait for it, and others are served all the same', async () => {
   const unread = 6 * megabyte;
-  await using fixture = await startServerFixture({ ledger: ledgerLimits({ unread }), compression: 'off' });
+  await using fixture = await startServerFixture({ ledger: ledgerLimits({ unread }) });
   const branches = Array.from({ length: 20 }, () => branch);
   fixture.bank.otherwise(({ path }) => (path.includes('never') ? 'hang' : { body: { branches } }));
   const never = JSON.stringify({ query: '{ bank { customer(customerId: "never") { email } } }' });

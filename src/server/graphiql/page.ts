@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { getOrMake } from '../../get-or-make.ts';
-import { compress, headerPairs, negotiateEncoding, sendPieces } from '../response.ts';
+import { headerPairs, sendPieces } from '../response.ts';
 
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
@@ -117,6 +119,11 @@ async function loadAssets() {
   return { hash: contents.digest('hex').slice(0, 16), files: new Map(files), examples: await readExamples() };
 }
 
+const zip = promisify(gzip);
+
+/** By a client's Accept-Encoding. */
+const takesGzip = (accepted = ''): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
+
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
 /**
@@ -131,7 +138,7 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
     return loading;
   };
   /** A file that was asked for is compressed once. */
-  const compressed = new Map<string, Promise<Buffer>>();
+  const zipped = new Map<string, Promise<Buffer>>();
 
   async function page(response: ServerResponse): Promise<void> {
     const { hash: version, examples } = await load();
@@ -158,17 +165,14 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
       response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
       return void response.end('There is no such file; reload the page.');
     }
-    const encoding = negotiateEncoding(headers['accept-encoding']);
-    const key = `${encoding} ${name}`;
-    const body = await getOrMake(compressed, key, async () =>
-      encoding === null ? file : compress[encoding](file),
-    );
+    const isZipped = takesGzip(headers['accept-encoding']);
+    const body = isZipped ? await getOrMake(zipped, name, () => zip(file)) : file;
     response.writeHead(200, {
       'Content-Type': types[name.split('.').at(-1) ?? ''],
       'Content-Length': body.length,
       'Cache-Control': 'public, max-age=31536000, immutable',
       Vary: 'Accept-Encoding',
-      ...(encoding === null ? {} : { 'Content-Encoding': encoding }),
+      ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
     });
     await sendPieces(body, response);
   }
