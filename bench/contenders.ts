@@ -38,7 +38,6 @@ export const raisedLimits = {
   LIMIT_TOKENS: '5000',
   LIMIT_ALIASES: '100',
   LIMIT_FIELDS: '2000',
-  MAX_EVENT_LOOP_LAG_MS: '10000',
 } as const;
 
 /** Where the operations keep their names, and the fields theirs. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { uses } from '../src/capacity.ts';
 import { common, describe, type Entry, options, plain, rare } from '../src/config/help.ts';
-import { uses } from '../src/ledger.ts';
 
 const introduction = `# Configuration
 
@@ -79,16 +79,10 @@ export const variablesAsEnvExample = (): string => {
 
 /** The rows of the table in docs/hardening.md: the resources that callers can hold. */
 export const usesTable = (): string => {
-  const part = (share: number) => (share === 0 ? '–' : share === 1 ? 'all' : `1/${1 / share}`);
-  const shareOf = (share: number | string | { readonly most: number; readonly per: string }) => {
-    if (typeof share === 'number') return part(share);
-    return typeof share === 'string' ? `\`${share}\`` : `${share.most} per ${share.per}`;
-  };
+  const capOf = (cap: number | string) =>
+    typeof cap === 'string' ? `\`${cap}\`` : cap === 1 ? 'all' : `1/${1 / cap}`;
   return Object.entries(uses)
-    .map(
-      ([resource, { unit, total, share, reserve, givesWay, refusal }]) =>
-        `| \`${resource}\` | ${unit} | ${total} | ${shareOf(share)} | ${part(reserve)} | ${givesWay} | ${refusal.split(/[.,] /)[0]} |`,
-    )
+    .map(([resource, { unit, total, cap }]) => `| \`${resource}\` | ${unit} | ${total} | ${capOf(cap)} |`)
     .join('\n');
 };
 

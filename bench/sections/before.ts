@@ -3,7 +3,7 @@ import type { Bench } from '../bench.ts';
 import { bankql, bankqlOf } from '../contenders.ts';
 import type { Running } from '../measure.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
-import { describeRatios, median, neverLate, openBursts } from './bursts.ts';
+import { describeRatios, median, openBursts } from './bursts.ts';
 
 /** What a change costs: two checkouts of bankql, asked in turn. */
 
@@ -30,8 +30,8 @@ async function measurePairs(before: Running, after: Running, shape: Shape) {
 export async function compareWithBefore(bench: Bench, checkout: string): Promise<string> {
   const { options, bank, say } = bench;
   bank.set({ bodies: 'fresh' });
-  await using before = await bench.open(bankqlOf(checkout), neverLate);
-  await using after = await bench.open(bankql, neverLate);
+  await using before = await bench.open(bankqlOf(checkout));
+  await using after = await bench.open(bankql);
   const lines = [
     '| processor time, µs | before | after | after / before, median (quartiles) |',
     '| --- | ---: | ---: | ---: |',

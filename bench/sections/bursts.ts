@@ -9,9 +9,6 @@ import type { Shape } from '../shapes.ts';
 const burstSeconds = 0.3;
 const connections = 32;
 
-/** A request that is refused because something else is late would not be the same work. */
-export const neverLate = { MAX_EVENT_LOOP_LAG_MS: '10000' };
-
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
 

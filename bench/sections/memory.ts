@@ -9,7 +9,6 @@ import { memoryOf } from '../load/kernel.ts';
 import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer, type Running } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
-import { neverLate } from './bursts.ts';
 import { type Inspector, inspect, inspectable } from './inspector.ts';
 import { firstWarmUpSeconds } from './interleave.ts';
 
@@ -102,7 +101,7 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
       ...(await measurePauses(bench, expected)),
       idleConnections,
       idleMb: await (async () => {
-        await using fresh = await bench.open(bankql, { ...neverLate, ...inspectable(await freePort()) });
+        await using fresh = await bench.open(bankql, { ...inspectable(await freePort()) });
         await using inspector = await inspect(fresh);
         return await measureIdle(fresh, inspector);
       })(),

@@ -6,7 +6,7 @@ import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
-import { describeRatios, median, neverLate, openBursts } from './bursts.ts';
+import { describeRatios, median, openBursts } from './bursts.ts';
 
 /**
  * What it costs to watch bankql: the line of the log for each operation, by one process that writes it in every second burst
@@ -37,7 +37,7 @@ async function measurePair(bench: Bench, shape: Shape, folder: string): Promise<
   const open = async (name: string, environment: Readonly<Record<string, string>>) => {
     const file = join(folder, name);
     await writeFile(file, 'warn');
-    const running = await bench.open(bankql, { ...neverLate, ...environment, LOG_LEVEL_FILE: file });
+    const running = await bench.open(bankql, { ...environment, LOG_LEVEL_FILE: file });
     const burst = await openBursts(running, shape, warmUpSeconds);
     const burstAt = async (level: 'warn' | 'info') => {
       await writeFile(file, level);

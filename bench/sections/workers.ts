@@ -8,7 +8,7 @@ import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 import { callers, requestsOf, requestsWith } from '../load/requests.ts';
 import { shapes, titleOf } from '../shapes.ts';
-import { median, neverLate, openBurstsOf } from './bursts.ts';
+import { median, openBurstsOf } from './bursts.ts';
 
 /** Processor time per request in microseconds, of two processes that share nothing and of two workers. */
 export interface WorkersResult {
@@ -51,7 +51,7 @@ export async function measureWorkers(bench: Bench): Promise<WorkersResult[]> {
   const open = async (name: string, workers: number) => {
     const url = `sqlite:${join(folder, `${name}.db`)}`;
     await initStore(url);
-    return bench.open(bankql, { ...neverLate, WORKERS: String(workers), STATE_URL: url });
+    return bench.open(bankql, { WORKERS: String(workers), STATE_URL: url });
   };
   bank.set({});
   try {

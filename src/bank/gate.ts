@@ -1,4 +1,4 @@
-import { uses } from '../ledger.ts';
+import { uses } from '../capacity.ts';
 import type { Identity } from './credentials.ts';
 
 /** A call that asks to be let through. */
@@ -39,7 +39,7 @@ interface GateOptions {
 }
 
 /** The part of the calls that one caller, or all unproven callers of one peer, may have under way. */
-const { share: callerShare } = uses.connections;
+const { cap: callerShare } = uses.connections;
 /** That of one bank operation: more, so that one caller cannot have all of it, and less than all, for the other operations. */
 const operationShare = 3 / 4;
 /** How many callers and peers without a call stay known. */

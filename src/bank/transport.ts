@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { type ShedReason, uses } from '../ledger.ts';
+import { refusals, type ShedReason } from '../capacity.ts';
 import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
 import { type Crowd, Gate, type GateCall, type OperationUsage } from './gate.ts';
@@ -282,7 +282,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
 
   refuse(): void {
     this.#lane.onShed('connections');
-    this.#fail('overloaded', uses.connections.refusal);
+    this.#fail('overloaded', refusals.connections);
   }
 
   onCancel(): void {

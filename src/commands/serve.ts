@@ -6,7 +6,6 @@ import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
 import { processScheduler } from '../executor/scheduler.ts';
-import { createIncremental } from '../options/defer/defer.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
 import {
   createAutomaticPersistedQueries,
@@ -155,7 +154,6 @@ export async function serveBankql(
     payments,
     rateLimiter,
     documentSource,
-    incremental: createIncremental(),
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     whyNotReady: config.readyNeedsState
       ? async () => {
@@ -181,7 +179,7 @@ export async function serveBankql(
   });
   telemetry.watchHeld(
     (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
-    config.server.ledger.totals,
+    config.server.capacity.totals,
   );
   const reloadTls =
     bankTls &&

@@ -1,5 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
-import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
+import { type CapacityLimits, heapTotal, resources, uses } from '../capacity.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
@@ -95,10 +95,9 @@ function configOf(values: Values) {
       },
       answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
       limits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
-      ledger: {
+      capacity: {
         totals: totalsOf(values, shareOf),
-        requestsPerCaller: values[uses.requests.share],
-        eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
+        requestsPerCaller: values[uses.requests.cap],
       },
       writeDeadlineMs: values.LIMIT_UNREAD_MS,
       drainDelayMs: values.DRAIN_DELAY_MS,
@@ -179,13 +178,13 @@ function bankTlsOf(values: Values) {
 }
 
 /** The total of each resource in this process: its share of a variable's value, or a part of its own heap. */
-const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLimits['totals'] =>
+const totalsOf = (values: Values, shareOf: (total: number) => number): CapacityLimits['totals'] =>
   Object.fromEntries(
     resources.map((resource) => {
       const { variable } = uses[resource];
       return [resource, variable === null ? heapTotal(resource) : shareOf(values[variable])];
     }),
-  ) as LedgerLimits['totals'];
+  ) as CapacityLimits['totals'];
 
 /** The sandbox's logins are the ids of its customers, who all have a current account. */
 function viewerOf(values: Values): ViewerTemplates {

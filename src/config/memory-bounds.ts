@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { heapTotal, uses } from '../ledger.ts';
+import { heapTotal, uses } from '../capacity.ts';
 
 /** What each thing that bankql keeps in memory may take, in bytes: this part of the heap, and at most so many megabytes. */
 const table = {

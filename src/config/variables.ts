@@ -366,19 +366,12 @@ export const sections = {
       'the maximum number of concurrent requests. Further requests are refused with 503',
       {
         rarely: 'you set the size of the heap yourself',
-        shownFallback: '1000, or one for each MB of the heap if that is less',
+        shownFallback: '256, or one for each MB of the heap if that is less',
       },
     ),
-    MAX_IN_FLIGHT_PER_CALLER: variable(
-      count(100),
-      'the maximum number of concurrent requests of one caller',
-      { rarely: 'a caller is a backend with many users' },
-    ),
-    MAX_EVENT_LOOP_LAG_MS: variable(
-      milliseconds(500),
-      'if the event loop lags by more than this, bankql refuses most requests with 503',
-      { rarely: 'the machine is shared and pauses are normal' },
-    ),
+    MAX_IN_FLIGHT_PER_CALLER: variable(count(64), 'the maximum number of concurrent requests of one caller', {
+      rarely: 'a caller is a backend with many users',
+    }),
     READY_NEEDS_ROOM: variable(
       flag(false),
       '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',

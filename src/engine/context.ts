@@ -1,6 +1,8 @@
+import type { GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/transport.ts';
+import { parsedTimes, valueBytes } from '../capacity.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import {
   AnswerBudget,
@@ -10,7 +12,6 @@ import {
 } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import { type ExpectedWork, type TurnTaker, turnMs, WorkQueue } from '../executor/scheduler.ts';
-import { parsedTimes, uses, valueBytes } from '../ledger.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
@@ -44,20 +45,36 @@ export interface OperationObservation extends ReadUsage {
   operation: ObservedOperation | null;
   /** The code of a failure that the answer tells as data. */
   noteFailure(code: ErrorCode): void;
+  /** The answer ends before all of it is sent. */
+  brokenOff(code: ErrorCode): void;
+  /** One of several results is sent. */
+  streamed(status: number, payload: Payload): void;
 }
 
 /** Counts what a request holds of the process. */
 interface RequestHolder extends ValueHolder {
   /** Its caller, whose operations take turns with those of others. */
-  readonly account: TurnTaker;
-  /** Whether the work for it may be given up if there is too much: not once a write or a payment has begun. */
-  canGiveWay: boolean;
-  /** Whether it was answered that there is too much to do. */
-  readonly isRefused: boolean;
-  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
+  readonly caller: TurnTaker;
+  /** Set for a mutation: what it holds is counted, and never refused. */
+  isMutation: boolean;
+  /** Whether nothing more needs to be done for it: its client has left. */
   readonly isAbandoned: boolean;
-  /** Reserves room for the answer to wait for its client, in bytes; false if not enough room is left. */
+  /** Reserves room for bytes that wait for its client, until they are written; false if there is not enough. */
   reserveRoom(bytes: number): boolean;
+}
+
+/**
+ * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which
+ * each result names its path.
+ */
+export type IncrementalForm = 'v0.2' | '20220824';
+
+/** One of the several results of an operation, as JSON. */
+export interface Payload {
+  readonly json: string;
+  readonly errors: readonly GraphQLError[];
+  /** Whether it tells anything but errors. */
+  readonly hasData: boolean;
 }
 
 /** The caller, and how the request was sent. */
@@ -70,6 +87,8 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
+  /** The form in which its client takes several results; undefined if it takes only one. */
+  readonly incremental?: IncrementalForm | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
   /** Counts the resources that the request holds of the process (default: nothing is bounded). */
@@ -126,8 +145,9 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
     const { holder } = request;
+    if (holder !== undefined) holder.isMutation = effects !== null;
     this.budget = new AnswerBudget(services.answerLimits, holder);
-    this.turnTaker = holder?.account;
+    this.turnTaker = holder?.caller;
     this.effects = effects;
     this.#expectedWork = expectedWork;
     this.#services = services;
@@ -213,9 +233,9 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     return this.#signal;
   }
 
-  /** Reserves room for the answer, as long as it is known to be at least; false if not enough room is left. */
-  reserveRoom(): boolean {
-    return this.#asking.holder?.reserveRoom(this.budget.bytes) ?? true;
+  /** Takes the memory of the answer's JSON, as long as it is known to be at least; false if there is not enough left. */
+  takeJson(): boolean {
+    return this.budget.keep(this.budget.bytes / valueBytes);
   }
 
   /** Is raised when nobody needs the answer any more. A mutation that has begun runs to its end. */
@@ -261,11 +281,6 @@ export class MutationEffects {
   #payment: PaymentEffect | null = null;
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #holder: RequestHolder | undefined;
-
-  constructor(holder?: RequestHolder) {
-    this.#holder = holder;
-  }
 
   /** Resolves when nothing is in progress any more. */
   async settled(): Promise<void> {
@@ -283,7 +298,7 @@ export class MutationEffects {
       ...bank,
       write: (operation, input) =>
         this.#track(
-          this.#begin() ?? bank.write(operation, input),
+          bank.write(operation, input),
           ({ trackId }) => void this.#writes.push({ operation: operation.id, ...(trackId && { trackId }) }),
           (error) => {
             const { code, trackId } = detailsOf(error);
@@ -301,7 +316,7 @@ export class MutationEffects {
         // A key that is refused for its length may have any length.
         const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
         return this.#track(
-          this.#begin() ?? payments.pay(operation, intent),
+          payments.pay(operation, intent),
           ({ trackId }) => {
             this.#payment = { ...known, trackId, state: 'DONE' };
           },
@@ -313,14 +328,6 @@ export class MutationEffects {
         );
       },
     };
-  }
-
-  /** Before a write or a payment: the request cannot give way any more. If it has, its client knows that nothing was done. */
-  #begin(): Promise<never> | null {
-    if (this.#holder === undefined) return null;
-    if (this.#holder.isRefused) return Promise.reject(new BankqlError('OVERLOADED', uses.requests.refusal));
-    this.#holder.canGiveWay = false;
-    return null;
   }
 
   #track<T>(work: Promise<T>, onDone: (value: T) => void, onFailed: (error: unknown) => void): Promise<T> {

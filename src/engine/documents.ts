@@ -152,6 +152,9 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
+/** Whether a document may have @defer or @stream: a text or a comment may look like one, which only costs time. */
+export const mayUseIncremental = (text: string): boolean => /@\s*(?:defer|stream)\b/.test(text);
+
 /** How much the log, metrics and traces see of an operation's name: a client may choose one of any length. */
 const maxNameLength = 100;
 
@@ -180,6 +183,8 @@ export class ExecutableOperation {
     | null;
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
+  /** Whether the document has @defer or @stream. */
+  readonly usesIncremental: boolean;
 
   constructor(
     { text, document, isPersisted }: CheckedDocument,
@@ -188,6 +193,7 @@ export class ExecutableOperation {
   ) {
     const fragments = fragmentsOf(document);
     this.documentHash = hash('sha256', text);
+    this.usesIncremental = mayUseIncremental(text);
     this.kind = node.operation;
     // A span, for example, outlives the document.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));

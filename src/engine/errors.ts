@@ -61,7 +61,7 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
     details: { retryAfter },
   });
 
-/** There is too much to do. `message`: that of the resource in the ledger. */
+/** There is too much to do. `message`: one of src/capacity.ts. */
 export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
 
 /**

@@ -1,6 +1,6 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { refusals } from '../capacity.ts';
 import { answerTooLong } from '../executor/answer-budget.ts';
-import { uses } from '../ledger.ts';
 import { overloadedError } from './errors.ts';
 
 export interface BoundedResultOptions {
@@ -62,26 +62,10 @@ export class BoundedResult implements ExecutionResult {
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }
-
-  /** The answer that replaces it if there is no room for it to wait for its client; it says what the operation did. */
-  withoutRoom(): ExecutionResult {
-    return finalIfItWrote(this.failed(noRoom()));
-  }
 }
 
 /** There is no room for a long answer to wait for its client. */
-export const noRoom = () => overloadedError(uses.unread.refusal);
+export const noRoom = () => overloadedError(refusals.unread);
 
 /** There is no room for the values of a large answer. */
-export const tooMuchBuilt = () => overloadedError(uses.values.refusal);
-
-/** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
-export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
-  const [error] = result.errors ?? [];
-  if (error === undefined) return result;
-  const { retryAfter: _, ...extensions } = error.extensions;
-  const isDone = extensions.writes !== undefined || extensions.idempotencyKey !== undefined;
-  if (!isDone) return result;
-  const final = { ...extensions, retryable: false, http: { status: 503 } };
-  return { ...result, errors: [new GraphQLError(error.message, { extensions: final })] };
-}
+export const tooMuchBuilt = () => overloadedError(refusals.values);

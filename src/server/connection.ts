@@ -9,72 +9,45 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Identity } from '../bank/credentials.ts';
-import { overloadedError, type RequestError } from '../engine/errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import {
-  Account,
-  type Counted,
+  Capacity,
   type Holder,
-  Ledger,
+  nobody,
   overheadBytes,
   refusalOnArrival,
   type ShedReason,
   unbounded,
-} from '../ledger.ts';
-import { type Clock, realClock } from './clock.ts';
-import { LinkedList, type ListNode } from './linked-list.ts';
-import type { KnownHead } from './request.ts';
-
-/** How often refused connections are read again, in milliseconds, and how many refusals are given without a rest meanwhile. */
-const restMs = 100;
-export const refusalsAtOnce = 50;
+} from '../capacity.ts';
+import { overloadedError, type RequestError } from '../engine/errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 /**
- * Connections whose request was refused for now, and which ask again at once: a refusal costs a tenth of a millisecond, so that
- * some thousands of such connections would use up the process. Beyond so many refusals at a time, a connection is not read
- * until its turn has come.
+ * After a refusal a connection is not read for a time that grows with the number of such connections, so that clients which ask
+ * again at once get about 500 refusals a second together, at a tenth of a millisecond each.
  */
-function createResting(clock: Clock) {
-  const connections = new Set<Connection>();
-  let left = refusalsAtOnce;
-  let stop: (() => void) | null = null;
+const pauseMs = 2;
+const longestPauseMs = 1000;
 
-  /** Stops the clock; it starts again with the next refusal. */
-  function close(): void {
-    stop?.();
-    stop = null;
-  }
+/**
+ * How many clients may wait to be accepted, if the system allows as many: Node accepts one in each iteration of the event loop,
+ * and a client that is not let in tries again a second later.
+ */
+const backlog = 4096;
+/** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
+const usualSlowestRequestMs = 10_000;
+/** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
+const keepAliveMs = 65_000;
+/** A client that does not read its answer holds the process no longer than this. */
+const maxDrainMs = 30_000;
+/** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
+const writeDeadlineMs = 30_000;
 
-  function tick(): void {
-    const isIdle = left === refusalsAtOnce;
-    left = refusalsAtOnce;
-    for (const connection of connections) {
-      if (left === 0) return;
-      left--;
-      connections.delete(connection);
-      connection.resume();
-    }
-    if (isIdle) close();
-  }
-
-  return {
-    /** A request on this connection has been refused. Returns whether it rests. */
-    refused(connection: Connection): boolean {
-      stop ??= clock.every(restMs, tick);
-      if (left > 0) {
-        left--;
-        return false;
-      }
-      connections.add(connection);
-      return true;
-    },
-    /** The connection that has rested longest; undefined if none rests. */
-    first: (): Connection | undefined => connections.keys().next().value,
-    has: (connection: Connection) => connections.has(connection),
-    delete: (connection: Connection) => connections.delete(connection),
-  };
-}
-type Resting = ReturnType<typeof createResting>;
+/** The status for a request that cannot be parsed, by the error's code; the same as Node's. */
+const unreadable: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
 /** Where a socket keeps its connection. */
 const ownConnection = Symbol('connection');
@@ -83,147 +56,99 @@ type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
 
 /** What the connections of a server have in common. */
-interface ConnectionServer {
-  readonly ledger: Ledger;
-  readonly resting: Resting;
+interface Shared {
+  readonly capacity: Capacity;
   readonly listener: Listener;
+  /** How many connections pause after a refusal. */
+  paused: number;
   /** Whether the last answer of a connection says that it ends. */
   isDraining: boolean;
   /** Whether a connection ends as soon as it is idle. */
   endsIdle: boolean;
 }
 
-/**
- * A client's connection. Its requests are handled one at a time: HTTP sends the answers in that order, and a client that does not
- * wait for them would otherwise have many requests in progress for the cost of one packet.
- */
-export class Connection {
-  readonly ledger: Ledger;
-  readonly #server: ConnectionServer;
-  /**
-   * The peer at its other end, as far as the network knows: callers are counted by it until they have proven their identity.
-   */
+/** A client's connection. Its requests are handled as they come, and Node sends their answers in that order. */
+class Connection {
+  readonly capacity: Capacity;
+  /** The peer at its other end, as far as the network knows. */
   readonly peer: string;
   readonly socket: Socket;
-  /** Its position among all connections. */
-  readonly position: ListNode<Connection> = { value: this, previous: null, next: null };
-  /** The request that is under way; null if it is idle. */
-  #response: ConnectionAwareResponse | null = null;
-  /** The requests that arrived while it was handled; null before the first such request. */
-  #pipelined: ConnectionAwareResponse[] | null = null;
-  #isPaused = false;
-  /** The caller of its latest request; its peer until one is known. */
-  account: Account = nobody;
-  /** The head of its latest request that was accepted; most clients send the same again. */
-  known: KnownHead | null = null;
+  readonly #shared: Shared;
+  /** Those that are not sent yet, in their order. */
+  readonly #responses = new Set<ConnectionAwareResponse>();
+  #latest: ConnectionAwareResponse | null = null;
+  /** Whether an answer has said that it ends. */
+  #isEnding = false;
 
-  constructor(socket: Socket, server: ConnectionServer) {
+  constructor(socket: Socket, shared: Shared) {
     this.socket = socket;
-    this.ledger = server.ledger;
-    this.#server = server;
+    this.capacity = shared.capacity;
+    this.#shared = shared;
     this.peer = peerOf(socket.remoteAddress);
   }
 
-  /** The group of its caller: the one that has most gives up connections. Its peer until a caller is known. */
-  get group(): string {
-    return this.account === nobody ? this.peer : this.account.group.name;
-  }
-
   get isIdle(): boolean {
-    return this.#response === null && !this.#pipelined?.length;
-  }
-
-  /** Whether its client has to send or read something before bankql can do more for it. */
-  get awaitsClient(): boolean {
-    return this.#response === null ? this.isIdle : this.#response.arriving > 0 || this.#response.unread > 0;
+    return this.#responses.size === 0;
   }
 
   /** Whether a complete request is under way, or an answer: the client would think that any other answer belongs to it. */
   get isAnswering(): boolean {
-    return this.#response !== null && (this.#response.req.complete || this.#response.headersSent);
+    return this.#responses.values().some(({ req, headersSent }) => req.complete || headersSent);
   }
 
-  /** A request has arrived. */
+  /** A request has arrived. None is handled once an answer has said that the connection ends: its own would be lost. */
   receive(response: ConnectionAwareResponse): void {
     // Node goes on with the requests of a packet when their connection is closed already.
-    if (this.socket.destroyed) return;
+    if (this.socket.destroyed || this.#isEnding) return;
+    this.#responses.add(response);
+    this.#latest = response;
     response.belongTo(this);
-    if (this.#response === null && !this.#pipelined?.length) {
-      this.#begin(response);
-      return;
-    }
-    this.#pipelined ??= [];
-    this.#pipelined.push(response);
-    response.wait();
+    this.#shared.listener(response.req, response);
   }
 
-  #begin(response: ConnectionAwareResponse): void {
-    this.#response = response;
-    if (this.#server.isDraining) this.announceEnd();
-    this.#server.listener(response.req, response);
+  /** Whether an answer that begins now has to say that the connection ends. Only the last one may: Node drops those behind it. */
+  endsWith(response: ConnectionAwareResponse, mustEnd: boolean): boolean {
+    if (this.#latest !== response) return false;
+    this.#isEnding = mustEnd || this.#shared.isDraining;
+    return this.#isEnding;
   }
 
-  /** A response is sent, or its client has left. */
+  /** An answer is sent, or its client has left. */
   end(response: ConnectionAwareResponse): void {
-    if (this.#response !== response) return;
-    this.#response = null;
-    if (this.#server.endsIdle) this.socket.destroySoon();
+    this.#responses.delete(response);
+    if (this.#latest === response) this.#latest = null;
+    if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
-    else if (
-      response.isRefused &&
-      response.req.complete &&
-      !this.socket.destroyed &&
-      this.#server.resting.refused(this)
-    )
-      this.#pause();
-    // Not at once: thousands of requests that need no waiting would be answered before any other event is handled.
-    else if (this.#pipelined !== null)
-      setImmediate(() => {
-        if (!this.#server.resting.has(this)) this.resume();
-      });
+    else if (response.isRefused && response.req.complete && !this.#shared.isDraining) this.#pause();
   }
 
   #pause(): void {
-    this.#isPaused = true;
+    const shared = this.#shared;
     this.socket.pause();
+    shared.paused++;
+    const resume = () => {
+      shared.paused--;
+      this.socket.resume();
+    };
+    outside(() => setTimeout(resume, Math.min(pauseMs * shared.paused, longestPauseMs)).unref());
   }
 
-  /** Goes on with its next request. */
-  resume(): void {
-    // No request is handled after an answer with "Connection: close".
-    if (this.#response !== null || !this.socket.writable) return;
-    const next = this.#pipelined?.shift();
-    if (next !== undefined) this.#begin(next);
-    if (!this.#isPaused || this.#pipelined?.length) return;
-    this.#isPaused = false;
-    this.socket.resume();
-  }
-
-  /** Clients that are not told that a connection ends send another request on it. Those that wait already are answered first. */
-  announceEnd(): void {
-    if (!this.#pipelined?.length && this.#response?.headersSent === false)
-      this.#response.shouldKeepAlive = false;
-  }
-
-  /** Ends it if its answer has been waiting for longer than this to be read, in milliseconds. */
-  enforceDeadline(deadlineMs: number): void {
-    const response = this.#response;
-    if (response !== null && response.unread > 0 && response.since < performance.now() - deadlineMs)
-      this.socket.destroy();
+  /** Ends it if the answer that is being sent has waited for longer than this to be read, in milliseconds. */
+  enforceDeadline(deadlineMs: number, now: number): void {
+    for (const response of this.#responses) if (response.isStalled(deadlineMs, now)) this.socket.destroy();
   }
 
   /** The socket is closed. Node says so to the response that is being sent, and not to those behind it. */
   close(): void {
-    this.#server.resting.delete(this);
-    for (const response of this.#pipelined?.splice(0) ?? []) {
+    for (const response of this.#responses) {
+      if (response.socket !== null) continue;
       response.destroy();
-      response.emit('close');
     }
   }
 }
 
 /** An address of IPv6 is one of 2^64 that a client may choose from: they are one peer, by the four groups that they share. */
-function peerOf(address = ''): string {
+export function peerOf(address = ''): string {
   if (!address.includes(':') || address.includes('.')) return `peer ${address}`;
   const [before = [], behind = []] = address
     .split('::', 2)
@@ -232,15 +157,12 @@ function peerOf(address = ''): string {
   return `peer ${[...before, ...zeros, ...behind].slice(0, 4).join(':')}`;
 }
 
-/** A head with more names and values is not remembered: thousands of them take more memory than a connection may. */
-const longestHead = 256;
-
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
 
-const sizeOf = (chunk: unknown, encoding?: BufferEncoding | (() => void)): number => {
+const sizeOf = (chunk: unknown, encoding?: unknown): number => {
   if (typeof chunk === 'string')
-    return Buffer.byteLength(chunk, typeof encoding === 'string' ? encoding : 'utf8');
+    return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
   return chunk instanceof Uint8Array ? chunk.byteLength : 0;
 };
 
@@ -250,57 +172,42 @@ const sizeOf = (chunk: unknown, encoding?: BufferEncoding | (() => void)): numbe
  * the connection closes, and the answer says so. It holds what its request holds of the process.
  */
 export class ConnectionAwareResponse extends ServerResponse implements Holder {
-  account = nobody;
+  caller = nobody;
   requests = 0;
   arriving = 0;
   values = 0;
   unread = 0;
-  since = 0;
-  canGiveWay = true;
-  previous: Holder | null = null;
-  next: Holder | null = null;
-  isListed = false;
-  /** The head of an earlier request of its connection that was accepted. */
-  knownHead: KnownHead | null = null;
+  isMutation = false;
   /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
   awaitsContinue = false;
-  /** Answers it in place of its handler if it gives way; null while its request waits for an earlier one. Set by the server. */
-  serving: { giveWay(resource: Counted): void } | null = null;
+  /** Whether nothing more needs to be done for it: its client has left. */
+  isAbandoned = false;
+  /** Whether it says that there is too much to do. */
+  isRefused = false;
   /** Its connection; null once it is closed, when what is made of it goes nowhere. */
   #connection: Connection | null = null;
   /** Bytes that are written and that the network has not taken, before it is ended. */
   #written = 0;
+  /** By performance.now(), since when bytes are known to wait for its client. */
+  #stalledSince: number | null = null;
   #abort: AbortController | null = null;
-  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
-  isAbandoned = false;
-  /** Whether it says that there is too much to do. */
-  isRefused = false;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
     // Once: see Connection.close().
     this.once('close', () => {
       const connection = this.#connection;
+      connection?.capacity.leave(this);
       connection?.end(this);
-      connection?.ledger.release(this);
       this.#connection = null;
-      if (!this.writableFinished) this.abandon();
+      if (this.writableFinished) return;
+      this.isAbandoned = true;
+      this.#abort?.abort(leftReason);
     });
   }
 
   belongTo(connection: Connection): void {
     this.#connection = connection;
-    this.knownHead = connection.known;
-    this.since = performance.now();
-  }
-
-  /** Its request waits for an earlier one of its connection, and counts as one that is arriving. */
-  wait(): void {
-    try {
-      this.awaitMore(bufferedBytes(this.req));
-    } catch {
-      this.req.socket.destroy();
-    }
   }
 
   /** Is raised when nothing more needs to be done for it. */
@@ -310,74 +217,40 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     return this.#abort.signal;
   }
 
-  abandon(): void {
-    this.isAbandoned = true;
-    this.#abort?.abort(leftReason);
-  }
-
-  giveWay(resource: Counted): void {
-    if (resource === 'unread') {
-      this.socket?.destroy();
-      return;
-    }
-    this.isRefused = true;
-    this.abandon();
-    if (this.serving === null) this.req.socket.destroy();
-    else this.serving.giveWay(resource);
-  }
-
   /** The peer at the other end of its connection, as far as the network knows. */
   get peer(): string {
     return this.#connection?.peer ?? '';
   }
 
-  /** The next request of its connection may have the same head. */
-  remember(head: KnownHead): void {
-    if (this.#connection === null || head.rawHeaders.length > longestHead) return;
-    // How long a body in chunks is, is looked at for each request.
-    if (this.req.headers['transfer-encoding'] === undefined) this.#connection.known = head;
-  }
-
   /** Its caller, as far as that is known: null for the connection's peer. */
   identify(caller: Identity | null): void {
-    const connection = this.#connection;
-    if (connection === null) return;
-    const { ledger, peer } = connection;
-    if (this.arriving > 0) ledger.release(this);
-    const name = caller?.name ?? peer;
-    const { account } = connection;
-    // The ledger forgets accounts that hold nothing.
-    if (!account.isListed || account.name !== name)
-      connection.account = ledger.account(name, caller?.group ?? peer);
-    this.account = connection.account;
+    this.#connection?.capacity.assign(this, caller?.name ?? this.peer, caller?.group ?? this.peer);
   }
 
   /** So many bytes of its request have arrived now, and more of it is awaited. Errors: RequestError OVERLOADED. */
   awaitMore(bytes: number): void {
     if (this.#connection === null) return;
-    if (this.account === nobody) this.identify(null);
+    if (this.caller === nobody) this.identify(null);
     const taken = this.arriving === 0 ? bytes + headBytes(this.req) : bytes;
-    const why = this.#connection.ledger.take(this, 'arriving', taken);
-    if (why !== null) throw this.#refusal(why);
+    this.#check(this.#connection.capacity.take(this, 'arriving', taken));
   }
 
   /** Its request has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
   admit(): void {
-    if (this.#connection === null) return;
-    const why = this.#connection.ledger.admit(this);
-    if (why !== null) throw this.#refusal(why);
+    if (this.#connection !== null) this.#check(this.#connection.capacity.admit(this));
   }
 
-  #refusal(why: ShedReason): RequestError {
+  #check(why: ShedReason | null): void {
+    if (why === null) return;
     this.isRefused = true;
-    return overloaded(why);
+    throw overloaded(why);
   }
 
-  /** Takes so many more values; false if this caller has none left, or the request is over: nothing would give them back. */
+  /** Takes so many more values; false if there are none left, or the request is over: nothing would give them back. */
   takeValues(count: number): boolean {
     if (this.isAbandoned) return false;
     if (this.#connection === null) return true;
-    return this.requests > 0 && this.#connection.ledger.take(this, 'values', count) === null;
+    return this.requests > 0 && this.#connection.capacity.take(this, 'values', count) === null;
   }
 
   /**
@@ -386,17 +259,24 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
    */
   reserveRoom(bytes: number): boolean {
     if (this.#connection === null) return true;
-    const { ledger } = this.#connection;
-    ledger.add(this, 'unread', this.#written - this.unread);
-    this.since = performance.now();
-    return ledger.take(this, 'unread', bytes) === null;
+    const { capacity } = this.#connection;
+    capacity.add(this, 'unread', this.#written - this.unread);
+    return capacity.take(this, 'unread', bytes) === null;
+  }
+
+  /** Whether bytes have been waiting for its client for so long. It waits for nobody before its turn to be sent. */
+  isStalled(deadlineMs: number, now: number): boolean {
+    if (this.unread === 0 || this.socket === null) return false;
+    this.#stalledSince ??= now;
+    return now - this.#stalledSince >= deadlineMs;
   }
 
   override writeHead(status: number, reason?: string, headers?: Headers): this;
   override writeHead(status: number, headers?: Headers): this;
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { complete, headers: asked } = this.req;
-    if (!complete && asked['transfer-encoding'] !== undefined) this.setHeader('Connection', 'close');
+    const mustEnd = !this.shouldKeepAlive || (!complete && asked['transfer-encoding'] !== undefined);
+    if (this.#connection !== null) this.shouldKeepAlive = !this.#connection.endsWith(this, mustEnd);
     return typeof reason === 'string'
       ? super.writeHead(status, reason, headers)
       : super.writeHead(status, reason);
@@ -405,18 +285,17 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override write(chunk: unknown, sent?: Sent): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
+    if (this.caller === nobody) this.identify(null);
     const bytes = sizeOf(chunk, encoding);
-    if (this.#connection !== null) {
-      if (this.#written === 0) this.since = performance.now();
-      // The bytes written now replace those that were reserved.
-      this.#connection.ledger.add(this, 'unread', this.#written + bytes - this.unread);
-      this.#written += bytes;
-    }
+    // The bytes written now replace those that were reserved.
+    this.#connection?.capacity.add(this, 'unread', this.#written + bytes - this.unread);
+    this.#written += bytes;
     const whenSent: Sent = (error) => {
       // Room for bytes that are never sent is given back when the answer is closed.
       if (!error && this.#connection !== null) {
         this.#written -= bytes;
-        this.#connection.ledger.add(this, 'unread', -bytes);
+        this.#connection.capacity.add(this, 'unread', -bytes);
+        if (this.#written === 0) this.#stalledSince = null;
       }
       (typeof encoding === 'function' ? encoding : sent)?.(error);
     };
@@ -430,10 +309,9 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
     if (this.#connection !== null) {
-      if (this.account === nobody) this.identify(null);
-      if (this.#written === 0) this.since = performance.now();
+      if (this.caller === nobody) this.identify(null);
       // Given back when all is out: Node then says that the answer is closed.
-      this.#connection.ledger.release(this, this.#written + sizeOf(chunk, encoding));
+      this.#connection.capacity.release(this, this.#written + sizeOf(chunk, encoding) + overheadBytes);
     }
     // Node sets the timer of an idle connection where the answer ends: in the request's context it would retain the request.
     return outside(() => {
@@ -453,43 +331,10 @@ function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
   return Math.max(overheadBytes, bytes);
 }
 
-/** About how many bytes of a waiting request's body Node reads before it stops reading from the connection. */
-function bufferedBytes({ headers, readableHighWaterMark }: IncomingMessage): number {
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  const length = isChunked ? Infinity : Number(headers['content-length'] ?? 0);
-  return Math.min(length, readableHighWaterMark);
-}
-
-/** The part of all connections that is closed at once: looking through all of them for each client that connects costs too much. */
-const closedAtOnce = 1 / 64;
-
-/**
- * The oldest connections of the group that has most, and in it of the caller that has most: those that are idle, or else those
- * whose client has to send or read more. None that bankql works for, and no group's only connection unless it is idle.
- */
-function closableOfMost(connections: LinkedList<Connection>): readonly Connection[] {
-  const open = [...connections].filter(({ socket }) => !socket.destroyed);
-  const most = Math.ceil(connections.size * closedAtOnce);
-  for (const group of largestFirst(open, (connection) => connection.group)) {
-    for (const theirs of largestFirst(group, ({ account }) => account.name)) {
-      const idle = theirs.filter(({ isIdle }) => isIdle);
-      const closable =
-        idle.length > 0 || group.length === 1 ? idle : theirs.filter(({ awaitsClient }) => awaitsClient);
-      if (closable.length > 0) return closable.slice(0, most);
-    }
-  }
-  return [];
-}
-
-const largestFirst = (connections: Iterable<Connection>, keyOf: (connection: Connection) => string) =>
-  [...Map.groupBy(connections, keyOf).values()].sort((a, b) => b.length - a.length);
-
 /** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
-const leftReason = new Error('The client has left, or its request has given way.');
+const leftReason = new Error('The client has left.');
 
 const outside = AsyncLocalStorage.snapshot();
-
-const nobody = new Account('', { name: '', requests: 0, arriving: 0, values: 0, unread: 0 }, { requests: 0 });
 
 const refusals = new Map<ShedReason, RequestError>();
 
@@ -497,37 +342,13 @@ const refusals = new Map<ShedReason, RequestError>();
 const overloaded = (why: ShedReason): RequestError =>
   getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));
 
-/**
- * How many clients may wait to be accepted, if the system allows as many: Node accepts one in each iteration of the event loop,
- * and a client that is not let in tries again a second later.
- */
-const backlog = 4096;
-
-/** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
-const usualSlowestRequestMs = 10_000;
-/** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
-const keepAliveMs = 65_000;
-/** A client that does not read its answer holds the process no longer than this. */
-const maxDrainMs = 30_000;
-/** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
-const writeDeadlineMs = 30_000;
-
-/** The status for a request that cannot be parsed, by the error's code; the same as Node's. */
-const unreadable: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
 interface ListenOptions {
   /** Counts what callers hold (default: nothing is bounded). */
-  readonly ledger?: Ledger;
+  readonly capacity?: Capacity;
   /** How long an answer may wait to be taken, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** How long a request may take to arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
-  /** The clock by which refused connections rest. */
-  readonly clock?: Clock;
 }
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
@@ -540,18 +361,12 @@ export async function listen(
   host: string,
   port: number,
   listener: Listener,
-  { ledger = new Ledger(unbounded), clock = realClock, ...options }: ListenOptions = {},
+  { capacity = new Capacity(unbounded), ...options }: ListenOptions = {},
 ) {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const { slowestRequestMs = usualSlowestRequestMs } = options;
-  const connections = new LinkedList<Connection>();
-  const resting = createResting(clock);
-  const shared: ConnectionServer = { ledger, resting, listener, isDraining: false, endsIdle: false };
-  /** What can be closed for a new connection. */
-  const closable = (): readonly Connection[] => {
-    const rested = resting.first();
-    return rested === undefined ? closableOfMost(connections) : [rested];
-  };
+  const connections = new Set<Connection>();
+  const shared: Shared = { capacity, listener, paused: 0, isDraining: false, endsIdle: false };
   const receive: Listener = ({ socket }: { socket: ConnectedSocket }, response) =>
     socket[ownConnection]?.receive(response);
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
@@ -565,6 +380,8 @@ export async function listen(
     },
     receive,
   );
+  server.maxConnections = capacity.totals.sockets;
+  server.on('drop', () => capacity.refuse('sockets'));
   // By default, Node drops headers beyond the thousandth, or refuses them: a credential that is given twice would look like one. The
   // size of the head bounds their number.
   server.maxHeadersCount = 0;
@@ -573,7 +390,7 @@ export async function listen(
     response.awaitsContinue = true;
     receive(request, response);
   });
-  // Without a listener, Node answers 417 at once, also while another request of the connection is handled.
+  // Without a listener, Node answers 417.
   server.on('checkExpectation', receive);
   // Without a listener, Node answers what it cannot parse also while a payment is under way, and the client would take that for
   // the refusal of the payment.
@@ -585,38 +402,21 @@ export async function listen(
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {
-    const isFull = connections.size >= ledger.maxSockets;
-    const others = isFull ? closable() : [];
     const connection = new Connection(socket, shared);
     socket[ownConnection] = connection;
-    connections.appendNode(connection.position);
-    for (const each of isFull && others.length === 0 ? [connection] : others) {
-      ledger.refuseSocket();
-      each.socket.destroy();
-      // It is closed only later: it must not be found here again.
-      resting.delete(each);
-      connections.remove(each.position);
-    }
-    ledger.sockets = connections.size;
-    // Node makes an error for each request that the client had sent: their stacks take milliseconds if these are many.
-    let { stackTraceLimit } = Error;
-    socket.prependOnceListener('close', () => {
-      ({ stackTraceLimit } = Error);
-      Error.stackTraceLimit = 0;
-    });
+    connections.add(connection);
+    capacity.sockets = connections.size;
     socket.once('close', () => {
-      Error.stackTraceLimit = stackTraceLimit;
-      connections.remove(connection.position);
-      ledger.sockets = connections.size;
+      connections.delete(connection);
+      capacity.sockets = connections.size;
       connection.close();
     });
   });
-  const cutOff = setInterval(
-    () => {
-      for (const connection of connections) connection.enforceDeadline(deadlineMs);
-    },
-    Math.min(1000, deadlineMs),
-  ).unref();
+  const enforceDeadlines = () => {
+    const now = performance.now();
+    for (const connection of connections) connection.enforceDeadline(deadlineMs, now);
+  };
+  const cutOff = setInterval(enforceDeadlines, Math.min(1000, deadlineMs)).unref();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog }, resolve);
@@ -624,7 +424,6 @@ export async function listen(
   const address = server.address() as AddressInfo;
   const drain = () => {
     shared.isDraining = true;
-    for (const connection of connections) connection.announceEnd();
   };
   const endIdle = () => {
     shared.endsIdle = true;
@@ -632,7 +431,7 @@ export async function listen(
   };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    /** From now on each answer says that its connection ends, and ends it. */
+    /** From now on the last answer of each connection says that it ends, and ends it. */
     drain,
     /** Lets what is under way end. Idle connections may be used once more for so many milliseconds. */
     close: (idleMs = 0) =>
@@ -644,7 +443,6 @@ export async function listen(
           clearTimeout(idle);
           clearTimeout(last);
           clearInterval(cutOff);
-          ledger.close();
           resolve();
         });
         if (idle === undefined) endIdle();

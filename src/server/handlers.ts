@@ -1,59 +1,41 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
+import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
+import type { Caller } from '../bank/credentials.ts';
 import { type EngineRequest, explainHeader } from '../engine/context.ts';
-import {
-  createEngine,
-  type EngineOptions,
-  type EngineResult,
-  isIncrementalResult,
-} from '../engine/engine.ts';
+import { mayUseIncremental } from '../engine/documents.ts';
 import { RequestError } from '../engine/errors.ts';
+import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
-import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
-import { incrementalStreamOf, sendIncremental, streamOf } from './incremental-response.ts';
+import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
+import type { OperationContext } from './plugins/operation-context.ts';
+import { useHttp } from './plugins/use-http.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
   isEndpoint,
-  type KnownHead,
   parseBodyParams,
   parseUrlParams,
   readBody,
 } from './request.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
 import {
-  createAnswerSender,
-  createResultSerializer,
-  negotiateMediaType,
-  notAcceptable,
+  createAnswers,
+  type GraphQLHttpResponse,
+  headerPairs,
   type SendOptions,
+  writeAnswer,
+  writeResponse,
 } from './response.ts';
-import type { WhyNotReady, YogaHandler } from './yoga-handler.ts';
+import { createBankqlYoga, type YogaOptions } from './yoga.ts';
 
-/** Headers that every answer bears, names and values in turn. */
-type Headers = readonly string[];
+/** Why the process should get no traffic, in a few words; null if it may. */
+export type WhyNotReady = () => string | null | Promise<string | null>;
 
-const headOf = ({ url = '', headers, rawHeaders }: IncomingMessage, policy: Headers): KnownHead => ({
-  target: url,
-  rawHeaders,
-  hasRequestId: headers['x-request-id'] !== undefined,
-  policy: policy.slice(),
-  mediaType: negotiateMediaType(headers.accept),
-  stream: incrementalStreamOf(headers.accept),
-  explain: headers[explainHeader]?.toString(),
-  caller: null,
-  secrets: [],
-});
-
-const methodNotAllowed = () =>
-  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-    http: { status: 405, headers: { Allow: 'GET, POST' } },
-  });
-
-export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>, Omit<SendOptions, 'engine'> {
+export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, SendOptions {
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
   /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limits.ts. */
@@ -64,100 +46,196 @@ export interface GraphQLServerOptions extends Omit<EngineOptions, 'unexpected'>,
   readonly whyNotReady?: WhyNotReady;
 }
 
-/**
- * One engine, and the endpoint for node:http that answers requests with it. `headers` are those that its answer bears; `known`
- * is given if its connection knows the head. Errors: unexpected ones only; the answer may have begun by then.
- */
+/** The head of a request, as node:http gives it. */
+export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
+
+/** What a request holds of the process, and what is known of whoever sent it. */
+export type Admission = Pick<
+  ConnectionAwareResponse,
+  'peer' | 'identify' | 'awaitMore' | 'admit' | 'signal'
+> &
+  NonNullable<EngineRequest['holder']>;
+
+const methodNotAllowed = () =>
+  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+    http: { status: 405, headers: { Allow: 'GET, POST' } },
+  });
+
+/** Checks of a load balancer: whether the process is there is yoga's /health. */
+function useReadiness(whyNotReady: WhyNotReady): Plugin {
+  return useReadinessCheck({
+    endpoint: '/ready',
+    async check({ fetchAPI }) {
+      const reason = await whyNotReady();
+      if (reason === null) return true;
+      const headers = { 'Content-Type': 'text/plain; charset=utf-8' };
+      return new fetchAPI.Response(`${reason}\n`, { status: 503, headers });
+    },
+  });
+}
+
+/** Whether a request may be one with several results: its own text, or one that only its id names. */
+function mayHaveSeveralResults(params: unknown): boolean {
+  const query: unknown = Object(params).query;
+  return typeof query !== 'string' || query === '' || mayUseIncremental(query);
+}
+
+/** Answers requests that HTTP's rules let through (request.ts), for node:http and for Fetch. */
 export function createGraphQLHandler(options: GraphQLServerOptions) {
-  const { authenticate, rateLimiter = null, logger, maxRequestBytes } = options;
-  const engine = createEngine({
+  const { authenticate, rateLimiter = null, logger, maxRequestBytes, graphiql, plugins = [] } = options;
+  const { yoga, execute, toErrorResult } = createBankqlYoga({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
+    plugins: [
+      useReadiness(options.whyNotReady ?? (() => null)),
+      ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, (options.explain ?? null) !== null)]),
+      useHttp(),
+      ...plugins,
+    ],
   });
   const identify = createIdentify(authenticate, rateLimiter);
-  const serializeResult = createResultSerializer(engine);
-  const sendAnswer = createAnswerSender({ ...options, engine });
-  const whyNotReady = options.whyNotReady ?? (() => null);
-  /** Loaded with the first health check, which comes before any traffic: without it, the start takes a sixth less time. */
-  let yoga: Promise<YogaHandler> | null = null;
-  const graphiql =
-    options.graphiql === undefined
-      ? null
-      : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
+  const answerOf = createAnswers(options, { toErrorResult });
 
-  /** A POST has its operation in its body, a GET in its URL, and no other method has one. `policy` are headers of the answer. */
-  async function serveOperation(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-    policy: Headers,
-    head: KnownHead,
+  /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and what is not found. */
+  async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {
+    // Yoga would find its paths at the end of the query as well.
+    const [path = '/'] = url.split(/[?#]/, 1);
+    const address = URL.parse(path, 'http://bankql') ?? 'http://bankql/not-found';
+    // Fetch has no such methods.
+    const known = /^(?:TRACE|TRACK|CONNECT)$/i.test(method) ? 'DELETE' : method;
+    return yoga.fetch(new Request(address, { method: known, headers: headerPairs(rawHeaders) }), {} as never);
+  }
+
+  /**
+   * The answer to a request for GraphQL. A POST of JSON takes the short lane, without Fetch's objects, if its client takes JSON
+   * and its operation has one result; yoga answers all others. `bodyOf` reads the body once its caller is known.
+   * Errors: ClientDisconnected; unexpected ones.
+   */
+  async function answerOperation(
+    head: Head,
+    bodyOf: () => Uint8Array | Promise<Uint8Array>,
+    admission: Admission,
     activity: OperationActivity | null,
-  ): Promise<void> {
-    const { stream } = head;
-    const isPost = request.method === 'POST';
-    const mediaType =
-      head.mediaType ?? (stream === null ? 'application/json' : 'application/graphql-response+json');
-    let result: EngineResult;
+  ): Promise<GraphQLHttpResponse | Response> {
+    const { method, url = '', headers } = head;
+    const isPost = method === 'POST';
+    const accepted = acceptedBy(headers.accept);
+    const answering = { mediaType: accepted.mediaType, request: head, holder: admission, activity };
+    let asking: EngineRequest = { credentials: nobody };
+    let body: Uint8Array | null = null;
+    let paramsOf: () => unknown;
     try {
-      // Only the heads of POSTs are remembered.
-      const found = identify(request, response, isPost ? head : null);
+      const found = identify(head, admission);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
-      if (head.mediaType === null && stream === null) throw notAcceptable();
-      let params: unknown;
-      if (isPost) {
-        // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
-        // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
-        if (!request.complete) await new Promise(setImmediate);
-        const body =
-          bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
-        response.admit();
-        params = parseBodyParams(body);
-      } else {
-        if (request.method !== 'GET') throw methodNotAllowed();
-        response.admit();
-        params = parseUrlParams(head.target);
-      }
-      const asked: EngineRequest = {
+      if (accepted.mediaType === null && accepted.stream === null) throw notAcceptable();
+      asking = {
         credentials,
-        signal: () => response.signal,
+        signal: () => admission.signal,
         isReadOnly: !isPost,
-        explain: head.explain,
-        holder: response,
+        incremental: accepted.stream?.form,
+        explain: headers[explainHeader]?.toString(),
+        holder: admission,
         observation: activity,
       };
-      const answered =
-        stream === null
-          ? engine.execute(params, asked)
-          : engine.executeIncrementally(params, asked, stream.form);
-      result = answered instanceof Promise ? await answered : answered;
+      if (isPost) {
+        const read = bodyOf();
+        body = read instanceof Promise ? await read : read;
+        admission.admit();
+        const params = parseBodyParams(body);
+        paramsOf = () => params;
+        if (accepted.mediaType !== null && (accepted.stream === null || !mayHaveSeveralResults(params))) {
+          const result = execute(params, asking, new LaneRequest(head));
+          return answerOf(result instanceof Promise ? await result : result, answering);
+        }
+      } else {
+        if (method !== 'GET') throw methodNotAllowed();
+        admission.admit();
+        const params = parseUrlParams(url);
+        paramsOf = () => params;
+      }
     } catch (error) {
-      if (error instanceof ClientDisconnected) return;
-      result = engine.toErrorResult(error);
+      if (error instanceof ClientDisconnected) throw error;
+      if (accepted.mediaType !== null || accepted.stream === null)
+        return answerOf(toErrorResult(error), answering);
+      paramsOf = () => {
+        throw error;
+      };
     }
-    // Only clients that take a stream get one.
-    if (stream !== null && isIncrementalResult(result))
-      return sendIncremental(response, result, { stream, headers: policy });
-    const answer = serializeResult(result as ExecutionResult, mediaType);
-    const sent = head.mediaType === null && stream !== null ? streamOf(answer, stream.type) : answer;
-    sendAnswer(request, response, sent, policy, activity);
+    const finish = (result: ExecutionResult) => answerOf(result, answering);
+    return throughYoga(head, body, accepted, { asking, http: { accepted, paramsOf, finish } });
+  }
+
+  /** Yoga takes streams in an order of its own: it is told of the one that the client wants most. */
+  async function throughYoga(
+    { method, rawHeaders }: Head,
+    body: Uint8Array | null,
+    accepted: Accepted,
+    context: OperationContext,
+  ): Promise<Response> {
+    const headers = new Headers(headerPairs(rawHeaders));
+    headers.set('Accept', accepted.stream?.type ?? accepted.mediaType ?? '*/*');
+    const init = body === null ? { headers } : { method, headers, body };
+    return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
+  }
+
+  async function serve(
+    request: IncomingMessage,
+    response: ConnectionAwareResponse,
+    policy: readonly string[],
+    activity: OperationActivity | null,
+  ): Promise<void> {
+    // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
+    if (request.method === 'HEAD') request.method = 'GET';
+    if (!isEndpoint(request.url ?? '')) return writeResponse(response, await answerPage(request), policy);
+    if (graphiql !== undefined && isForPage(request))
+      return writeResponse(response, await answerPage(request), policy);
+    try {
+      const answer = await answerOperation(request, () => bodyOf(request, response), response, activity);
+      if (answer instanceof Response) return await writeResponse(response, answer, policy);
+      writeAnswer(response, answer, policy);
+    } catch (error) {
+      if (!(error instanceof ClientDisconnected)) throw error;
+    }
+  }
+
+  async function bodyOf(request: IncomingMessage, response: ConnectionAwareResponse): Promise<Uint8Array> {
+    // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
+    // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
+    if (!request.complete) await new Promise(setImmediate);
+    return bufferedBody(request, maxRequestBytes) ?? readBody(request, maxRequestBytes, response);
   }
 
   return (
     request: IncomingMessage,
     response: ConnectionAwareResponse,
-    headers: Headers,
-    known: KnownHead | null = null,
+    policy: readonly string[],
     activity: OperationActivity | null = currentActivity(),
-  ): Promise<void> => {
-    if (known !== null) return serveOperation(request, response, headers, known, activity);
-    // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
-    if (request.method === 'HEAD') request.method = 'GET';
-    const page = graphiql?.(request, response, headers) ?? null;
-    if (page !== null) return page;
-    if (isEndpoint(request.url ?? ''))
-      return serveOperation(request, response, headers, headOf(request, headers), activity);
-    yoga ??= import('./yoga-handler.ts').then(({ createYogaHandler }) => createYogaHandler(whyNotReady));
-    return yoga.then((answerOther) => answerOther(request, response, headers));
-  };
+  ): Promise<void> => serve(request, response, policy, activity);
+}
+
+const endpoint = 'http://bankql/graphql';
+
+/** Of a request that is refused before its caller is known. */
+const nobody: Caller = { subscriptionKey: null, authProviderName: null, authId: null };
+
+/** Whether a browser opens the address of GraphQL, which then answers with GraphiQL's page. */
+const isForPage = ({ method, url = '', headers }: Head): boolean =>
+  method === 'GET' && /^\/graphql(?:\?|$)/.test(url) && headers.accept?.includes('text/html') === true;
+
+/** The part of a Fetch request that plugins read, made when they do. */
+class LaneRequest {
+  readonly method = 'POST';
+  readonly url = endpoint;
+  readonly #rawHeaders: readonly string[];
+  #headers: Headers | null = null;
+
+  constructor({ rawHeaders }: Head) {
+    this.#rawHeaders = rawHeaders;
+  }
+
+  get headers(): Headers {
+    this.#headers ??= new Headers(headerPairs(this.#rawHeaders));
+    return this.#headers;
+  }
 }

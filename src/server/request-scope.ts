@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../bank/credentials.ts';
-import type { ObservedOperation, OperationObservation } from '../engine/context.ts';
-import type { Payload } from '../engine/engine.ts';
+import type { ObservedOperation, OperationObservation, Payload } from '../engine/context.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { GraphQLHttpResponse } from './response.ts';
 
@@ -56,7 +55,7 @@ export class OperationActivity implements OperationObservation {
   /** One of several results of it is sent. */
   streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
-    this.bytes += json.length;
+    this.bytes += Buffer.byteLength(json);
     const codes = errors.map(({ extensions }) => String(extensions.code));
     this.codes = [...this.codes, ...codes, ...this.#toldAsData.splice(0)];
     // What comes before an error stands.
@@ -169,13 +168,6 @@ export function redactFromLog(secrets: () => readonly string[]): void {
   if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
 }
 
-/** Drops the secrets that were noted for the request so far. */
-export function forgetSecrets(): void {
-  const request = current.getStore();
-  if (request !== undefined) request.secrets = none;
-}
-
-/** Where these come from for the request under way. */
-export const secretSources = (): Secrets => current.getStore()?.secrets ?? none;
-
-export const currentSecrets = (): readonly string[] => secretSources().flatMap((secrets) => secrets());
+/** The secrets of the request under way. */
+export const currentSecrets = (): readonly string[] =>
+  (current.getStore()?.secrets ?? none).flatMap((secrets) => secrets());

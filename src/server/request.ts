@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { type Caller, credentialHeaders } from '../bank/credentials.ts';
-import { foreignIdNames } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
+import { foreignIdNames } from '../engine/params.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
-import type { IncrementalStream } from './incremental-response.ts';
-import type { Secrets } from './request-scope.ts';
-import type { MediaType } from './response.ts';
 
 /** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
 export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
@@ -44,6 +40,9 @@ export function queryOf(target: string) {
  * pages and health checks, or not found.
  */
 export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
+
+/** The parts of a request that HTTP's rules are about. */
+export type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 export interface HttpPolicyOptions {
   /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
@@ -81,9 +80,6 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** Where X-Request-Id has its value in the headers of an answer. */
-const requestIdAt = always.length + 1;
-
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
   'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain';
@@ -96,72 +92,10 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
   typeof given === 'string' && plainId.test(given) ? given : randomUUID();
 
 /**
- * A POST of an operation that was accepted on a connection, with all that follows from its head: most clients send heads that
- * differ in nothing but their lengths and ids, and in their callers' credentials if one client serves many users.
- */
-export interface KnownHead {
-  readonly target: string;
-  readonly rawHeaders: readonly string[];
-  readonly hasRequestId: boolean;
-  /** The headers that its answer has. */
-  readonly policy: readonly string[];
-  /** How its client takes one result; null if it takes only a stream. */
-  readonly mediaType: MediaType | null;
-  /** How its client takes several results; null if it takes only one. */
-  readonly stream: IncrementalStream | null;
-  readonly explain: string | undefined;
-  /** The caller; null until that is known. */
-  caller: Caller | null;
-  secrets: Secrets;
-}
-
-const credentialNames: ReadonlySet<string> = new Set(
-  ['Authorization', ...Object.values(credentialHeaders)].map((name) => name.toLowerCase()),
-);
-
-/**
- * The policy's result for a request whose head is the known one, byte for byte, except for the parts that differ in each
- * request; null if the head is another one, or the body is too long. With other credentials, `head` is known without a caller.
- */
-export function recallPolicy(
-  known: KnownHead,
-  request: IncomingMessage,
-  maxRequestBytes: number,
-): (Pick<PolicyResult, 'headers' | 'requestId'> & { readonly head: KnownHead }) | null {
-  const { target, rawHeaders, hasRequestId, policy } = known;
-  const given = request.rawHeaders;
-  let head = known;
-  if (request.method !== 'POST' || request.url !== target || given.length !== rawHeaders.length) return null;
-  for (let at = 0; at < given.length; at += 2) {
-    const [name, value] = [given[at], given[at + 1]];
-    if (name !== rawHeaders[at]) return null;
-    if (value === rawHeaders[at + 1]) continue;
-    const lowerCase = name?.toLowerCase() ?? '';
-    if (credentialNames.has(lowerCase)) {
-      if (head === known) head = { ...known, rawHeaders: given, caller: null, secrets: [] };
-      continue;
-    }
-    switch (lowerCase) {
-      case 'x-request-id':
-      case 'traceparent':
-      case 'tracestate':
-        continue;
-      case 'content-length':
-        if (Number(value) <= maxRequestBytes) continue;
-    }
-    return null;
-  }
-  const requestId = hasRequestId ? requestIdOf(request.headers['x-request-id']) : randomUUID();
-  const headers = policy.slice();
-  headers[requestIdAt] = requestId;
-  return { headers, requestId, head };
-}
-
-/**
  * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
  * correlation id.
  */
-export function checkRequest(request: IncomingMessage, options: HttpPolicyOptions): PolicyResult {
+export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins, corsHeaders = [] } = options;
   const { method, headers } = request;
   const requestId = requestIdOf(headers['x-request-id']);
@@ -232,7 +166,7 @@ const foreignOrigin =
   'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
 function findRefusal(
-  { method, url: target = '', headers }: IncomingMessage,
+  { method, url: target = '', headers }: RequestHead,
   { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
   const { host = 'localhost', origin } = headers;
@@ -317,33 +251,11 @@ export function readBody(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Bodies without variables, which many callers send alike, with what they ask for: the last of each length, modulo the number of
- * places. Their documents are kept anyway (engine/documents.ts).
- */
-const recentBodies: ({ readonly bytes: Buffer; readonly params: unknown } | undefined)[] = Array.from({
-  length: 64,
-});
-/** A longer body is not kept, in bytes. */
-const longestKept = 8192;
-
-/**
  * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
- * and most decoders take bytes that are no UTF-8 for U+FFFD. The result is shared by equal bodies, and must not be changed.
+ * and most decoders take bytes that are no UTF-8 for U+FFFD.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
-  if (bytes.length > longestKept) return parseBody(bytes);
-  const place = bytes.length % recentBodies.length;
-  const recent = recentBodies[place];
-  if (recent?.bytes.length === bytes.length && recent.bytes.equals(bytes)) return recent.params;
-  const params = parseBody(bytes);
-  if (Object.values(params ?? {}).every((member) => typeof member === 'string'))
-    // A copy: a part of what a socket read would retain all of it.
-    recentBodies[place] = { bytes: Buffer.from(bytes), params: Object.freeze(params) };
-  return params;
-}
-
-function parseBody(bytes: Uint8Array): unknown {
   let problem: string | null;
   let body: unknown;
   try {

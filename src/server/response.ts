@@ -1,35 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
-import type { Engine } from '../engine/engine.ts';
-import { type HttpExtension, RequestError, shownError } from '../engine/errors.ts';
+import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { preferredType } from './accept-header.ts';
-import type { ConnectionAwareResponse } from './connection.ts';
-import { currentActivity, type OperationActivity } from './request-scope.ts';
+import type { MediaType } from './accepted.ts';
+import type { OperationActivity } from './request-scope.ts';
 
-export type MediaType = 'application/graphql-response+json' | 'application/json';
-
-/** Plain JSON first: clients that accept anything get it. */
-const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
-
-/**
- * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
- * it accepts neither.
- */
-export function negotiateMediaType(accept: string | undefined): MediaType | null {
-  if (!accept) return 'application/graphql-response+json';
-  if (accept === '*/*' || accept === 'application/json') return 'application/json';
-  return preferredType(accept, mediaTypes);
+/** Creates the answer to a request that fails before its operation is known. */
+interface ErrorResults {
+  toErrorResult(error: unknown): ExecutionResult;
 }
-
-/** For a client that takes neither. */
-export const notAcceptable = () =>
-  new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
-    http: { status: 406 },
-  });
 
 export interface GraphQLHttpResponse {
   readonly status: number;
@@ -96,7 +77,7 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
  * made, the engine says what is answered instead. It never throws.
  */
 export const createResultSerializer =
-  (engine: Pick<Engine, 'toErrorResult'>) =>
+  (engine: ErrorResults) =>
   (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
     const bounded = result instanceof BoundedResult ? result : null;
     try {
@@ -117,13 +98,13 @@ export const shortAnswer = 16_384;
  */
 function withinRoom(
   answer: GraphQLHttpResponse,
-  response: HoldingResponse,
-  engine: Pick<Engine, 'toErrorResult'>,
+  holder: Answering['holder'],
+  engine: ErrorResults,
 ): GraphQLHttpResponse {
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
-  if (bytes <= shortAnswer || response.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+  if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -154,50 +135,92 @@ function forCaches(
 export interface SendOptions {
   /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
-  readonly engine: Pick<Engine, 'toErrorResult'>;
 }
 
-export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
+/** What an answer depends on besides its result. */
+export interface Answering {
+  /** Null for a client that takes only a stream. */
+  readonly mediaType: MediaType | null;
+  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
+  /** Holds the answer until its client has read it. */
+  readonly holder: { reserveRoom(bytes: number): boolean } | undefined;
+  readonly activity: OperationActivity | null;
+}
 
-/** Sends a complete answer. `common` are the headers of every answer, names and values in turn. */
-export function createAnswerSender({ publicMaxAgeSeconds = 0, engine }: SendOptions) {
+/** Creates the function that makes a result the whole answer: serialized, within its bounds, for caches. */
+export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: ErrorResults) {
+  const serialize = createResultSerializer(engine);
   return (
-    request: IncomingMessage,
-    response: HoldingResponse,
-    made: GraphQLHttpResponse,
-    common: readonly string[],
-    activity: OperationActivity | null = currentActivity(),
-  ): void => {
-    // The client may have left, or its request has given way.
-    if (response.destroyed || response.headersSent) return;
-    const isKept = request.method === 'GET' && isCacheable(made);
-    const answer = isKept
-      ? forCaches(made, publicMaxAgeSeconds, request.headers.authorization !== undefined)
-      : made;
+    result: ExecutionResult,
+    { mediaType, request: { method, headers }, holder, activity }: Answering,
+  ): GraphQLHttpResponse => {
+    const made = serialize(result, mediaType ?? 'application/json');
+    const answer =
+      mediaType !== null && method === 'GET' && isCacheable(made)
+        ? forCaches(made, publicMaxAgeSeconds, headers.authorization !== undefined)
+        : made;
     // A character takes three bytes at most.
-    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, response, engine);
+    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, engine);
     activity?.answered(sent);
-    const { status, headers, body } = sent;
-    const bearing = isKept && sent === answer ? without('Cache-Control', common) : common;
-    const bytes = Buffer.byteLength(body);
-    response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
-    // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
-    response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+    return sent;
   };
 }
 
+/** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
+export function writeAnswer(
+  response: ServerResponse,
+  { status, headers, body }: GraphQLHttpResponse,
+  common: readonly string[],
+): void {
+  // The client may have left meanwhile.
+  if (response.destroyed || response.headersSent) return;
+  const bearing = headers.includes('Cache-Control') ? without('Cache-Control', common) : common;
+  const bytes = Buffer.byteLength(body);
+  response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
+  // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+  response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+}
+
+/** Writes a Fetch response at the client's pace. Its own headers replace the common ones. Resolves when it is sent or the client has left. */
+export async function writeResponse(
+  response: ServerResponse,
+  answer: Response,
+  common: readonly string[],
+): Promise<void> {
+  if (response.destroyed || response.headersSent) return void (await answer.body?.cancel());
+  for (const [name, value] of headerPairs(common))
+    if (name === 'Vary' || !answer.headers.has(name)) response.appendHeader(name, value);
+  for (const [name, value] of answer.headers) response.appendHeader(name, value);
+  response.writeHead(answer.status);
+  const reader = answer.body?.getReader();
+  const left = () => void reader?.cancel().catch(() => {});
+  response.once('close', left);
+  try {
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+      if (!response.write(next.value)) await drained(response);
+    if (!response.destroyed) response.end();
+  } catch (error) {
+    // A stream without its end is told from a whole one.
+    if (response.socket === null) response.destroy();
+    else response.socket.destroySoon();
+    if (!(error instanceof DOMException)) throw error;
+  } finally {
+    response.off('close', left);
+  }
+}
+
+/** When the network has taken what was written, or the client has left. */
+const drained = (response: ServerResponse) =>
+  new Promise<void>((resolve) => {
+    if (response.destroyed) return resolve();
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+
 const without = (name: string, headers: readonly string[]) =>
   headers.filter((_text, at) => headers[at - (at % 2)] !== name);
-
-const pieceBytes = 64 * 1024;
-
-/** Sends a long body in pieces, so that a client which does not read holds one of them, not all. */
-export async function sendPieces(body: Buffer, response: ServerResponse): Promise<void> {
-  const pieces = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, at) =>
-    body.subarray(at * pieceBytes, (at + 1) * pieceBytes),
-  );
-  await pipeline(pieces, response).catch((error: NodeJS.ErrnoException) => {
-    // A client that leaves is no failure.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  });
-}

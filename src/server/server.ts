@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../capacity.ts';
 import { shownError } from '../engine/errors.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
-import { type Counted, Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
 import {
@@ -11,20 +11,13 @@ import {
   type HttpRefusal,
   isEndpoint,
   type PolicyResult,
-  recallPolicy,
 } from './request.ts';
-import {
-  type OperationActivity,
-  type OperationObserver,
-  type RequestScope,
-  runInRequestScope,
-  type Secrets,
-} from './request-scope.ts';
+import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly ledger: LedgerLimits;
+  readonly capacity: CapacityLimits;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
@@ -32,7 +25,7 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
-  /** Is told of everything that the ledger refuses; it must not throw. */
+  /** Is told of everything that is refused because callers hold too much; it must not throw. */
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
@@ -59,12 +52,12 @@ const maxLoggedOrigins = 20;
 export async function serve(options: ServerOptions) {
   const { logger, writeDeadlineMs, observer } = options;
   let isLeaving = false;
-  const ledger = new Ledger(options.ledger, options.onShed);
+  const capacity = new Capacity(options.capacity, options.onShed);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     whyNotReady() {
       if (isLeaving) return 'leaving';
-      if (options.readyNeedsRoom === true && !ledger.hasRoom) return 'overloaded';
+      if (options.readyNeedsRoom === true && !capacity.hasRoom) return 'overloaded';
       return options.whyNotReady?.() ?? null;
     },
   };
@@ -85,19 +78,33 @@ export async function serve(options: ServerOptions) {
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
-    const { knownHead } = response;
-    const recalled = knownHead === null ? null : recallPolicy(knownHead, request, policy.maxRequestBytes);
-    const checked = recalled ?? checkOrRefuse(request, response);
+    const checked = checkOrRefuse(request, response);
     if (checked === null) return;
     if (response.awaitsContinue) response.writeContinue();
     const { headers, requestId } = checked;
-    const head = recalled?.head ?? null;
-    const isOperation = head !== null || isEndpoint(request.url ?? '');
+    const isOperation = isEndpoint(request.url ?? '');
     const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
-    const scope = new Serving(response, checked, activity, observer, logUnexpected);
-    if (head !== null) scope.secrets = head.secrets;
-    response.serving = scope;
-    runInRequestScope(scope, () => handle(request, response, headers, head, activity));
+    const scope: RequestScope = {
+      requestId,
+      activity,
+      log: logUnexpected,
+      fail(error) {
+        logUnexpected(error);
+        failed(response, headers);
+      },
+      isClosed: () => response.destroyed,
+      onEnd(isFailure) {
+        if (activity === null) return;
+        const { headersSent, destroyed, writableFinished } = response;
+        if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
+        else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
+        const isAbandoned = destroyed && !writableFinished;
+        if (isAbandoned) activity.abandoned();
+        // A page, or what is not found, is no operation.
+        if (isAbandoned || activity.status !== null) observer?.end(activity);
+      },
+    };
+    runInRequestScope(scope, () => handle(request, response, headers, activity));
   }
 
   /** Applies HTTP's rules to a request; null if that is all, and it is answered. */
@@ -140,9 +147,9 @@ export async function serve(options: ServerOptions) {
         failed(response, []);
       }
     },
-    { ledger, writeDeadlineMs },
+    { capacity, writeDeadlineMs },
   );
-  const held: Pick<Ledger, Counted | 'sockets'> = ledger;
+  const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
     url: listening.url,
     held,
@@ -161,69 +168,6 @@ export async function serve(options: ServerOptions) {
   };
 }
 
-/**
- * A request for GraphQL that is being served. Its methods are no closures: a closure that the response refers to is kept by V8's
- * young collections, with all that belongs to the request, until the code that makes it is optimized. Its fields are declared only,
- * since initialising them takes a call for each request.
- */
-class Serving implements RequestScope {
-  declare readonly requestId: string;
-  declare readonly activity: OperationActivity | null;
-  declare secrets?: Secrets;
-  declare isWorkedFor?: boolean;
-  declare readonly log: (error: unknown) => void;
-  declare private readonly response: ConnectionAwareResponse;
-  declare private readonly headers: string[];
-  declare private readonly observer: OperationObserver | undefined;
-
-  constructor(
-    response: ConnectionAwareResponse,
-    { headers, requestId }: Pick<PolicyResult, 'headers' | 'requestId'>,
-    activity: OperationActivity | null,
-    observer: OperationObserver | undefined,
-    log: (error: unknown) => void,
-  ) {
-    this.requestId = requestId;
-    this.activity = activity;
-    this.isWorkedFor = false;
-    this.log = log;
-    this.response = response;
-    this.headers = headers;
-    this.observer = observer;
-  }
-
-  /** Answers that there is too much to do. */
-  giveWay(resource: Counted): void {
-    const response = this.response;
-    if (response.headersSent) return void response.destroy();
-    const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
-    const headers = [...this.headers, 'Retry-After', '1', ...closing];
-    const bytes = refuse(response, 503, headers, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
-    this.activity?.refused(503, 'OVERLOADED', bytes);
-  }
-
-  fail(error: unknown): void {
-    this.log(error);
-    failed(this.response, this.headers);
-  }
-
-  isClosed(): boolean {
-    return this.response.destroyed;
-  }
-
-  onEnd(isFailure: boolean): void {
-    const { activity } = this;
-    if (activity === null) return;
-    const { headersSent, destroyed, writableFinished } = this.response;
-    if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
-    else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
-    const isAbandoned = destroyed && !writableFinished;
-    if (isAbandoned) activity.abandoned();
-    // A page, or what is not found, is no operation.
-    if (isAbandoned || activity.status !== null) this.observer?.end(activity);
-  }
-}
-
 /** Answers without reading the request's body. Shape: how long the answer is, in bytes. */
 function refuse(
   response: ConnectionAwareResponse,
@@ -231,13 +175,11 @@ function refuse(
   headers: PolicyResult['headers'],
   message: string,
   code: ErrorCode,
-  more = {},
 ): number {
   headers.push('Content-Type', 'application/json; charset=utf-8');
-  // A client that is refused for now keeps its connection: another would wait behind those of everybody else.
-  if (status !== 503 && !headers.includes('Connection')) headers.push('Connection', 'close');
+  response.shouldKeepAlive = false;
   response.writeHead(status, headers);
-  const extensions = { code, retryable: errorCodes[code].retryable, ...more };
+  const extensions = { code, retryable: errorCodes[code].retryable };
   const body = JSON.stringify({ errors: [shownError({ message, extensions })] });
   response.end(body);
   return Buffer.byteLength(body);

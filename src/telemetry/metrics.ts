@@ -6,10 +6,10 @@ import type { UnreadableAnswer } from '../bank/parse-answer.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PoolUsage } from '../bank/transport.ts';
+import { type Resource, resources, type ShedReason, shedReasons } from '../capacity.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
 import type { StrangeAnswer } from '../payments/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/payment-errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
@@ -81,7 +81,7 @@ export function createTelemetry(
   });
   const shed = counter(
     'bankql_requests_shed_total',
-    'What was refused or ended because callers held too much, by what they held.',
+    'What was refused because callers held too much, by what they held.',
     { why: shedReasons },
   );
   const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {

@@ -126,7 +126,7 @@ test('of what all workers may take on, each gets its share; what is one callerâ€
   const given = { ...real, STATE_URL: 'sqlite:s.db', BANK_CONNECTIONS: '65', LIMIT_UNREAD_BYTES: '1000' };
   const { workers, server, bankLimits } = readConfig({ ...given, WORKERS: '4' });
   expect(workers).toBe(4);
-  expect(server.ledger).toMatchObject({ totals: { requests: 250, unread: 250 }, requestsPerCaller: 100 });
+  expect(server.capacity).toMatchObject({ totals: { requests: 64, unread: 250 }, requestsPerCaller: 64 });
   expect(bankLimits.connections).toBe(17);
   expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
   // Any store, any number of workers and rate limits combine.

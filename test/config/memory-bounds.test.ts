@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
+import { valueBytes } from '../../src/capacity.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { inForce } from '../../src/config/environment.ts';
 import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
-import { valueBytes } from '../../src/ledger.ts';
 
 const megabyte = 1024 * 1024;
 /** All but the number of requests, in megabytes. */
@@ -60,13 +60,13 @@ test('docs/sizing.md says what the table says', () => {
 
 test('what a variable says stands, whatever the heap', () => {
   const given = readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33), MAX_IN_FLIGHT: '5000' });
-  const { totals } = given.server.ledger;
+  const { totals } = given.server.capacity;
   expect([totals.unread, totals.requests]).toEqual([2 ** 33, 5000]);
   expect(memoryBounds).toEqual(memoryBoundsOf(getHeapStatistics().heap_size_limit));
   expect(readConfig({})).toMatchObject({
     memoryBounds,
     server: {
-      ledger: {
+      capacity: {
         totals: {
           requests: memoryBounds.requests,
           arriving: memoryBounds.arrivingRequests,

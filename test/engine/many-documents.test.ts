@@ -1,7 +1,7 @@
 import type { OperationDefinitionNode } from 'graphql';
 import { expect, test, vi } from 'vitest';
-import { createEngine } from '../../src/engine/engine.ts';
 import type { PrepareOptions } from '../../src/executor/compile.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { testOptions } from '../support/bankql.ts';
 import { documentOf } from '../support/many-documents.ts';
 import { startForgetfulBank } from '../support/many-paths.ts';
@@ -32,7 +32,7 @@ const mostGrowth = 5;
 test('10,000 documents, of which half cannot be run, leave no more than there is room for', async () => {
   await using bank = await startForgetfulBank();
   const options = await testOptions({ bankUrl: bank.url });
-  const engine = createEngine({
+  const engine = createBankqlYoga({
     ...options,
     unexpected: (error) => {
       throw error;

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { type BankClient, createBankClient } from '../../src/bank/client.ts';
-import { putProduct } from '../../src/contract/product.ts';
+import { createBankClient } from '../../src/bank/client.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
 import { MutationEffects } from '../../src/engine/context.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
-import { createPaymentService, type PaymentService } from '../../src/payments/service.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { bankDefaults, createTestHolder } from '../support/bankql.ts';
+import { bankDefaults } from '../support/bankql.ts';
 
 const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
 const payment = {
@@ -56,29 +55,4 @@ test.each<[ErrorCode]>([
 
 test('what should not happen leaves it unknown', async () => {
   expect(await toldAfter(new Error('bug'))).toEqual({ ...known, state: 'UNKNOWN', paymentCode: 'INTERNAL' });
-});
-
-test('a mutation can give way until its first payment or write, and then writes nothing', async () => {
-  const holder = createTestHolder();
-  const written: string[] = [];
-  const client = {
-    write: (operation: { id: string }) => {
-      written.push(operation.id);
-      return Promise.resolve({ answer: null, trackId: 't' });
-    },
-  } as unknown as BankClient;
-  const write = (effects: MutationEffects) =>
-    effects.bank(client).write(putProduct, { credentials, ids: { bankId: 'B' }, body: { bank_id: 'B' } });
-  const effects = new MutationEffects(holder);
-  expect(holder.canGiveWay).toBe(true);
-  await write(effects);
-  expect(holder.canGiveWay).toBe(false);
-  // Its client was told that nothing was done.
-  const refused = new MutationEffects({ ...holder, isRefused: true });
-  await expect(write(refused)).rejects.toMatchObject({ code: 'OVERLOADED' });
-  const payments = refused.payments({ pay: () => written.push('paid') } as unknown as PaymentService);
-  await expect(payments.pay(postMakeTransaction, payment)).rejects.toMatchObject({
-    code: 'OVERLOADED',
-  });
-  expect(written).toEqual([putProduct.id]);
 });

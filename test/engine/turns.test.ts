@@ -2,10 +2,10 @@ import { getIntrospectionQuery } from 'graphql';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { MutationEffects, RequestContext } from '../../src/engine/context.ts';
-import { createEngine } from '../../src/engine/engine.ts';
 import { processScheduler } from '../../src/executor/scheduler.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { filterInSteps } from '../../src/steps.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 
@@ -19,7 +19,7 @@ async function createFixture(onShed?: (why: string) => void) {
     limits: { timeoutMs: 1000, restCalls: 50 },
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   };
-  const engine = createEngine({
+  const engine = createBankqlYoga({
     ...services,
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
@@ -59,7 +59,7 @@ test('work on a long list ends if the client has left, but not in a mutation, wh
       filterInSteps(list, (n) => n % 2 === 0),
     );
   await expect(search(null)).rejects.toThrow('The client has left.');
-  expect(await search(new MutationEffects(undefined))).toHaveLength(2500);
+  expect(await search(new MutationEffects())).toHaveLength(2500);
   await bank.close();
 });
 
@@ -68,7 +68,7 @@ test('each REST call of an operation takes a turn of its caller', async () => {
   const holder = createTestHolder();
   let owed = 0;
   let whole = 0;
-  Object.defineProperty(holder.account, 'owed', {
+  Object.defineProperty(holder.caller, 'owed', {
     get: () => owed,
     set: (turns: number) => {
       // The time that the operation took is no whole turn.
@@ -86,10 +86,10 @@ test('each REST call of an operation takes a turn of its caller', async () => {
   const customers =
     '{ bank { a: customer(customerId: "A") { email } b: customer(customerId: "B") { email } } }';
   expect(await calls(customers)).toBe(2);
-  const turn = holder.account.beginnings;
+  const turn = holder.caller.beginnings;
   // They are charged when the next one begins, which takes a turn itself.
   expect(await calls('{ __typename }')).toBe(0);
-  expect(holder.account.beginnings).toBeGreaterThanOrEqual(turn + 3);
+  expect(holder.caller.beginnings).toBeGreaterThanOrEqual(turn + 3);
   await bank.close();
 });
 
@@ -102,15 +102,12 @@ test('an operation that has waited too long for connections is refused as a whol
   const holder = createTestHolder();
   const query = '{ bank { customer(customerId: "A") { email } } }';
   // More than any other test has taken of the turns of this process.
-  Object.assign(holder.account, { owed: 1e9 });
-  processScheduler.onCrowded({ isWaiting: (caller) => caller === holder.account.name });
+  Object.assign(holder.caller, { owed: 1e9 });
+  processScheduler.onCrowded({ isWaiting: (caller) => caller === holder.caller.name });
   onTestFinished(() => processScheduler.onCrowded(null));
   // Otherwise the caller is the first of this iteration, which does not wait.
-  void processScheduler.begin(createTestHolder().account, () => {});
-  const asked = [
-    engine.execute({ query }, { credentials, holder }),
-    engine.executeIncrementally({ query }, { credentials, holder }),
-  ];
+  void processScheduler.begin(createTestHolder().caller, () => {});
+  const asked = [engine.execute({ query }, { credentials, holder })];
   await Promise.resolve();
   vi.advanceTimersByTime(1000);
   for (const answer of asked)
@@ -128,6 +125,6 @@ test('an operation that has waited too long for connections is refused as a whol
       ],
     });
   expect(read).not.toHaveBeenCalled();
-  expect(shed).toEqual(['connections', 'connections']);
+  expect(shed).toEqual(['connections']);
   await bank.close();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkParams } from '../../src/engine/engine.ts';
+import { checkParams } from '../../src/engine/params.ts';
 
 const nothing = { query: null, operationName: null, variables: null, extensions: null, documentId: null };
 

@@ -7,9 +7,9 @@ import { prepareAnswers } from '../../bench/bank/answers.ts';
 import { bankId } from '../../bench/bank/records.ts';
 import { type Shape, shapes } from '../../bench/shapes.ts';
 import { createBankClient } from '../../src/bank/client.ts';
-import { createEngine } from '../../src/engine/engine.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -103,7 +103,7 @@ async function workOf({ query }: Shape): Promise<Work[]> {
     breakerThreshold: 0.5,
     onCall: taken,
   });
-  const engine = createEngine({
+  const engine = createBankqlYoga({
     bank: client,
     payments: createPaymentService({
       bank: client,

@@ -1,9 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type ExecutionResult, getOperationAST, parse } from 'graphql';
+import { getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/compile.ts';
-import { executeIncrementally } from '../../src/options/defer/incremental-execution.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { clock } from '../support/monotonic-clock.ts';
 
@@ -55,56 +54,51 @@ const schema = schemaOf(
 const run = async (
   text: string,
   limits: { values?: number; bytes?: number } = {},
-  more: { isInterpreted?: boolean; isAbandoned?: () => boolean } = {},
+  options: { isAbandoned?: () => boolean } = {},
 ) => {
   resolved = 0;
   made = 0;
   const document = parse(text);
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
-  const { isInterpreted = false, ...options } = more;
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
-  if (isInterpreted) return (await executeIncrementally({ schema, document }, { budget })) as ExecutionResult;
   const prepared = prepareOperation({ schema, document, operation });
   return prepared.execute(undefined, { coerced: {}, sources: {} }, { budget, ...options });
 };
 
 const ended = { data: null, errors: [expect.any(AnswerLimitError)] };
 
-describe.each([
-  ['compiled', false],
-  ['by graphql’s own executor', true],
-])('%s', (_how, isInterpreted) => {
+describe('an operation', () => {
   test('a value for each field and each entry: as many as may be are answered', async () => {
     const query = '{ items(count: 4) { name } }';
-    expect((await run(query, { values: 9 }, { isInterpreted })).errors).toBeUndefined();
-    expect(await run(query, { values: 8 }, { isInterpreted })).toEqual(ended);
+    expect((await run(query, { values: 9 })).errors).toBeUndefined();
+    expect(await run(query, { values: 8 })).toEqual(ended);
   });
 
   test('a list is counted before anything of its entries is resolved', async () => {
-    expect(await run('{ items(count: 5000) { name } }', {}, { isInterpreted })).toEqual(ended);
+    expect(await run('{ items(count: 5000) { name } }')).toEqual(ended);
     expect(resolved).toBe(0);
   });
 
   test('texts and names are counted', async () => {
-    expect((await run('{ text(length: 92) }', { bytes: 100 }, { isInterpreted })).errors).toBeUndefined();
-    expect(await run('{ text(length: 93) }', { bytes: 100 }, { isInterpreted })).toEqual(ended);
+    expect((await run('{ text(length: 92) }', { bytes: 100 })).errors).toBeUndefined();
+    expect(await run('{ text(length: 93) }', { bytes: 100 })).toEqual(ended);
   });
 
   test('texts count with their characters, of which each takes a byte or more in JSON', async () => {
-    expect((await run('{ escaped }', { bytes: 111 }, { isInterpreted })).errors).toBeUndefined();
-    expect(await run('{ escaped }', { bytes: 110 }, { isInterpreted })).toEqual(ended);
+    expect((await run('{ escaped }', { bytes: 111 })).errors).toBeUndefined();
+    expect(await run('{ escaped }', { bytes: 110 })).toEqual(ended);
   });
 
   test('a list that makes its entries when they are asked for is counted before', async () => {
-    expect((await run('{ lazy(count: 400) { __typename } }', {}, { isInterpreted })).errors).toBeUndefined();
+    expect((await run('{ lazy(count: 400) { __typename } }')).errors).toBeUndefined();
     expect(made).toBe(400);
-    expect(await run('{ lazy(count: 5000) { __typename } }', {}, { isInterpreted })).toEqual(ended);
+    expect(await run('{ lazy(count: 5000) { __typename } }')).toEqual(ended);
     expect(made).toBe(0);
   });
 
   test('an error shows three of the places that select its field', async () => {
-    const { errors = [] } = await run(`{ items(count: 1) { ${'must '.repeat(40)} } }`, {}, { isInterpreted });
+    const { errors = [] } = await run(`{ items(count: 1) { ${'must '.repeat(40)} } }`);
     expect(errors.map(({ locations }) => locations)).toEqual([
       [21, 26, 31].map((column) => ({ line: 1, column })),
     ]);
@@ -113,24 +107,22 @@ describe.each([
   test('the execution ends though something never comes', async () => {
     const query =
       '{ items(count: 1) { never { name } items { items { items { items { items { items { name } } } } } } } }';
-    expect(await run(query, {}, { isInterpreted })).toEqual(ended);
+    expect(await run(query)).toEqual(ended);
   });
 
   test('after a limit no further field of a mutation is begun', async () => {
     const query =
       'mutation { first { items { items { items { items { items { items { name } } } } } } } second }';
-    expect(await run(query, {}, { isInterpreted })).toEqual(ended);
+    expect(await run(query)).toEqual(ended);
     expect(resolved).toBeLessThan(1000);
-    expect((await run('mutation { first { name } second }', {}, { isInterpreted })).data).toEqual({
+    expect((await run('mutation { first { name } second }')).data).toEqual({
       first: { name: 'name' },
       second: 2,
     });
   });
 
   test('a thousand failures end it', async () => {
-    expect(await run('{ fails }', { values: 10_000 }, { isInterpreted })).toMatchObject(
-      isInterpreted ? { errors: { length: 101 } } : ended,
-    );
+    expect(await run('{ fails }', { values: 10_000 })).toMatchObject(ended);
   });
 });
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { createEngine } from '../../src/engine/engine.ts';
+import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { testOptions } from '../support/bankql.ts';
 import { documentOf } from '../support/many-documents.ts';
@@ -51,7 +51,7 @@ const arePathsFlat = await check('paths', paths, (from, count) => readNewPaths(c
 await client.close();
 
 const options = await testOptions({ bankUrl: bank.url });
-const engine = createEngine({
+const engine = createBankqlYoga({
   ...options,
   unexpected: (error) => {
     throw error;

@@ -264,7 +264,6 @@ async function searchWith(
       STATE_URL: 'memory:',
       ...(identity === undefined ? {} : { IDENTITY: identity }),
       LOG_LEVEL: 'fatal',
-      MAX_EVENT_LOOP_LAG_MS: '500',
       NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
     });
     pinApart(started.child.pid ?? 0, process.pid);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { foreignIdNames } from '../../src/engine/engine.ts';
+import { foreignIdNames } from '../../src/engine/params.ts';
 import { loadPersistedDocuments, type PersistedDocuments } from '../../src/options/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';

@@ -1,18 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import type { Socket } from 'node:net';
-import { expect, test } from 'vitest';
-import { Ledger, overheadBytes } from '../../src/ledger.ts';
-import {
-  Connection,
-  type ConnectionAwareResponse,
-  listen,
-  refusalsAtOnce,
-} from '../../src/server/connection.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Capacity } from '../../src/capacity.ts';
+import { type ConnectionAwareResponse, listen, peerOf } from '../../src/server/connection.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
-import { countIterations, turns, until, untilFound } from '../support/waits.ts';
+import { turns, until, untilFound } from '../support/waits.ts';
 
 /** What a connection is told of its end, and when it ends. */
 
@@ -106,100 +100,47 @@ test('an answer ends outside of its request’s context, which the timer of the 
   await listening.close();
 });
 
-/** A server that refuses every request for now, and a clock that ticks when it is told to. */
-async function startRefusing(limits: Parameters<typeof ledgerLimits>[0]) {
-  const shed: string[] = [];
-  const ledger = new Ledger(ledgerLimits({ ...limits, requests: 0 }), (why) => shed.push(why));
-  const asked: string[] = [];
-  const refusals = new Set<unknown>();
+test('a connection is not read for a while after a refusal, and for longer the more there are', async () => {
+  const capacity = new Capacity(capacityLimits({ requests: 0 }));
+  const errors = new Set<unknown>();
+  let asked = 0;
   let closed = 0;
-  let tick = () => {};
-  const clock = {
-    now: () => 0,
-    every(_ms: number, then: () => void) {
-      tick = then;
-      return () => {};
-    },
+  const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
+    asked++;
+    response.once('close', () => closed++);
+    try {
+      response.admit();
+    } catch (error) {
+      errors.add(error);
+    }
+    response.writeHead(503, ['Content-Length', '0']).end();
   };
-  const listening = await listen(
-    '127.0.0.1',
-    0,
-    ({ url = '' }, response) => {
-      asked.push(url);
-      response.once('close', () => closed++);
-      response.identify({ name: url.split('?')[1] ?? '', group: '' });
-      try {
-        response.admit();
-      } catch (error) {
-        refusals.add(error);
-      }
-      response.writeHead(503, ['Content-Length', '0']).end();
-    },
-    { ledger, clock },
-  );
-  return {
-    listening,
-    ledger,
-    shed,
-    asked,
-    refusals,
-    /** How many answers are sent. */
-    closed: () => closed,
-    tick: () => tick(),
-    [Symbol.asyncDispose]: async () => {
-      ledger.close();
-      await listening.close();
-    },
-  };
-}
-
-test('connections that are refused again and again are read in turn, a hundred at a time', async () => {
-  await using server = await startRefusing({});
-  const clients = Array.from({ length: 2 * refusalsAtOnce + 50 }, () => createClient(server.listening.url));
-  await Promise.all(clients.map(({ ask }) => ask('/first')));
-  expect(server.asked).toHaveLength(clients.length);
-  await expect.poll(server.closed).toBe(clients.length);
+  const listening = await listen('127.0.0.1', 0, refuse, { capacity });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clients = Array.from({ length: 50 }, () => createClient(listening.url));
+  await Promise.all(clients.map(({ ask }) => ask('/')));
+  await until(() => closed === 50);
   // One error for all of them: each would cost more than the rest of a refusal.
-  expect(server.refusals.size).toBe(1);
-  // A hundred were refused within the time; the others rest.
-  const again = clients.map(({ ask }) => ask('/again'));
-  const count = () => server.asked.filter((url) => url === '/again').length;
-  await expect.poll(count).toBe(refusalsAtOnce);
-  for (const expected of [2 * refusalsAtOnce, clients.length]) {
-    // A connection that rests has been written to: what is not read now is read only when its turn comes.
+  expect(errors.size).toBe(1);
+  const again = clients.map(({ ask }) => ask('/'));
+  await turns(50);
+  expect(asked).toBe(50);
+  for (const [milliseconds, more] of [
+    [2, 1],
+    [38, 19],
+    [60, 30],
+  ] as const) {
+    const expected = asked + more;
+    vi.advanceTimersByTime(milliseconds);
+    await until(() => asked === expected);
     await turns(50);
-    expect(count()).toBe(expected === clients.length ? 2 * refusalsAtOnce : refusalsAtOnce);
-    server.tick();
-    await expect.poll(count).toBe(expected);
+    expect(asked).toBe(expected);
   }
-  server.tick();
   await Promise.all(again);
   for (const client of clients) client[Symbol.dispose]();
-});
-
-test('a connection whose next request is refused in the same iteration as an accepted one ends rests until its turn', async () => {
-  const calls: string[] = [];
-  const note = (what: string) => () => void calls.push(what);
-  const socket = { destroyed: false, writable: true, pause: note('pause'), resume: note('resume') };
-  const resting = { refused: () => true, has: () => true, delete: () => true, first: () => undefined };
-  const server = { ledger: {} as never, resting, listener() {}, isDraining: false, endsIdle: false };
-  const connection = new Connection(socket as never, server);
-  const response = (isRefused: boolean) => {
-    const stub = { isRefused, req: { complete: true }, headersSent: true, belongTo() {}, wait() {} };
-    const received = stub as unknown as ConnectionAwareResponse;
-    connection.receive(received);
-    return { end: () => connection.end(received) };
-  };
-  // Of two requests the second one waits: from then on a connection goes on in the next iteration.
-  const [accepted, waiting] = [response(false), response(false)];
-  resting.has = () => false;
-  accepted.end();
-  await turns(1);
-  waiting.end();
-  resting.has = () => true;
-  response(true).end();
-  await turns(2);
-  expect(calls).toEqual(['pause']);
+  vi.useRealTimers();
+  await listening.close();
 });
 
 test.each([
@@ -210,112 +151,38 @@ test.each([
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
 ])('the addresses of the network %s are one peer, however they are abbreviated', (network, ...addresses) => {
-  for (const remoteAddress of addresses)
-    expect(new Connection({ remoteAddress } as never, {} as never).peer).toBe(`peer ${network}`);
+  for (const remoteAddress of addresses) expect(peerOf(remoteAddress)).toBe(`peer ${network}`);
 });
 
-test('if too many clients are connected, the oldest idle connection of the caller with most is closed', async () => {
-  await using server = await startRefusing({ sockets: 5 });
-  const greedy = Array.from({ length: 4 }, () => createClient(server.listening.url));
-  using modest = createClient(server.listening.url);
-  await modest.ask('/?modest');
-  for (const { ask } of greedy) await ask('/?greedy');
-  using newcomer = createClient(server.listening.url);
-  expect(await newcomer.ask('/?new')).toEqual({ ...kept, isReused: false });
-  expect(server.shed.filter((why) => why === 'sockets')).toHaveLength(1);
-  expect(server.ledger.sockets).toBe(5);
-  expect(await modest.ask('/?modest')).toEqual(kept);
-  expect(await greedy[1]?.ask('/?greedy')).toEqual(kept);
-  for (const client of greedy) client[Symbol.dispose]();
-});
-
-/** A server for so many connections. A path says whose request it is, `/group/name/`, and what becomes of it: idle, arriving or open. */
-async function startCrowded(most: number) {
-  const ledger = new Ledger(ledgerLimits({ sockets: most }));
-  const arrived: string[] = [];
-  const listening = await listen(
-    '127.0.0.1',
-    0,
-    ({ url = '' }, response) => {
-      const [, group = '', name = '', state = ''] = url.split('/');
-      response.identify({ name, group });
-      if (state === 'arriving') response.awaitMore(0);
-      if (state === 'idle') response.writeHead(200, ['Content-Length', '0']).end();
-      arrived.push(url);
-    },
-    { ledger },
-  );
-  const closed: string[] = [];
-  const sockets: Socket[] = [];
-  return {
-    closed,
-    async open(path: string) {
-      const socket = connectTo(listening.url);
-      sockets.push(socket);
-      socket.resume();
-      socket.once('close', () => closed.push(path));
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      await until(() => arrived.includes(path));
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      ledger.close();
-      await listening.close();
-    },
-  };
-}
-
-test('if the caller with most connections has no idle one, its oldest is closed that waits for its client, and none that bankql works for', async () => {
-  await using server = await startCrowded(5);
-  const { closed, open } = server;
-  for (const path of ['/peer/greedy/open', '/peer/greedy/arriving/1', '/peer/greedy/arriving/2'])
-    await open(path);
-  for (const path of ['/peer/modest/idle/1', '/peer/modest/idle/2', '/peer/first/idle']) await open(path);
-  await until(() => closed.length === 1);
-  await open('/peer/second/idle');
-  await until(() => closed.length === 2);
-  expect(closed).toEqual(['/peer/greedy/arriving/1', '/peer/greedy/arriving/2']);
-  // The greedy caller has one left, which is not idle.
-  await open('/peer/third/idle');
-  await until(() => closed.length === 3);
-  expect(closed[2]).toBe('/peer/modest/idle/1');
-});
-
-test('if too many clients are connected, a peer with many names gives up connections, and not a caller with fewer', async () => {
-  await using server = await startCrowded(5);
-  const { closed, open } = server;
-  // The caller with most connections is not in the group with most.
-  for (const path of ['/own/victim/idle/1', '/own/victim/idle/2']) await open(path);
-  for (const name of ['1', '2', '3', '4']) await open(`/peer/invented-${name}/arriving`);
-  await until(() => closed.length === 1);
-  expect(closed).toEqual(['/peer/invented-1/arriving']);
-});
-
-test('a sixty-fourth of all connections is closed at once, so that clients that keep connecting cost little', async () => {
-  await using server = await startRefusing({ sockets: 96 });
-  const greedy = Array.from({ length: 96 }, () => createClient(server.listening.url));
-  for (const [index, { ask }] of greedy.entries()) {
-    // So that none of them rests.
-    if (index % refusalsAtOnce === 0) server.tick();
-    await ask('/?greedy');
-  }
-  server.tick();
-  using newcomer = createClient(server.listening.url);
-  expect(await newcomer.ask('/?new')).toEqual({ ...kept, isReused: false });
-  expect(server.shed.filter((why) => why === 'sockets')).toHaveLength(2);
-  expect(server.ledger.sockets).toBe(95);
-  for (const client of greedy) client[Symbol.dispose]();
+test('if too many clients are connected, the next one is closed, and those that are connected stay', async () => {
+  const shed: string[] = [];
+  const capacity = new Capacity(capacityLimits({ sockets: 2 }), (why) => shed.push(why));
+  const answer = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
+    response.writeHead(200, ['Content-Length', '0']).end();
+  const listening = await listen('127.0.0.1', 0, answer, { capacity });
+  using first = createClient(listening.url);
+  using second = createClient(listening.url);
+  using third = createClient(listening.url);
+  await first.ask('/');
+  await second.ask('/');
+  expect(await third.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+  expect(await first.ask('/')).toEqual(kept);
+  expect([shed, capacity.sockets]).toEqual([['sockets'], 2]);
+  second[Symbol.dispose]();
+  await until(() => capacity.sockets === 1);
+  expect(await third.ask('/')).toEqual({ ...kept, isReused: false });
+  await listening.close();
 });
 
 /** A client that sends these requests at once; `release` answers the next one. */
-async function startPipelined(paths: readonly string[], ledger?: Ledger, headers = '') {
+async function startPipelined(paths: readonly string[], headers = '') {
   const asked: string[] = [];
   const waiting: [string, ConnectionAwareResponse][] = [];
   const receive = ({ url = '' }: IncomingMessage, response: ConnectionAwareResponse) => {
     asked.push(url);
     waiting.push([url, response]);
   };
-  const listening = await listen('127.0.0.1', 0, receive, ledger && { ledger });
+  const listening = await listen('127.0.0.1', 0, receive);
   const socket = connectTo(listening.url);
   let received = '';
   socket.on('data', (chunk) => {
@@ -326,8 +193,12 @@ async function startPipelined(paths: readonly string[], ledger?: Ledger, headers
     listening,
     socket,
     asked,
-    async release(change: (response: ConnectionAwareResponse) => void = () => {}) {
-      const [path, response] = await untilFound(() => waiting.shift());
+    /** Answers the first of those that wait, or the last one. */
+    async release(
+      which: 'first' | 'last' = 'first',
+      change: (response: ConnectionAwareResponse) => void = () => {},
+    ) {
+      const [path, response] = await untilFound(() => (which === 'first' ? waiting.shift() : waiting.pop()));
       change(response);
       response.writeHead(200, ['Content-Length', '2']).end(path);
     },
@@ -342,67 +213,38 @@ async function startPipelined(paths: readonly string[], ledger?: Ledger, headers
 test.each([
   ['', ''],
   [', also if they expect what nobody knows', 'Expect: x\r\n'],
-])('requests of one connection are handled one at a time, in their order%s', async (_, headers) => {
-  const ledger = new Ledger(ledgerLimits({}));
-  const { socket, asked, release, answers, listening } = await startPipelined(
-    ['/a', '/b', '/c'],
-    ledger,
-    headers,
-  );
-  // Two wait behind the first one.
-  await until(() => ledger.arriving === 2 * overheadBytes);
-  expect(asked).toEqual(['/a']);
-  for (const count of [1, 2, 3]) {
-    await until(() => asked.length === count);
+])(
+  'requests of one connection are handled as they come, and answered in their order%s',
+  async (_, headers) => {
+    const { socket, asked, release, answers, listening } = await startPipelined(['/a', '/b', '/c'], headers);
+    await until(() => asked.length === 3);
+    await release('last');
+    await release('last');
+    await turns(20);
+    expect(answers()).toEqual([]);
     await release();
-    await until(() => answers().length === count);
-  }
-  expect(asked).toEqual(['/a', '/b', '/c']);
-  expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
-  expect(ledger.arriving).toBe(0);
-  ledger.close();
-  socket.destroy();
-  await listening.close();
-});
+    await until(() => answers().length === 3);
+    expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
+    socket.destroy();
+    await listening.close();
+  },
+);
 
-test('requests of one packet that are answered at once do not hold up other events', async () => {
-  using iterations = countIterations();
-  const begun: number[] = [];
-  const listening = await listen('127.0.0.1', 0, (_request, response) => {
-    begun.push(iterations.count);
-    response.writeHead(204).end();
+test('if the client leaves, all of its requests are told', async () => {
+  const closed: string[] = [];
+  let arrived = 0;
+  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+    arrived++;
+    if (url === '/b') response.end('early');
+    response.signal.addEventListener('abort', () => closed.push(`${url} left`));
+    response.on('close', () => closed.push(url));
   });
   const socket = connectTo(listening.url);
-  socket.resume().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
-  await until(() => begun.length === 20);
-  expect(new Set(begun).size).toBe(20);
+  socket.write(['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  await until(() => arrived === 3);
   socket.destroy();
-  await listening.close();
-});
-
-test('a connection with more waiting requests than the process has room for is closed, and the others are not looked at', async () => {
-  let refused = 0;
-  const ledger = new Ledger(ledgerLimits({ arriving: 8 * overheadBytes }), () => {
-    refused++;
-  });
-  const { stackTraceLimit } = Error;
-  const stacks: (string | undefined)[] = [];
-  const listening = await listen(
-    '127.0.0.1',
-    0,
-    (request) => void request.on('error', ({ stack }) => stacks.push(stack)),
-    { ledger },
-  );
-  const socket = connectTo(listening.url);
-  const closed = once(socket, 'close');
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50));
-  await closed;
-  await until(() => ledger.arriving === 0 && ledger.sockets === 0);
-  expect(refused).toBe(1);
-  // Node makes an error for each of the 50, without a stack. Those that are made later have one again.
-  expect(stacks).toEqual(['Error: aborted']);
-  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
-  ledger.close();
+  await until(() => closed.length >= 6);
+  expect(closed.toSorted()).toEqual(['/a', '/a left', '/b', '/b left', '/c', '/c left']);
   await listening.close();
 });
 
@@ -417,44 +259,55 @@ test('what cannot be read behind a request that is under way is not answered in 
   await listening.close();
 });
 
-test.each([
-  ['headers, however short they are', 100_000, 'a:\r\n'.repeat(900)],
-  ['body', 50_000, 'Content-Length: 50000\r\n'],
-  ['body of unknown length', 50_000, 'Transfer-Encoding: chunked\r\n'],
-])('a waiting request counts with its %s', async (_what, bytes, headers) => {
-  const ledger = new Ledger(ledgerLimits({ arriving: 2 * bytes }));
-  const arrived = Promise.withResolvers<void>();
-  const listening = await listen('127.0.0.1', 0, () => arrived.resolve(), { ledger });
+test('an arriving request counts with its headers, however short they are', async () => {
+  const capacity = new Capacity(capacityLimits({}));
+  const awaitMore = (_request: IncomingMessage, response: ConnectionAwareResponse) => response.awaitMore(50);
+  const listening = await listen('127.0.0.1', 0, awaitMore, { capacity });
   const socket = connectTo(listening.url);
-  const head = 'POST / HTTP/1.1\r\nHost: x\r\n';
-  socket.write(`${head}\r\n`);
-  await arrived.promise;
-  socket.write(`${head}${headers}\r\n`);
-  await until(() => ledger.arriving > 0);
-  expect(ledger.arriving).toBeGreaterThan(bytes);
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n${'a:\r\n'.repeat(900)}\r\n`);
+  await until(() => capacity.arriving > 0);
+  expect(capacity.arriving).toBeGreaterThan(100_000);
   socket.destroy();
-  ledger.close();
+  await until(() => capacity.arriving === 0);
   await listening.close();
 });
 
-test('requests that wait when the drain begins are answered, and the last answer says that the connection ends', async () => {
-  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
-  await until(() => asked.length === 1);
-  listening.drain();
-  for (let n = 0; n < 3; n++) await release();
+test.each(['first', 'last'] as const)(
+  'requests under way when the drain begins are answered, and the last answer says that the connection ends (%s one first)',
+  async (which) => {
+    const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
+    await until(() => asked.length === 3);
+    listening.drain();
+    for (let n = 0; n < 3; n++) await release(which);
+    await once(socket, 'close');
+    expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c close']);
+    await listening.close();
+  },
+);
+
+const ending = (response: ConnectionAwareResponse) => {
+  response.shouldKeepAlive = false;
+};
+
+test('no answer ends the connection while a later request of it is under way', async () => {
+  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
+  await until(() => asked.length === 2);
+  await release('first', ending);
+  await release('first', ending);
   await once(socket, 'close');
-  expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c close']);
-  expect(asked).toEqual(['/a', '/b', '/c']);
+  expect(answers()).toEqual(['/a keep-alive', '/b close']);
   await listening.close();
 });
 
 test('no request is handled after an answer that says that the connection ends', async () => {
-  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
-  await release((response) => {
-    response.shouldKeepAlive = false;
+  const asked: string[] = [];
+  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+    asked.push(url);
+    ending(response);
+    response.writeHead(200, ['Content-Length', '2']).end('ok');
   });
-  await once(socket, 'close');
-  expect(answers()).toEqual(['/a close']);
+  const text = 'GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n';
+  expect((await answerTo(listening.url, text)).match(/HTTP\/1.1 200/g)).toHaveLength(1);
   expect(asked).toEqual(['/a']);
   await listening.close();
 });

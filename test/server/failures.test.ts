@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
 import { answerTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -70,7 +70,7 @@ describe('an answer', () => {
 
 test('what fails before it is known who serves the request is 500', async () => {
   await using fixture = await startServerFixture({
-    ledger: ledgerLimits({ requests: 0, requestsPerCaller: 0, eventLoopLagMs: 10_000 }),
+    capacity: capacityLimits({ requests: 0, requestsPerCaller: 0 }),
     onShed: () => {
       throw new TypeError('while it was counted');
     },

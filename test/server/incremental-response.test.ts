@@ -1,11 +1,10 @@
-import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { incrementalStreamOf, sendIncremental, streamOf } from '../../src/server/incremental-response.ts';
+import { acceptedBy } from '../../src/server/accepted.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postText } from '../support/requests.ts';
@@ -33,93 +32,8 @@ test.each([
   ['application/json', null],
   [undefined, null],
 ])('a client that accepts %j gets the results of @defer as %j', (accept, stream) => {
-  const taken = incrementalStreamOf(accept);
+  const taken = acceptedBy(accept).stream;
   expect(taken && [taken.type, taken.form]).toEqual(stream);
-});
-
-const answer = {
-  status: 200,
-  headers: ['Content-Type', 'application/json; charset=utf-8', 'X-Other', 'kept'],
-  body: '{"data":"ë"}',
-  result: {},
-};
-
-test('an answer as events', () => {
-  const { status, headers, body } = streamOf(answer, 'text/event-stream');
-  expect(status).toBe(200);
-  expect(headers).toEqual(['Content-Type', 'text/event-stream', 'X-Other', 'kept']);
-  expect(String(body)).toBe(':\n\nevent: next\ndata: {"data":"ë"}\n\nevent: complete\ndata:\n\n');
-});
-
-test('an answer in parts says how many bytes it has', () => {
-  const { headers, body } = streamOf(answer, 'multipart/mixed');
-  expect(headers[1]).toBe('multipart/mixed; boundary="-"');
-  expect(String(body)).toBe(
-    '\r\n---\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 13\r\n\r\n{"data":"ë"}\r\n-----\r\n',
-  );
-});
-
-describe('pings', () => {
-  /** A response that notes what is written, and a result whose payloads come when the test says so. */
-  function setUp(type: 'text/event-stream' | 'multipart/mixed') {
-    const written: string[] = [];
-    const response = Object.assign(new EventEmitter(), {
-      headersSent: false,
-      writableNeedDrain: false,
-      writableEnded: false,
-      destroyed: false,
-      writeHead() {
-        response.headersSent = true;
-      },
-      write: (text: string) => written.push(String(text)) > 0,
-      end: (text: string) => {
-        response.writableEnded = true;
-        written.push(text);
-      },
-    });
-    const second = Promise.withResolvers<void>();
-    const result = {
-      async *payloads() {
-        yield { json: Buffer.from('1') };
-        await second.promise;
-        yield { json: Buffer.from('2') };
-      },
-    };
-    let ping: (() => void) | null = null;
-    const isOver = sendIncremental(response as never, result as never, {
-      stream: { type, form: 'v0.2', spec: 'incrementalSpec=v0.2' },
-      headers: [],
-      every: (_ms, given) => {
-        ping = given;
-        return () => {
-          ping = null;
-        };
-      },
-    });
-    return { written, response, second, isOver, ping: () => ping };
-  }
-
-  test('are comments between the events, while the client takes them, and end with the stream', async () => {
-    const { written, response, second, isOver, ping } = setUp('text/event-stream');
-    await expect.poll(() => written.join('')).toBe(':\n\nevent: next\ndata: 1\n\n');
-    ping()?.();
-    expect(written.splice(0).at(-1)).toBe(':\n\n');
-    response.writableNeedDrain = true;
-    ping()?.();
-    expect(written).toEqual([]);
-    response.writableNeedDrain = false;
-    second.resolve();
-    await isOver;
-    expect(written.join('')).toBe('event: next\ndata: 2\n\nevent: complete\ndata:\n\n');
-    expect(ping()).toBeNull();
-  });
-
-  test('are not part of multipart answers', async () => {
-    const { second, isOver, ping } = setUp('multipart/mixed');
-    expect(ping()).toBeNull();
-    second.resolve();
-    await isOver;
-  });
 });
 
 /** @defer and @stream over a socket: what is told when, and what the bank is asked for. */
@@ -523,7 +437,7 @@ test('each part that comes later is a value too', async () => {
 
 test('a part for which there is no room fails, whichever it is', async () => {
   const { ended, observer } = noting();
-  await using crowded = await startServerFixture({ ledger: ledgerLimits({ unread: 20_000 }), observer });
+  await using crowded = await startServerFixture({ capacity: capacityLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
   crowded.bank.on(accountCall, { body: { accounts: [long] } });
   const ask = async (fields: string) =>
@@ -554,7 +468,7 @@ test('a part for which there is no room fails, whichever it is', async () => {
 test('where there is no room even to say what fails, the answer breaks off', async () => {
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({
-    ledger: ledgerLimits({ unread: 30_000 }),
+    capacity: capacityLimits({ unread: 30_000 }),
     observer,
   });
   const branches = Array.from({ length: 300 }, (_, n) => ({

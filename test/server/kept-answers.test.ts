@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ledgerLimits } from '../support/ledger-limits.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { postOf } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
@@ -17,7 +17,7 @@ async function ask(url: string, query: string) {
 }
 
 test('the lists that operations read are bounded together, whatever few fields they select; they are given back at the end', async () => {
-  await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
+  await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 20_000 }) });
   const { bank, server, url } = fixture;
   bank.otherwise(({ path }) => {
     const account = /accounts\/([^/]+)\//.exec(path)?.[1] ?? '';
@@ -55,7 +55,7 @@ test('the lists that operations read are bounded together, whatever few fields t
 });
 
 test('the payment records that operations read are bounded together; they are given back at the end', async () => {
-  await using fixture = await startServerFixture({ ledger: ledgerLimits({ values: 20_000 }) });
+  await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 20_000 }) });
   const { bank, server, url } = fixture;
   bank.otherwise({ body: { id: 'TX' } });
   for (let n = 0; n < 60; n++) {

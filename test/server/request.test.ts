@@ -108,20 +108,6 @@ test('a name may come again in another object, and as a value', () => {
   });
 });
 
-test('equal bodies without variables are parsed once; a changed one, and one with variables, are parsed', () => {
-  const bytes = new TextEncoder().encode('{"query":"{ a }"}');
-  const first = parseBodyParams(bytes);
-  expect(first).toEqual({ query: '{ a }' });
-  expect(Object.isFrozen(first)).toBe(true);
-  expect(parse('{"query":"{ a }"}')).toBe(first);
-  // The buffer belongs to its reader, who may use it again.
-  bytes.set(new TextEncoder().encode('{"query":"{ b }"}'));
-  expect(parseBodyParams(bytes)).toEqual({ query: '{ b }' });
-  expect(parse('{"query":"{ a }"}')).toEqual({ query: '{ a }' });
-  const withVariables = '{"query":"{ a }","variables":{"x":1}}';
-  expect(parse(withVariables)).not.toBe(parse(withVariables));
-});
-
 test('bytes that are no UTF-8 are refused', () => {
   expect(() => parseBodyParams(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('The body is not JSON in UTF-8.');
 });

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { newcomer } from '../../src/executor/scheduler.ts';
-import { createIncremental } from '../../src/options/defer/defer.ts';
 import { explainByHeader } from '../../src/options/explain/explain.ts';
 import {
   type AutomaticPersistedQueries,
@@ -88,10 +87,9 @@ export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
 /** Counts nothing: what a request holds of a process with room for all. */
 export const createTestHolder = () => ({
-  account: newcomer(),
-  canGiveWay: true,
+  caller: newcomer(),
+  isMutation: false,
   isAbandoned: false,
-  isRefused: false,
   takeValues: () => true,
   reserveRoom: () => true,
 });
@@ -173,7 +171,6 @@ export async function testOptions({
     limits: { timeoutMs: 120_000, restCalls: 1000 },
     documentSource: createDocumentSource(persisted, automatic),
     explain: explains ? explainByHeader : null,
-    incremental: createIncremental(),
     documentCacheBytes: 64 * 1024 * 1024,
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },

@@ -6,7 +6,7 @@ import { openStore } from '../../src/payments/stores/open-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { serve } from '../../src/server/server.ts';
 import { bankDefaults } from './bankql.ts';
-import { ledgerLimits } from './ledger-limits.ts';
+import { capacityLimits } from './capacity-limits.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
@@ -68,7 +68,7 @@ const server = await serve({
   maxRequestBytes: 100_000,
   http: { corsOrigins: new Set(), onlyLocalNames: false },
   // Refuses nothing: what is tested is what becomes of payments.
-  ledger: ledgerLimits({ requests: 100_000, requestsPerCaller: 100_000, eventLoopLagMs: 600_000 }),
+  capacity: capacityLimits({ requests: 100_000, requestsPerCaller: 100_000 }),
   authenticate: authenticateByHeaders(null),
   introspection: false,
   logger: pino({ level: 'silent' }),

@@ -28,7 +28,6 @@ export const patience = {
   BANK_TIMEOUT_MS: '60000',
   BANK_TRANSFER_TIMEOUT_MS: '60000',
   OPERATION_TIMEOUT_MS: '120000',
-  MAX_EVENT_LOOP_LAG_MS: '60000',
 };
 
 function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
@@ -37,7 +36,6 @@ function launch(environment: Readonly<Record<string, string>>, args: readonly st
       ...compileCache,
       PORT: '0',
       SANDBOX_PORT: '0',
-      MAX_EVENT_LOOP_LAG_MS: patience.MAX_EVENT_LOOP_LAG_MS,
       ...(process.env.BANKQL_BUNDLE === undefined ? {} : patience),
       ...environment,
     },

@@ -1,6 +1,6 @@
 import { type RunningServer, type ServerOptions, serve } from '../../src/server/server.ts';
 import { type TestOptions, testOptions } from './bankql.ts';
-import { ledgerLimits } from './ledger-limits.ts';
+import { capacityLimits } from './capacity-limits.ts';
 import { type RecordingBank, startRecordingBank } from './recording-bank.ts';
 
 /** bankql over a real socket, in front of a recording bank. */
@@ -22,7 +22,7 @@ export async function startServerFixture(
     host: '127.0.0.1',
     port: 0,
     http: { corsOrigins: new Set(), onlyLocalNames: false },
-    ledger: ledgerLimits(),
+    capacity: capacityLimits(),
     ...testing,
   });
   return {

@@ -7,7 +7,7 @@ import { logOptions } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
 import { credentials } from '../support/bankql.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { postOf } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
@@ -93,7 +93,7 @@ describe('an operation leaves one line', () => {
 
   test('what fails is told by its codes: a part, all, a text that is none, and what HTTP or the load refuses', async () => {
     await using fixture = await start({
-      ledger: ledgerLimits({ requests: 1, requestsPerCaller: 1, eventLoopLagMs: 60_000 }),
+      capacity: capacityLimits({ requests: 1, requestsPerCaller: 1 }),
     });
     await post(fixture.url, { query: 'query Part { bank { customer(customerId: "c") { email } bankId } }' });
     await post(fixture.url, { query: '{ bank { secretOfTheTest } }' });

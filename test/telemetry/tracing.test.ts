@@ -39,7 +39,6 @@ async function traced(
       STATE_URL: 'memory:',
       PORT: '0',
       LOG_LEVEL: 'silent',
-      MAX_EVENT_LOOP_LAG_MS: '60000',
       ...environment,
     },
   });

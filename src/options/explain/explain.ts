@@ -1,13 +1,13 @@
 import { defaultFieldResolver, type GraphQLField, responsePathAsArray } from 'graphql';
 import type { Operation } from '../../contract/operation.ts';
 import { type CallRecorder, explainHeader } from '../../engine/context.ts';
-import type { ExplainOption } from '../../engine/engine.ts';
 import { RequestError } from '../../engine/errors.ts';
+import type { ExplainOption } from '../../engine/explain.ts';
+import { withFields } from '../../engine/map-fields.ts';
 import { BankqlError } from '../../errors.ts';
 import type { PaymentService } from '../../payments/service.ts';
 import type { PaymentRecord } from '../../payments/store.ts';
 import type { CallOutcome } from '../../schema/bank-session.ts';
-import { withFields } from '../map-fields.ts';
 import { type ExplainedCall, planCalls } from './plan.ts';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */

@@ -30,20 +30,16 @@ const keysInQuery = ({ url = '' }: IncomingHead): readonly string[] =>
  * configured, replaces every caller's. `areProven`: a proxy vouches for the headers.
  * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
  */
-export const authenticateByHeaders = (subscriptionKey: string | null, areProven = false): Authenticate =>
-  Object.assign(
-    (request: IncomingHead, peer: string) => {
-      const given = readCredentials(request);
-      // A connection remembers this function: it must not hold the request.
-      const { rawHeaders } = request;
-      redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
-      const own = subscriptionKey === null ? given : { ...given, subscriptionKey, isProven: areProven };
-      const identity = identityOf(given, peer, areProven);
-      return { ...own, identity };
-    },
-    // The headers hold all credentials.
-    { isCurrent: () => true },
-  );
+export const authenticateByHeaders =
+  (subscriptionKey: string | null, areProven = false): Authenticate =>
+  (request, peer) => {
+    const given = readCredentials(request);
+    const { rawHeaders } = request;
+    redactFromLog(() => [...secretsOf(given), ...headerValues(rawHeaders, 'authorization')]);
+    const own = subscriptionKey === null ? given : { ...given, subscriptionKey, isProven: areProven };
+    const identity = identityOf(given, peer, areProven);
+    return { ...own, identity };
+  };
 
 /**
  * The caller's identity, for counting. If nobody vouches for the headers, anybody can write somebody else's name into

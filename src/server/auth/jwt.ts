@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/errors.ts';
@@ -12,6 +14,9 @@ import type { JwtOptions, TokenRefusal } from './jwt-options.ts';
 
 /** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
+
+/** How many verified tokens are kept. */
+const maxVerified = 4096;
 
 /** How many keys are tried for a token that does not tell which of them signed it. */
 const maxCandidates = 8;
@@ -45,11 +50,22 @@ export function authenticateByToken(
     requiredClaims: ['exp'],
   };
 
-  /** Until when a token's caller is its caller, in seconds since 1970, and with which set of keys it was verified. */
-  const verified = new WeakMap<Caller, { readonly until: number; readonly keySet: number | null }>();
+  /** The callers of verified tokens by the tokens' hashes, until when they hold, in seconds since 1970, and with which set of keys. */
+  const verified = new LRUCache<string, { caller: Caller; until: number; keySet: number }>({
+    max: maxVerified,
+  });
+
+  /** The caller of a token that was verified with today's keys and has not expired; undefined if it has to be verified. */
+  function known(id: string): Caller | undefined {
+    const { caller, until = 0, keySet } = verified.get(id) ?? {};
+    return keySet === keys.current() && Date.now() / 1000 < until ? caller : undefined;
+  }
 
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
   async function verify(token: string): Promise<Caller> {
+    const id = hash('sha256', token, 'base64');
+    const before = known(id);
+    if (before !== undefined) return before;
     refuseExpired(token);
     const payload = await payloadOf(token);
     const read = (claim: string, header: string) => {
@@ -68,7 +84,8 @@ export function authenticateByToken(
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
-    verified.set(caller, { until: (payload.exp ?? 0) + clockSkew, keySet: keys.current() });
+    const keySet = keys.current();
+    if (keySet !== null) verified.set(id, { caller, until: (payload.exp ?? 0) + clockSkew, keySet });
     return caller;
   }
 
@@ -132,11 +149,7 @@ export function authenticateByToken(
       throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
     }
   };
-  const isCurrent = (caller: Caller): boolean => {
-    const { until = 0, keySet = null } = verified.get(caller) ?? {};
-    return keySet !== null && keySet === keys.current() && Date.now() / 1000 < until;
-  };
-  return Object.assign(authenticate, { isCurrent, reloadKeys: keys.reload });
+  return Object.assign(authenticate, { reloadKeys: keys.reload });
 }
 
 /**

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { Plugin } from 'graphql-yoga';
 import { getOrMake } from '../../get-or-make.ts';
-import { headerPairs, sendPieces } from '../response.ts';
 
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
@@ -122,16 +121,15 @@ async function loadAssets() {
 const zip = promisify(gzip);
 
 /** By a client's Accept-Encoding. */
-const takesGzip = (accepted = ''): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
+const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
 
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
 /**
- * Answers a browser's GET of GraphiQL's page, and of what it loads; null if something else is asked for. `explains`:
- * whether requests may ask for their calls. `common` are the headers of every answer: those of a page replace them, since
- * it says for itself how long it may be kept, and what it may run.
+ * Answers a browser's GET of GraphiQL's page, and of what it loads. `explains`: whether requests may ask for their calls. The
+ * page says for itself how long it may be kept, and what it may run.
  */
-export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolean) {
+export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Plugin {
   let loading: ReturnType<typeof loadAssets> | null = null;
   const load = () => {
     loading ??= loadAssets();
@@ -140,55 +138,48 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
   /** A file that was asked for is compressed once. */
   const zipped = new Map<string, Promise<Buffer>>();
 
-  async function page(response: ServerResponse): Promise<void> {
+  async function page(): Promise<Response> {
     const { hash: version, examples } = await load();
     const html = renderPage(settingsOf(options, examples, explains), `graphql/graphiql-${version}`);
-    response.writeHead(200, {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Cache-Control': 'no-cache',
-      'Content-Security-Policy': pagePolicy,
-      // The same address answers GraphQL.
-      Vary: 'Accept',
+    return new Response(html, {
+      headers: {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Cache-Control': 'no-cache',
+        'Content-Security-Policy': pagePolicy,
+        // The same address answers GraphQL.
+        Vary: 'Accept',
+      },
     });
-    response.end(html);
   }
 
-  async function asset(
-    { headers }: IncomingMessage,
-    response: ServerResponse,
-    version: string,
-    name: string,
-  ) {
+  async function asset({ headers }: Request, version: string, name: string): Promise<Response> {
     const { hash: current, files } = await load();
     const file = version === current ? files.get(name) : undefined;
-    if (file === undefined) {
-      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
-      return void response.end('There is no such file; reload the page.');
-    }
-    const isZipped = takesGzip(headers['accept-encoding']);
+    if (file === undefined)
+      return new Response('There is no such file; reload the page.', {
+        status: 404,
+        headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+      });
+    const isZipped = takesGzip(headers.get('accept-encoding') ?? '');
     const body = isZipped ? await getOrMake(zipped, name, () => zip(file)) : file;
-    response.writeHead(200, {
-      'Content-Type': types[name.split('.').at(-1) ?? ''],
-      'Content-Length': body.length,
-      'Cache-Control': 'public, max-age=31536000, immutable',
-      Vary: 'Accept-Encoding',
-      ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
+    return new Response(new Uint8Array(body), {
+      headers: {
+        'Content-Type': types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+        'Content-Length': String(body.length),
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        Vary: 'Accept-Encoding',
+        ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
+      },
     });
-    await sendPieces(body, response);
   }
 
-  return (
-    request: IncomingMessage,
-    response: ServerResponse,
-    common: readonly string[],
-  ): Promise<void> | null => {
-    const { method, url = '', headers } = request;
-    if (method !== 'GET') return null;
-    const [path = ''] = url.split('?', 1);
-    const [, version, name] = assetPath.exec(path) ?? [];
-    const isAsset = version !== undefined && name !== undefined;
-    if (!isAsset && (path !== '/graphql' || headers.accept?.includes('text/html') !== true)) return null;
-    for (const [header, value] of headerPairs(common)) response.setHeader(header, value);
-    return isAsset ? asset(request, response, version, name) : page(response);
+  return {
+    async onRequest({ request, url: { pathname }, endResponse }) {
+      if (request.method !== 'GET') return;
+      const [, version, name] = assetPath.exec(pathname) ?? [];
+      if (version !== undefined && name !== undefined) endResponse(await asset(request, version, name));
+      else if (pathname === '/graphql' && request.headers.get('accept')?.includes('text/html'))
+        endResponse(await page());
+    },
   };
 }

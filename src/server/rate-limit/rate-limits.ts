@@ -11,7 +11,7 @@ export interface RateLimit {
 }
 
 export interface RateLimits {
-  /** For each caller, as the ledger counts callers; null for no limit. */
+  /** For each caller, as src/capacity.ts counts callers; null for no limit. */
   readonly perCaller: RateLimit | null;
   /** For all callers with one subscription key together; null for no limit. */
   readonly perKey: RateLimit | null;

@@ -34,8 +34,6 @@ export async function startTarget(megabytes: number | null, environment: Record<
     BANK_ID: bankId,
     STATE_URL: 'memory:',
     METRICS_PORT: '0',
-    // As it is where nobody sets it.
-    MAX_EVENT_LOOP_LAG_MS: '',
     NODE_OPTIONS: megabytes === null ? inspect : `${nodeOptionsIn(megabytes)} ${inspect}`,
     ...environment,
   });

@@ -1,11 +1,10 @@
-import { type LedgerLimits, unbounded } from '../../src/ledger.ts';
+import { type CapacityLimits, unbounded } from '../../src/capacity.ts';
 
 /** What callers may hold: so much of these resources, and much of the others. */
-export const ledgerLimits = ({
+export const capacityLimits = ({
   requestsPerCaller = 1000,
-  eventLoopLagMs = 10_000,
   ...totals
-}: Partial<LedgerLimits['totals'] & Omit<LedgerLimits, 'totals'>> = {}): LedgerLimits => ({
+}: Partial<CapacityLimits['totals'] & Omit<CapacityLimits, 'totals'>> = {}): CapacityLimits => ({
   totals: {
     ...unbounded.totals,
     requests: 1000,
@@ -15,5 +14,4 @@ export const ledgerLimits = ({
     ...totals,
   },
   requestsPerCaller,
-  eventLoopLagMs,
 });

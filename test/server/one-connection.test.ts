@@ -2,14 +2,11 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Caller } from '../../src/bank/credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
-import { type KnownHead, recallPolicy } from '../../src/server/request.ts';
-import { redactFromLog, type Secrets, secretSources } from '../../src/server/request-scope.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** What a connection remembers of a head is used only for requests that have the same. */
+/** Requests of one connection have nothing in common but the connection. */
 
 const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 const named = (authId: string, key = 'key-1') => ({
@@ -98,102 +95,7 @@ describe('with credentials in headers', () => {
   });
 });
 
-test('of a head that differs only in its credentials, all is known but the caller', () => {
-  const caller: Caller = { subscriptionKey: 'k', authProviderName: 'p', authId: 'alice' };
-  const rawHeaders = ['Accept', 'application/json', 'Auth-ID', 'alice', 'Authorization', 'Bearer a'];
-  const known: KnownHead = {
-    ...{ target: '/graphql', rawHeaders, hasRequestId: false, policy: ['X-Request-Id', 'first'] },
-    ...{ mediaType: 'application/json', stream: null, explain: undefined },
-    ...{ caller, secrets: [() => ['alice']] },
-  };
-  const recall = (given: readonly string[]) =>
-    recallPolicy(known, { method: 'POST', url: '/graphql', rawHeaders: given } as IncomingMessage, 100)?.head;
-  expect(recall([...rawHeaders])).toBe(known);
-  for (const at of [3, 5]) {
-    const given = rawHeaders.with(at, 'other');
-    expect(recall(given)).toEqual({ ...known, rawHeaders: given, caller: null, secrets: [] });
-  }
-  expect(recall(rawHeaders.with(1, 'other'))).toBeUndefined();
-  expect(recall(rawHeaders.with(2, 'Auth-Provider-Name'))).toBeUndefined();
-  expect(known).toMatchObject({ rawHeaders, caller });
-});
-
-/** Counts how often callers are authenticated. */
-function countingAuthentication(isCurrent: (() => boolean) | undefined) {
-  const caller: Caller = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
-  const count = { authenticated: 0 };
-  const authenticate = () => {
-    count.authenticated++;
-    return caller;
-  };
-  return {
-    count,
-    authenticate: isCurrent === undefined ? authenticate : Object.assign(authenticate, { isCurrent }),
-  };
-}
-
-test('a caller is authenticated once for a head, unless that may change', async () => {
-  let isCurrent = true;
-  for (const [remembers, expected] of [
-    [() => isCurrent, [1, 1, 2, 3]],
-    [undefined, [1, 2, 3, 4]],
-  ] as const) {
-    const { count, authenticate } = countingAuthentication(remembers);
-    await using fixture = await startServerFixture({ authenticate });
-    fixture.bank.otherwise({ body: { messages: [] } });
-    using connection = openConnection(fixture);
-    const counts: number[] = [];
-    for (let n = 0; n < 4; n++) {
-      isCurrent = n < 2;
-      await connection.send({});
-      counts.push(count.authenticated);
-    }
-    expect(counts).toEqual(expected);
-  }
-});
-
-test('a head with hundreds of headers is not remembered', async () => {
-  const { count, authenticate } = countingAuthentication(() => true);
-  await using fixture = await startServerFixture({ authenticate });
-  using connection = openConnection(fixture);
-  const body = JSON.stringify({ query: '{ __typename }' });
-  const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`X-${n}`, 'x']));
-  for (let n = 0; n < 3; n++) expect((await connection.send(many, { body })).status).toBe(200);
-  expect([count.authenticated, connection.ports.size]).toEqual([3, 1]);
-});
-
-test('a connection keeps what the log hides once, however often its caller is authenticated again', async () => {
-  let isCurrent = false;
-  const { authenticate } = countingAuthentication(() => isCurrent);
-  const secret = () => ['the-token'];
-  const seen: Secrets[] = [];
-  const rateLimiter = {
-    async secondsUntilNext() {
-      seen.push(secretSources());
-      return 0;
-    },
-  };
-  await using fixture = await startServerFixture({
-    authenticate: Object.assign(
-      () => {
-        redactFromLog(secret);
-        return authenticate();
-      },
-      { isCurrent: () => isCurrent },
-    ),
-    rateLimiter: rateLimiter as never,
-  });
-  using connection = openConnection(fixture);
-  const body = JSON.stringify({ query: '{ __typename }' });
-  for (let n = 0; n < 5; n++) {
-    isCurrent = n > 2;
-    expect((await connection.send({}, { body })).status).toBe(200);
-  }
-  expect(seen).toEqual(Array.from({ length: 5 }, () => [secret]));
-  expect(connection.ports.size).toBe(1);
-});
-
-test('a caller that has no REST call left is refused on a known connection too', async () => {
+test('a caller that has no REST call left is refused on a connection that was served before', async () => {
   let left = 2;
   const rateLimiter = { secondsUntilNext: async () => (left-- > 0 ? 0 : 7), take: async () => 0 };
   await using fixture = await startServerFixture({ rateLimiter: rateLimiter as never });

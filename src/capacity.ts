@@ -1,0 +1,302 @@
+import { getHeapStatistics } from 'node:v8';
+import { getOrMake } from './get-or-make.ts';
+
+/** The resources of the process that a caller's requests hold; counted by Capacity below. */
+const counted = ['requests', 'arriving', 'values', 'unread'] as const;
+export type Counted = (typeof counted)[number];
+/** Other files count the rest: server/connection.ts and bank/gate.ts. */
+export type Resource = Counted | 'sockets' | 'connections';
+
+const megabyte = 1024 * 1024;
+/** The memory of a value while its answer is built, in bytes: 25 to 96 for the value, and some more for what waits. */
+export const valueBytes = 128;
+/** A parsed answer of the bank takes about this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
+export const parsedTimes = 3;
+/** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
+export const overheadBytes = 2048;
+/** The part of a total that only callers with little may take, and the part of a cap that is little. */
+const reserve = 1 / 8;
+const little = 1 / 8;
+
+interface Use {
+  /** What is counted. */
+  readonly unit: string;
+  /** The variable that sets the total, for all workers together; null if only the heap does. */
+  readonly variable: 'MAX_IN_FLIGHT' | 'LIMIT_UNREAD_BYTES' | 'BANK_CONNECTIONS' | null;
+  /** The total without a variable, or the variable's default: a part of the heap up to so many megabytes, in units of so many bytes. */
+  readonly heap: { readonly part: number; readonly mostMegabytes: number; readonly unitBytes: number } | null;
+  /** The total, for the documentation. */
+  readonly total: string;
+  /** The most that one caller may hold: a part of the total, or a variable. */
+  readonly cap: number | 'MAX_IN_FLIGHT_PER_CALLER';
+}
+
+/** `npm run configuration` writes this table into docs/hardening.md; the configuration and the metrics are made from it. */
+export const uses = {
+  requests: {
+    unit: 'requests that are complete and not yet answered',
+    variable: 'MAX_IN_FLIGHT',
+    heap: { part: 1, mostMegabytes: 256, unitBytes: megabyte },
+    total: '`MAX_IN_FLIGHT`',
+    cap: 'MAX_IN_FLIGHT_PER_CALLER',
+  },
+  arriving: {
+    unit: 'bytes of incomplete requests, plus 2 kB for each of them, or more if it has many headers',
+    variable: null,
+    heap: { part: 1 / 16, mostMegabytes: 64, unitBytes: 1 },
+    total: '1/16 of the heap, at most 64 MB',
+    cap: 1 / 4,
+  },
+  values: {
+    unit: `values of unfinished answers, and one for every ${Math.round(valueBytes / parsedTimes)} bytes that they have read from the bank and the payment store; of both, the first 1,000 of an answer do not count`,
+    variable: null,
+    heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
+    total: `1/4 of the heap, at ${valueBytes} bytes a value`,
+    cap: 1 / 2,
+  },
+  unread: {
+    unit: 'bytes of answers that clients have not read, plus 2 kB for each answer',
+    variable: 'LIMIT_UNREAD_BYTES',
+    heap: { part: 1 / 8, mostMegabytes: 256, unitBytes: 1 },
+    total: '`LIMIT_UNREAD_BYTES`',
+    cap: 1 / 8,
+  },
+  sockets: {
+    unit: 'connections of clients',
+    variable: null,
+    heap: { part: 1, mostMegabytes: 2048, unitBytes: 128 * 1024 },
+    total: 'one for each 128 kB of the heap',
+    cap: 1,
+  },
+  connections: {
+    unit: 'REST calls under way; reads and writes are counted separately',
+    variable: 'BANK_CONNECTIONS',
+    heap: null,
+    total: '`BANK_CONNECTIONS`',
+    cap: 1 / 2,
+  },
+} as const satisfies Record<Resource, Use>;
+
+export const resources = Object.keys(uses) as Resource[];
+
+/** How much of a resource a heap of so many bytes gives (default: this process's own). */
+export function heapTotal(resource: Resource, heapBytes = getHeapStatistics().heap_size_limit): number {
+  const { heap } = uses[resource];
+  if (heap === null) return Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(heap.part * heapBytes, heap.mostMegabytes * megabyte) / heap.unitBytes);
+}
+
+export interface CapacityLimits {
+  readonly totals: Readonly<Record<Resource, number>>;
+  readonly requestsPerCaller: number;
+}
+
+/** Limits that nothing reaches. */
+const most = Number.MAX_SAFE_INTEGER;
+export const unbounded: CapacityLimits = {
+  totals: {
+    requests: most,
+    arriving: most,
+    values: most,
+    unread: most,
+    sockets: most,
+    connections: most,
+  },
+  requestsPerCaller: most,
+};
+
+/** Why a request, or a REST call of one, is refused: all callers, this caller, or the unproven callers of its peer hold too much. */
+export type ShedReason = Resource | `${Counted} of the caller` | `${Counted} of the peer`;
+
+export const shedReasons: readonly ShedReason[] = [
+  ...resources,
+  ...counted.flatMap((resource): ShedReason[] => [`${resource} of the caller`, `${resource} of the peer`]),
+];
+
+const nothingDone =
+  'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
+
+/** The messages of OVERLOADED. A mutation is refused only before it begins, so that each of them is true. */
+export const refusals = {
+  requests: `bankql has too much to do. ${nothingDone}`,
+  caller: `Too many of your requests are in progress. ${nothingDone}`,
+  arriving: `Too many requests are arriving. ${nothingDone}`,
+  values: 'Too many large answers are being built, and this one is large. Nothing was changed.',
+  unread: 'Clients have left too much of other answers unread, and this one is long. Nothing was changed.',
+  unreadOfCaller: `You have left too much of earlier answers unread. ${nothingDone}`,
+  connections: 'no connection became free in time',
+} as const;
+
+/** The message for a request that is refused before any work is done for it. */
+export function refusalOnArrival(why: ShedReason): string {
+  if (why === 'requests of the caller') return refusals.caller;
+  if (why === 'unread of the caller') return refusals.unreadOfCaller;
+  return why.startsWith('arriving') ? refusals.arriving : refusals.requests;
+}
+
+type Held = Record<Counted, number>;
+
+/**
+ * One caller: a verified subject, an identity in headers that a proxy vouches for, or the credentials that a peer claims. The
+ * unproven callers of one peer are counted together too.
+ */
+export class Caller implements Held {
+  readonly name: string;
+  /** The peer of an unproven caller; null for a proven one, for the peer itself and for a request without credentials. */
+  readonly peer: Caller | null;
+  /** How many open requests are counted here. */
+  holders = 0;
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+  /** Its turns among the callers whose executions take turns: see executor/scheduler.ts. */
+  readonly isOfLargeGroup = false;
+  beginnings = 0;
+  work = 0;
+  owed = 0;
+  lastOwed = 0;
+  lastWork: number | null = null;
+  waiting = null;
+
+  constructor(name: string, peer: Caller | null = null) {
+    this.name = name;
+    this.peer = peer;
+  }
+}
+
+/** The caller of a request until it is known. */
+export const nobody = new Caller('');
+
+/** One request: what it holds. */
+export interface Holder extends Held {
+  caller: Caller;
+  /** Whether it is a mutation: its values and unread bytes are counted and never refused, since its own limits bound them. */
+  readonly isMutation: boolean;
+}
+
+/** How many idle callers stay known. */
+const maxIdle = 1000;
+
+/**
+ * Counts what callers hold of the process. A caller may hold as much of a resource as is still free, up to its cap. The last eighth
+ * of each total is for callers that hold little, and the unproven callers of one peer together have half at most. Nothing that was
+ * admitted is ended for somebody else.
+ */
+export class Capacity implements Held {
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+  /** How many clients are connected; counted by server/connection.ts. */
+  sockets = 0;
+  readonly totals: CapacityLimits['totals'];
+  readonly #caps: Held;
+  readonly #onShed: (why: ShedReason) => void;
+  readonly #callers = new Map<string, Caller>();
+  readonly #peers = new Map<string, Caller>();
+  #forgetAt = maxIdle;
+
+  constructor({ totals, requestsPerCaller }: CapacityLimits, onShed: (why: ShedReason) => void = () => {}) {
+    const capOf = (resource: 'arriving' | 'values' | 'unread') =>
+      Math.ceil(totals[resource] * uses[resource].cap);
+    this.totals = totals;
+    this.#caps = {
+      requests: requestsPerCaller,
+      arriving: capOf('arriving'),
+      values: capOf('values'),
+      unread: capOf('unread'),
+    };
+    this.#onShed = onShed;
+  }
+
+  /** Whether a request of a caller that holds nothing would be accepted. */
+  get hasRoom(): boolean {
+    return this.requests < this.totals.requests && this.unread < this.totals.unread;
+  }
+
+  /** Counts a request at this caller from now on; it holds nothing yet. `group`: the peer if nobody has proven the name. */
+  assign(holder: Holder, name: string, group: string): void {
+    this.leave(holder);
+    if (this.#callers.size >= this.#forgetAt) this.#forgetIdle();
+    const caller = getOrMake(
+      this.#callers,
+      name,
+      () => new Caller(name, name === group ? null : getOrMake(this.#peers, group, () => new Caller(group))),
+    );
+    caller.holders++;
+    if (caller.peer !== null) caller.peer.holders++;
+    holder.caller = caller;
+  }
+
+  /** Gives back all that a request holds, which is over. */
+  leave(holder: Holder): void {
+    const { caller } = holder;
+    this.release(holder);
+    if (caller === nobody) return;
+    caller.holders--;
+    if (caller.peer !== null) caller.peer.holders--;
+    holder.caller = nobody;
+  }
+
+  /** Not with each request: a Map that grows and shrinks all the time leaves tables behind. */
+  #forgetIdle(): void {
+    for (const known of [this.#callers, this.#peers])
+      for (const { name, holders } of known.values()) if (holders === 0) known.delete(name);
+    this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
+  }
+
+  /** A request has arrived; takes a slot, with which the work for it begins, or returns why it is refused. */
+  admit(holder: Holder): ShedReason | null {
+    const { caller, arriving } = holder;
+    if (arriving > 0) this.add(holder, 'arriving', -arriving);
+    if (caller.unread >= this.#caps.unread) return this.refuse('unread of the caller');
+    if (this.unread >= this.totals.unread) return this.refuse('unread');
+    return this.take(holder, 'requests', 1);
+  }
+
+  /** Takes so much more of a resource, or returns why not. A caller with little may take more than its cap at once. */
+  take(holder: Holder, resource: Counted, amount: number): ShedReason | null {
+    const isExempt = holder.isMutation && (resource === 'values' || resource === 'unread');
+    const why = isExempt ? null : this.#whyNot(holder.caller, resource, amount);
+    if (why !== null) return this.refuse(why);
+    this.add(holder, resource, amount);
+    return null;
+  }
+
+  #whyNot(caller: Caller, resource: Counted, amount: number): ShedReason | null {
+    const total = this.totals[resource];
+    const cap = this.#caps[resource];
+    const hasLittle = ({ [resource]: held }: Held, most: number) => held === 0 || held < most * little;
+    const { peer } = caller;
+    const isSmall = hasLittle(caller, cap);
+    if (!isSmall && caller[resource] + amount > cap) return `${resource} of the caller`;
+    if (peer !== null && !hasLittle(peer, total / 2) && peer[resource] + amount > total / 2)
+      return `${resource} of the peer`;
+    const most = isSmall ? total : total - Math.floor(total * reserve);
+    return this[resource] + amount > most ? resource : null;
+  }
+
+  /** Something is refused. */
+  refuse(why: ShedReason): ShedReason {
+    this.#onShed(why);
+    return why;
+  }
+
+  /** Counts what is there already, or what is given back if it is negative. */
+  add(holder: Holder, resource: Counted, amount: number): void {
+    const { caller } = holder;
+    holder[resource] += amount;
+    caller[resource] += amount;
+    if (caller.peer !== null) caller.peer[resource] += amount;
+    this[resource] += amount;
+  }
+
+  /** Gives back all that a request holds; so many bytes of its answer wait for the client from now on. */
+  release(holder: Holder, unread = 0): void {
+    for (const resource of counted) {
+      const more = (resource === 'unread' ? unread : 0) - holder[resource];
+      if (more !== 0) this.add(holder, resource, more);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import type { DocumentNode } from 'graphql';
+import { RequestError } from './errors.ts';
+
+/** The parameters of a request, as defined by GraphQL over HTTP. */
+export interface Params {
+  readonly query: string | null;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>> | null;
+  readonly extensions: Readonly<Record<string, unknown>> | null;
+  /** The id of a persisted document. */
+  readonly documentId: string | null;
+}
+
+/** The operation that a request asks for. */
+export interface OperationParams {
+  /** The document's text. */
+  readonly query: string;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The request's extensions; null if the text is not the request's own. */
+  readonly extensions: Readonly<Record<string, unknown>> | null;
+}
+
+/** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
+export interface DocumentSource {
+  /** Whether no other documents are executed: a request must not send a text of its own. */
+  readonly isOnly: boolean;
+  /** Checked documents by their texts. */
+  readonly parsed: ReadonlyMap<string, DocumentNode>;
+  /** The text that a request names; null if it names none. Errors: those of a request that is refused. */
+  textOf(params: Params): string | null;
+  /** Called with a document that a request sent itself, after it has been checked. Errors: BAD_USER_INPUT. */
+  noteChecked(query: string, extensions: Params['extensions']): void;
+}
+
+/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED. */
+export function parseParams(rawParams: unknown, documentSource: DocumentSource | null): OperationParams {
+  const params = checkParams(rawParams);
+  const { query, operationName, variables, extensions } = params;
+  const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
+  const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
+  if (text === null)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      params.documentId === null
+        ? 'A request needs a "query".'
+        : 'A request needs a "query", because this server has no manifest of documents with ids.',
+    );
+  return {
+    query: text,
+    operationName,
+    variables: variables ?? {},
+    // Ids of a manifest need not be hashes of its texts.
+    extensions: text === query ? extensions : null,
+  };
+}
+
+/** The type that each member of a request must have, and the name of that type in errors. */
+const members: Readonly<Record<string, readonly ['string' | 'object', string] | undefined>> = Object.assign(
+  Object.create(null),
+  {
+    query: ['string', 'a text'],
+    operationName: ['string', 'a text'],
+    variables: ['object', 'an object'],
+    extensions: ['object', 'an object'],
+    documentId: ['string', 'a text'],
+    doc_id: ['string', 'a text'],
+  } satisfies Record<keyof Params | 'doc_id', unknown>,
+);
+
+/** Names by which other servers take a document's id. A request without a text that has one of them is refused by its name. */
+export const foreignIdNames = [
+  ...['id', 'queryId', 'query_id', 'operationId', 'docId', 'document_id', 'persistedQueryId'],
+  ...['hash', 'sha256Hash'],
+] as const;
+
+/** Errors: BAD_USER_INPUT for a request without a text that names its document in a way that bankql does not know. */
+function refuseForeignIds(given: Readonly<Record<string, unknown>>): void {
+  const { extensions } = given as Partial<Params>;
+  const persistedQuery = extensions?.persistedQuery;
+  if (typeof Object(persistedQuery).sha256Hash === 'string') return;
+  const name = foreignIdNames.find((each) => given[each] !== undefined && given[each] !== null);
+  if (name !== undefined)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `A request needs a "query", or the id of a document as "documentId", not as "${name}".`,
+    );
+  if (persistedQuery !== undefined && persistedQuery !== null)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      'extensions.persistedQuery needs a "sha256Hash" that is a text; or send the id of a document as "documentId".',
+    );
+}
+
+/**
+ * Checks a request's members.
+ * Errors: BAD_USER_INPUT, which names the invalid member and repeats nothing of what was sent.
+ */
+export function checkParams(rawParams: unknown): Params {
+  if (typeof rawParams !== 'object' || rawParams === null || Array.isArray(rawParams))
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      Array.isArray(rawParams)
+        ? 'Batches are not served: send one operation at a time.'
+        : 'A request is a JSON object with a "query".',
+    );
+  const given = rawParams as Readonly<Record<string, unknown>>;
+  for (const name in given) {
+    const value = given[name];
+    if (value === null || value === undefined) continue;
+    const member = members[name];
+    // GraphQL over HTTP: a server ignores members that it does not know.
+    if (member === undefined) continue;
+    const [type, word] = member;
+    if (typeof value !== type || Array.isArray(value))
+      throw new RequestError('BAD_USER_INPUT', `"${name}" has to be ${word}, or left out.`);
+  }
+  const {
+    query = null,
+    operationName = null,
+    variables = null,
+    extensions = null,
+    documentId,
+    doc_id: relayId,
+  } = given as Partial<Params> & { readonly doc_id?: string | null };
+  const id = documentId || relayId || null;
+  if (relayId && relayId !== id)
+    throw new RequestError('BAD_USER_INPUT', '"documentId" and "doc_id" differ: send one of them.');
+  if (!query && id === null) refuseForeignIds(given);
+  return { query, operationName, variables, extensions, documentId: id };
+}

@@ -1,0 +1,46 @@
+import type { ExecutionResult, GraphQLResolveInfo } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { EngineRequest, RequestContext } from '../../engine/context.ts';
+import type { ExecutableOperation } from '../../engine/documents.ts';
+import type { ExplainedCalls } from '../../engine/explain.ts';
+import type { OperationParams } from '../../engine/params.ts';
+import type { Accepted } from '../accepted.ts';
+import type { GraphQLHttpResponse } from '../response.ts';
+
+/** The part of yoga's context that bankql's plugins share. Each member is there once the plugin that finds it out has run. */
+export interface OperationContext {
+  /** The caller, and how the request was sent. */
+  readonly asking: EngineRequest;
+  /** The operation that was asked for (use-documents). */
+  askedFor?: OperationParams;
+  operation?: ExecutableOperation;
+  /** Its variables, coerced (use-limits). */
+  variables?: GraphQLResolveInfo['variableValues'];
+  /** Records its calls, if the request asks for them (use-explain). */
+  explained?: ExplainedCalls;
+  /** The context of its resolvers, with the budget of its answer (use-budget). */
+  run?: RequestContext;
+  /** How its answer is written, if it comes through Fetch (use-http). */
+  readonly http?: FetchedRequest;
+}
+
+export interface FetchedRequest {
+  /** What the request asks for. Errors: why it is not served. */
+  readonly paramsOf: () => unknown;
+  /** How its client takes answers. */
+  readonly accepted: Accepted;
+  /** The answer to the whole request, as the short lane would give it. */
+  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;
+}
+
+// A type, because yoga's contexts have an index signature.
+type Shared = { [Member in keyof OperationContext]: OperationContext[Member] };
+
+/** A plugin of bankql: a plugin of yoga that finds OperationContext in its hooks. */
+export type BankqlPlugin = Plugin<Shared, Shared>;
+
+/** A member that an earlier plugin has set. */
+export function found<T>(member: T | undefined): T {
+  if (member === undefined) throw new Error('a plugin of bankql runs before the one that it needs');
+  return member;
+}

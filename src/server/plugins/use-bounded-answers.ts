@@ -1,0 +1,55 @@
+import type { ExecutionResult } from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
+import type { RequestContext } from '../../engine/context.ts';
+import { internalError } from '../../engine/errors.ts';
+import { jsonInTurns } from '../../engine/json.ts';
+import { BoundedResult, type BoundedResultOptions, tooMuchBuilt } from '../../engine/result.ts';
+import { schedule } from '../../executor/scheduler.ts';
+import type { BankqlPlugin } from './operation-context.ts';
+import { withoutData } from './use-execution.ts';
+import type { MaskError } from './use-masked-errors.ts';
+
+/**
+ * Bounds the JSON of each answer. It is the last plugin: what others make of a result counts too. A large one is serialized
+ * here, in its turns; a short one where it is sent.
+ */
+export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlugin => ({
+  onExecutionResult({ result, context: { run }, setResult }) {
+    if (result === undefined || isAsyncIterable(result) || Array.isArray(result)) return;
+    // Yoga drops the error of an aborted request.
+    if (result.errors?.length === 0 && result.data === undefined)
+      return setResult({ errors: [internalError()] });
+    // An operation that exceeded its limits has a short answer.
+    if (run === undefined || run.budget.exceeded !== null) return;
+    const bounds = {
+      maxBytes,
+      audience: run,
+      withoutData: (error: unknown) => withoutData(error, run.effects, mask),
+    };
+    // Serializing more takes milliseconds.
+    const isLong = run.budget.values > 10_000 || run.budget.bytes > 256 * 1024;
+    if (!isLong) return setResult(new BoundedResult(result, bounds));
+    return serialize(result, bounds, run).then(setResult);
+  },
+});
+
+/** A large answer, serialized in chunks, in its turns. */
+async function serialize(
+  answer: ExecutionResult,
+  options: BoundedResultOptions,
+  run: RequestContext,
+): Promise<ExecutionResult> {
+  const { turnTaker } = run;
+  await new Promise<void>((resolve) => schedule(turnTaker, resolve));
+  // The client has left.
+  if (run.signal?.aborted) return { data: null };
+  // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
+  if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
+  try {
+    const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
+    const result = new BoundedResult(answer, { ...options, dataJson });
+    return dataJson === null ? result.failed() : result;
+  } catch (error) {
+    return options.withoutData(error);
+  }
+}

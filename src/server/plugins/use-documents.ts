@@ -1,0 +1,74 @@
+import { specifiedRules, type ValidationRule, validate } from 'graphql';
+import { createDocumentCache, type DocumentCacheOptions } from '../../engine/documents.ts';
+import { RequestError } from '../../engine/errors.ts';
+import { type DocumentSource, type OperationParams, parseParams } from '../../engine/params.ts';
+import { type BankqlPlugin, found, type OperationContext } from './operation-context.ts';
+import type { MaskError } from './use-masked-errors.ts';
+
+export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
+  /** Null (the default): requests send their documents. */
+  readonly documentSource?: DocumentSource | null | undefined;
+}
+
+/**
+ * The document of a request: its text, or the one that it names by an id (the manifest's, or one that a client sent with its hash
+ * before). Each text is parsed, checked and planned once; refusals are kept too.
+ * Errors: RequestError.
+ */
+export function useDocuments(
+  { documentSource = null, ...options }: DocumentsOptions,
+  mask: MaskError,
+): BankqlPlugin {
+  const operationsOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
+
+  function find(context: OperationContext, { query, operationName, extensions }: OperationParams) {
+    const { asking } = context;
+    const operations = operationsOf(query);
+    // Only now: a text that is refused takes no room.
+    if (extensions !== null) documentSource?.noteChecked(query, extensions);
+    const operation = operations.known.get(operationName) ?? operations.find(operationName);
+    context.operation = operation;
+    if (asking.observation) asking.observation.operation = operation;
+    if (asking.isReadOnly === true && operation.kind !== 'query')
+      throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
+        http: { status: 405, headers: { Allow: 'POST' } },
+      });
+    return operation.document;
+  }
+
+  return {
+    onParams({ params, context, setParams, setResult }) {
+      try {
+        const askedFor = parseParams(params, documentSource);
+        context.askedFor = askedFor;
+        const { query, operationName, variables } = askedFor;
+        setParams({ query, variables, ...(operationName !== null && { operationName }) });
+      } catch (error) {
+        // Yoga would check them once more, in its own words.
+        setParams({ query: '' });
+        setResult({ errors: mask.all(error) });
+      }
+    },
+    onParse({ context, setParseFn }) {
+      setParseFn(() => {
+        try {
+          return find(context, found(context.askedFor));
+        } catch (error) {
+          // Yoga answers with each of them.
+          throw error instanceof RequestError && error.others.length > 0
+            ? new AggregateError([error, ...error.others])
+            : error;
+        }
+      });
+    },
+    onValidate({ setValidationFn }) {
+      // The cache has applied bankql's rules. Other plugins may have added some.
+      setValidationFn((schema, document, rules = []) => {
+        const others = (rules as readonly ValidationRule[]).filter((rule) => !specifiedRules.includes(rule));
+        return others.length === 0 ? valid : validate(schema, document, others);
+      });
+    },
+  };
+}
+
+const valid: readonly [] = Object.freeze([]);

@@ -1,0 +1,118 @@
+import type { ExecutionResult } from 'graphql';
+import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { BankClient } from '../bank/client.ts';
+import { refusals, type ShedReason } from '../capacity.ts';
+import type { EngineRequest } from '../engine/context.ts';
+import { overloadedError } from '../engine/errors.ts';
+import type { ExplainOption } from '../engine/explain.ts';
+import type { AnswerLimits } from '../executor/answer-budget.ts';
+import { processScheduler } from '../executor/scheduler.ts';
+import type { PaymentService } from '../payments/service.ts';
+import { schema as ownSchema } from '../schema/schema.ts';
+import type { BankqlPlugin, OperationContext } from './plugins/operation-context.ts';
+import { useBoundedAnswers } from './plugins/use-bounded-answers.ts';
+import { useBudget } from './plugins/use-budget.ts';
+import { type DocumentsOptions, useDocuments } from './plugins/use-documents.ts';
+import { useExecution } from './plugins/use-execution.ts';
+import { useExplain } from './plugins/use-explain.ts';
+import { useLimits } from './plugins/use-limits.ts';
+import { createMaskError, maskedErrors } from './plugins/use-masked-errors.ts';
+
+export interface YogaOptions extends DocumentsOptions {
+  readonly bank: BankClient;
+  readonly payments: PaymentService;
+  readonly answerLimits: AnswerLimits;
+  /** Null (the default): requests that ask for an explanation are refused. */
+  readonly explain?: ExplainOption | null | undefined;
+  /** Further plugins of yoga or Envelop. They see each operation, whichever way it is served. */
+  readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
+  /** Called with unexpected errors, to log them. */
+  readonly unexpected: (error: unknown) => void;
+  /** Called when an operation is refused because callers hold too much; it must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
+}
+
+export type BankqlYoga = ReturnType<typeof createBankqlYoga>;
+
+/** The part of a Fetch request that plugins read. */
+export type PluginRequest = Pick<Request, 'method' | 'url'> & {
+  readonly headers: Pick<Headers, 'get' | 'has'>;
+};
+
+/** How operations are executed: the plugins of a yoga server, one for each step. */
+export function createBankqlYoga(options: YogaOptions) {
+  const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
+  const { explain = null, plugins = [], unexpected, onShed = () => {} } = options;
+  const mask = createMaskError(unexpected);
+  const services = { bank, payments, defaults, limits, answerLimits };
+  const yoga = createYoga<OperationContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    healthCheckEndpoint: '/health',
+    // Node's own: hosts that bankql is mounted in know no other.
+    fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
+    landingPage: false,
+    graphiql: false,
+    // The door does what these would do, for both ways through the server (request.ts).
+    cors: false,
+    batching: false,
+    multipart: false,
+    maxRequestBodySize: false,
+    // The cache of use-documents also keeps refusals and plans, and bounds the memory of them all.
+    parserAndValidationCache: false,
+    logging: false,
+    maskedErrors: maskedErrors(mask),
+    plugins: [
+      useDocuments(options, mask),
+      useLimits(),
+      useExplain({ explain, defaults, limits }),
+      useBudget(services),
+      useExecution(mask, answerLimits.bytes),
+      ...plugins,
+      useBoundedAnswers(answerLimits.bytes, mask),
+    ],
+  });
+
+  /** The answer to a request that fails before its operation is known. */
+  const toErrorResult = (error: unknown): ExecutionResult => ({ errors: mask.all(error) });
+
+  /**
+   * Executes what was asked for, without Fetch's objects. It never throws and never rejects. An error says under `extensions.http`
+   * what the handler has to do with it (response.ts); an answer that rests on what was read before says so under
+   * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation its extensions say what was
+   * written or paid.
+   */
+  function execute(
+    params: unknown,
+    asking: EngineRequest,
+    request: PluginRequest = withoutHttp,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const begin = (isLate: boolean) => {
+      if (isLate) {
+        onShed('connections');
+        return toErrorResult(overloadedError(refusals.requests));
+      }
+      // It may have waited for its turn.
+      if (asking.holder?.isAbandoned === true) return { data: null };
+      try {
+        const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {
+          asking,
+        } as never);
+        return result instanceof Promise ? result.then(single, toErrorResult) : single(result);
+      } catch (error) {
+        return toErrorResult(error);
+      }
+    };
+    if (asking.holder === undefined) return begin(false);
+    return processScheduler.begin(asking.holder.caller, begin, asking.signal);
+  }
+
+  return { yoga, execute, toErrorResult };
+}
+
+const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
+
+function single(result: unknown): ExecutionResult {
+  if (result === undefined || isAsyncIterable(result)) throw new Error('an operation has one result here');
+  return result as ExecutionResult;
+}
