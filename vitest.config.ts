@@ -23,6 +23,8 @@ const alone = [
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these
   // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
+  // The examples import bankql by its name.
+  resolve: { alias: [{ find: /^bankql$/, replacement: `${import.meta.dirname}/src/index.ts` }] },
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
     // Many tests wait for a bank or a store to be late: four files at a time on two cores, where the default is one.

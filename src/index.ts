@@ -1,4 +1,7 @@
-import { serveBankql } from './commands/serve.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Plugin } from 'graphql-yoga';
+import type { CliContext } from './commands/command.ts';
+import { type Embedding, serveBankql } from './commands/serve.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import { resolveEnvironment } from './config/environment.ts';
@@ -27,6 +30,27 @@ export interface StartOptions {
   readonly write?: (text: string) => void;
   /** The name of this process in the records of payments (default: `bankql`). */
   readonly replica?: string;
+  /** Further plugins of graphql-yoga or Envelop. They see every operation. */
+  readonly plugins?: readonly Plugin[];
+}
+
+/** bankql, mounted in a server of another framework. GraphQL is at the paths that end in `/graphql`. */
+export interface MountedBankql extends Pick<Bankql, 'reload'> {
+  /** A Fetch handler: for Next.js, Hono and others. It never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** A listener for node:http: for Express, Fastify and others. It takes `request.body` if a parser has read the body. Never rejects. */
+  node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse): Promise<void>;
+  /** Lets what is under way end, and closes the bank's connections and the payment store. */
+  close(): Promise<void>;
+}
+
+/**
+ * bankql without a server of its own; HOST and PORT have no effect.
+ * Errors: StartError; it is a ConfigError if variables cannot be used.
+ */
+export async function createBankql(options: StartOptions): Promise<MountedBankql> {
+  const { fetch, node, reload, stop } = await open(options, { isMounted: true });
+  return { fetch, node, reload, close: stop };
 }
 
 /**
@@ -34,12 +58,15 @@ export interface StartOptions {
  * `stop` before the process ends.
  * Errors: StartError; it is a ConfigError if variables cannot be used.
  */
-export async function startBankql({
-  environment,
-  envFiles = [],
-  write = () => {},
-  replica = 'bankql',
-}: StartOptions): Promise<Bankql> {
+export async function startBankql(options: StartOptions): Promise<Bankql> {
+  const { url, reload, stop } = await open(options, {});
+  return { url, reload, stop };
+}
+
+async function open(
+  { environment, envFiles = [], write = () => {}, replica = 'bankql', plugins }: StartOptions,
+  embedding: Embedding,
+) {
   const resolved = resolveEnvironment(environment, envFiles);
   const { workers } = readConfig(resolved.environment);
   if (workers > 1) {
@@ -47,7 +74,7 @@ export async function startBankql({
     throw new ConfigError([{ variable: 'WORKERS', value: String(workers), remedy }]);
   }
   const endings: (() => void)[] = [];
-  const { url, reload, stop } = await serveBankql({
+  const context: CliContext = {
     ...resolved,
     args: [],
     replica,
@@ -58,12 +85,12 @@ export async function startBankql({
     progress: () => {},
     onExit: (run) => void endings.push(run),
     ask: null,
-  });
+  };
+  const service = await serveBankql(context, { ...embedding, plugins });
   return {
-    url,
-    reload,
+    ...service,
     async stop() {
-      await stop();
+      await service.stop();
       for (const end of endings) end();
     },
   };

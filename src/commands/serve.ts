@@ -20,7 +20,7 @@ import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts'
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
 import { limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
-import { type ServerCloseOptions, serve } from '../server/server.ts';
+import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
 import { createTelemetry, watchPools } from '../telemetry/metrics.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
@@ -37,7 +37,10 @@ import { createReload, readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
-export interface BankqlService extends Service, ServiceStart {
+/** How code of others starts bankql (src/index.ts). */
+export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {}
+
+export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
   stop(options?: ServerCloseOptions): Promise<void>;
 }
@@ -48,7 +51,7 @@ export interface BankqlService extends Service, ServiceStart {
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false } = {},
+  { isWorker = false, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
@@ -65,7 +68,10 @@ export async function serveBankql(
   onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
-  const announcements = isWorker ? null : createAnnouncements({ isTerminal, write, logger: lasting });
+  const announcements =
+    isWorker || embedding.isMounted === true
+      ? null
+      : createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -150,6 +156,7 @@ export async function serveBankql(
   const server = await serve({
     ...telemetry,
     ...config.server,
+    ...embedding,
     bank,
     payments,
     rateLimiter,
@@ -204,6 +211,8 @@ export async function serveBankql(
   });
   return {
     url: server.url,
+    fetch: server.fetch,
+    node: server.node,
     stateLine,
     registry: telemetry.registry,
     reload: createReload(logger, {

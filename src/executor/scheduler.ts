@@ -317,8 +317,7 @@ const isLong = ({ stage }: WorkQueue): boolean => stage !== stages.beginning;
 export class Scheduler {
   readonly #now: () => number;
   /**
-   * The queues that have work, in the order in which they are served. No Set: its old tables would keep requests
-   * (server/linked-list.ts describes how).
+   * The queues that have work, in the order in which they are served. No Set: its old tables would keep requests.
    */
   readonly #queues: WorkQueue[] = [];
   #isScheduled = false;

@@ -35,7 +35,7 @@ const longestPauseMs = 1000;
 const backlog = 4096;
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
-/** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
+/** Longer than a load balancer keeps an idle connection, so that the load balancer closes it. */
 const keepAliveMs = 65_000;
 /** A client that does not read its answer holds the process no longer than this. */
 const maxDrainMs = 30_000;
@@ -246,7 +246,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes so many more values; false if there are none left, or the request is over: nothing would give them back. */
+  /** Takes so many more values. Returns whether there are enough, and the request is not over: nothing would give them back. */
   takeValues(count: number): boolean {
     if (this.isAbandoned) return false;
     if (this.#connection === null) return true;
@@ -264,7 +264,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     return capacity.take(this, 'unread', bytes) === null;
   }
 
-  /** Whether bytes have been waiting for its client for so long. It waits for nobody before its turn to be sent. */
+  /** Whether bytes have been waiting for its client for so long. Before its turn to be sent, an answer does not wait for the client. */
   isStalled(deadlineMs: number, now: number): boolean {
     if (this.unread === 0 || this.socket === null) return false;
     this.#stalledSince ??= now;

@@ -56,6 +56,17 @@ export type Admission = Pick<
 > &
   NonNullable<EngineRequest['holder']>;
 
+/** Reads a body, and counts what has arrived of it. Errors: RequestError; ClientDisconnected. */
+export type BodyReader = (admission: Admission) => Uint8Array | Promise<Uint8Array>;
+
+/** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
+export type AnswerRequest = (
+  head: Head,
+  read: BodyReader,
+  admission: Admission,
+  activity: OperationActivity | null,
+) => Promise<GraphQLHttpResponse | Response>;
+
 const methodNotAllowed = () =>
   new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
     http: { status: 405, headers: { Allow: 'GET, POST' } },
@@ -108,12 +119,12 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
 
   /**
    * The answer to a request for GraphQL. A POST of JSON takes the short lane, without Fetch's objects, if its client takes JSON
-   * and its operation has one result; yoga answers all others. `bodyOf` reads the body once its caller is known.
+   * and its operation has one result; yoga answers all others. `read` reads the body once its caller is known.
    * Errors: ClientDisconnected; unexpected ones.
    */
   async function answerOperation(
     head: Head,
-    bodyOf: () => Uint8Array | Promise<Uint8Array>,
+    read: BodyReader,
     admission: Admission,
     activity: OperationActivity | null,
   ): Promise<GraphQLHttpResponse | Response> {
@@ -139,8 +150,8 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         observation: activity,
       };
       if (isPost) {
-        const read = bodyOf();
-        body = read instanceof Promise ? await read : read;
+        const reading = read(admission);
+        body = reading instanceof Promise ? await reading : reading;
         admission.admit();
         const params = parseBodyParams(body);
         paramsOf = () => params;
@@ -179,25 +190,12 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
   }
 
-  async function serve(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-    policy: readonly string[],
-    activity: OperationActivity | null,
-  ): Promise<void> {
-    // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
-    if (request.method === 'HEAD') request.method = 'GET';
-    if (!isEndpoint(request.url ?? '')) return writeResponse(response, await answerPage(request), policy);
-    if (graphiql !== undefined && isForPage(request))
-      return writeResponse(response, await answerPage(request), policy);
-    try {
-      const answer = await answerOperation(request, () => bodyOf(request, response), response, activity);
-      if (answer instanceof Response) return await writeResponse(response, answer, policy);
-      writeAnswer(response, answer, policy);
-    } catch (error) {
-      if (!(error instanceof ClientDisconnected)) throw error;
-    }
-  }
+  const answer: AnswerRequest = async (given, read, admission, activity) => {
+    // HEAD is answered as a GET; whoever writes the answer leaves out its body.
+    const head = given.method === 'HEAD' ? withMethod(given, 'GET') : given;
+    if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
+    return answerOperation(head, read, admission, activity);
+  };
 
   async function bodyOf(request: IncomingMessage, response: ConnectionAwareResponse): Promise<Uint8Array> {
     // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
@@ -206,13 +204,31 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     return bufferedBody(request, maxRequestBytes) ?? readBody(request, maxRequestBytes, response);
   }
 
-  return (
+  /** The listener of bankql's own server. `policy` are headers of the answer. */
+  async function serve(
     request: IncomingMessage,
     response: ConnectionAwareResponse,
     policy: readonly string[],
     activity: OperationActivity | null = currentActivity(),
-  ): Promise<void> => serve(request, response, policy, activity);
+  ): Promise<void> {
+    try {
+      const answered = await answer(request, () => bodyOf(request, response), response, activity);
+      if (answered instanceof Response) return await writeResponse(response, answered, policy);
+      writeAnswer(response, answered, policy);
+    } catch (error) {
+      if (!(error instanceof ClientDisconnected)) throw error;
+    }
+  }
+
+  return Object.assign(serve, { answer });
 }
+
+const withMethod = ({ url, headers, rawHeaders }: Head, method: string): Head => ({
+  method,
+  url,
+  headers,
+  rawHeaders,
+});
 
 const endpoint = 'http://bankql/graphql';
 

@@ -247,6 +247,27 @@ export function readBody(
   });
 }
 
+/** Reads a body that another server hands over. Errors: as readBody. */
+export async function readChunks(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  admission: Pick<ConnectionAwareResponse, 'awaitMore'>,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLong(maxBytes);
+      admission.awaitMore(chunk.length);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof RequestError ? error : new ClientDisconnected();
+  }
+  return Buffer.concat(chunks);
+}
+
 /** A byte order mark in front of a text is dropped. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -169,7 +169,7 @@ export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: 
 /** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
 export function writeAnswer(
   response: ServerResponse,
-  { status, headers, body }: GraphQLHttpResponse,
+  { status, headers, body }: Omit<GraphQLHttpResponse, 'result'>,
   common: readonly string[],
 ): void {
   // The client may have left meanwhile.

@@ -1,22 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../capacity.ts';
-import { shownError } from '../engine/errors.ts';
-import { type ErrorCode, errorCodes } from '../errors.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
+import { createDoor, type Refused } from './door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
-import {
-  checkRequest,
-  type HttpPolicyOptions,
-  type HttpRefusal,
-  isEndpoint,
-  type PolicyResult,
-} from './request.ts';
+import { createMount } from './mount.ts';
+import type { HttpPolicyOptions, HttpRefusal } from './request.ts';
 import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Whether another server listens for it (default: false). */
+  readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
@@ -46,8 +42,6 @@ export interface ServerCloseOptions {
 /** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
 const lastUseMs = 5000;
 
-const maxLoggedOrigins = 20;
-
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   const { logger, writeDeadlineMs, observer } = options;
@@ -63,26 +57,21 @@ export async function serve(options: ServerOptions) {
   };
   let handle = createGraphQLHandler(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-
-  const loggedOrigins = new Set<string>();
-  /** Once for each origin, for as many as a log can bear. */
-  const logForeignOrigin = (origin: string): void => {
-    if (loggedOrigins.size >= maxLoggedOrigins || loggedOrigins.has(origin)) return;
-    loggedOrigins.add(origin);
-    logger.warn(
-      { origin: origin.slice(0, 255) },
-      'pages of this origin may not call: CORS_ORIGINS does not list it',
-    );
-  };
+  const door = createDoor({ ...options, policy });
 
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
-    const checked = checkOrRefuse(request, response);
-    if (checked === null) return;
+    const { headers, requestId, refused } = door.check(request);
+    if (refused !== null) {
+      refuse(response, refused);
+      return;
+    }
+    // Only the reader of a body in chunks knows that it is too long.
+    if (request.headers['transfer-encoding'] !== undefined)
+      response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     if (response.awaitsContinue) response.writeContinue();
-    const { headers, requestId } = checked;
-    const isOperation = isEndpoint(request.url ?? '');
+    const isOperation = door.isOperation(request);
     const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
     const scope: RequestScope = {
       requestId,
@@ -107,51 +96,46 @@ export async function serve(options: ServerOptions) {
     runInRequestScope(scope, () => handle(request, response, headers, activity));
   }
 
-  /** Applies HTTP's rules to a request; null if that is all, and it is answered. */
-  function checkOrRefuse(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-  ): Pick<PolicyResult, 'headers' | 'requestId'> | null {
-    const { headers, requestId, refusal } = checkRequest(request, policy);
-    if (refusal?.status === 403) {
-      logForeignOrigin(request.headers.origin ?? '');
-      refuse(response, 403, headers, refusal.message, 'FORBIDDEN');
-      return null;
-    }
-    if (request.method === 'OPTIONS' && refusal === null) {
-      response.writeHead(204, headers).end();
-      return null;
-    }
-    if (refusal !== null) {
-      options.onHttpRefusal?.(refusal.status);
-      const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
-      const activity = observer?.begin(requestId, request) ?? null;
-      activity?.refused(refusal.status, 'BAD_USER_INPUT', bytes);
-      if (activity !== null) observer?.end(activity);
-      return null;
-    }
-    // Only the reader of a body in chunks knows that it is too long.
-    if (request.headers['transfer-encoding'] !== undefined)
-      response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
-    return { headers, requestId };
+  /**
+   * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
+   * cannot take a part for the whole.
+   */
+  function failed(response: ConnectionAwareResponse, headers: readonly string[]): void {
+    if (response.writableEnded || response.destroyed) return;
+    if (response.headersSent) return void response.destroy();
+    refuse(response, door.failure(headers));
   }
 
-  const listening = await listen(
-    options.host,
-    options.port,
-    (request, response) => {
-      try {
-        answer(request, response);
-      } catch (error) {
-        logUnexpected(error);
-        failed(response, []);
-      }
-    },
-    { capacity, writeDeadlineMs },
-  );
+  const mount = createMount({
+    door,
+    answer: (...given) => handle.answer(...given),
+    capacity,
+    observer,
+    maxRequestBytes: options.maxRequestBytes,
+    logUnexpected,
+  });
+  const listening =
+    options.isMounted === true
+      ? null
+      : await listen(
+          options.host,
+          options.port,
+          (request, response) => {
+            try {
+              answer(request, response);
+            } catch (error) {
+              logUnexpected(error);
+              failed(response, []);
+            }
+          },
+          { capacity, writeDeadlineMs },
+        );
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
-    url: listening.url,
+    /** Empty if it is mounted. */
+    url: listening?.url ?? '',
+    fetch: mount.fetch,
+    node: mount.node,
     held,
     /** Replaces the documents that can be requested by id; operations under way are not affected. */
     replaceDocuments(documentSource: GraphQLServerOptions['documentSource']): void {
@@ -161,36 +145,17 @@ export async function serve(options: ServerOptions) {
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // A connection that is kept alive would go on being served.
-      listening.drain();
-      if (isLeaving) await delay(options.drainDelayMs ?? 0);
-      await listening.close(isReplaced ? lastUseMs : 0);
+      listening?.drain();
+      if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
+      await listening?.close(isReplaced ? lastUseMs : 0);
+      await mount.idle();
     },
   };
 }
 
-/** Answers without reading the request's body. Shape: how long the answer is, in bytes. */
-function refuse(
-  response: ConnectionAwareResponse,
-  status: number,
-  headers: PolicyResult['headers'],
-  message: string,
-  code: ErrorCode,
-): number {
-  headers.push('Content-Type', 'application/json; charset=utf-8');
-  response.shouldKeepAlive = false;
-  response.writeHead(status, headers);
-  const extensions = { code, retryable: errorCodes[code].retryable };
-  const body = JSON.stringify({ errors: [shownError({ message, extensions })] });
-  response.end(body);
-  return Buffer.byteLength(body);
-}
-
-/**
- * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
- * cannot take a part for the whole.
- */
-function failed(response: ConnectionAwareResponse, headers: PolicyResult['headers']): void {
-  if (response.writableEnded || response.destroyed) return;
-  if (response.headersSent) return void response.destroy();
-  refuse(response, 500, headers, 'Something went wrong inside bankql.', 'INTERNAL');
+/** Answers without reading the request's body. */
+function refuse(response: ConnectionAwareResponse, { status, headers, body }: Refused): void {
+  if (status !== 204) response.shouldKeepAlive = false;
+  response.writeHead(status, [...headers]);
+  response.end(body === '' ? undefined : body);
 }

@@ -310,16 +310,11 @@ const storeEvents: Readonly<
 /** The places among BANK_CONNECTIONS, read when metrics are: 0 for a bank operation that was not called yet. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
-  const labels = ['bank_operation', 'pool'] as const;
-  const none = Object.values(operations).map(
-    ({ id, kind }) => [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, 0] as const,
-  );
-  const each = (amount: 'taken' | 'waiting' | 'waits') => () => [
-    ...none,
-    ...read().map(
+  const each = (amount: 'taken' | 'waiting') => () =>
+    read().map(
       ({ operation, pool, ...usage }) => [{ bank_operation: operation, pool }, usage[amount]] as const,
-    ),
-  ];
+    );
+  const labels = ['bank_operation', 'pool'] as const;
   readGauge(
     'bankql_bank_places_taken',
     'Connections to the bank that calls of a bank operation hold.',
@@ -335,7 +330,14 @@ export function watchPools(registry: Registry, read: () => readonly PoolUsage[])
   readCounter(
     'bankql_bank_place_waits_total',
     'Calls of a bank operation that had to wait for a connection.',
-    each('waits'),
+    () => {
+      const waits = new Map(read().map((usage) => [usage.operation, usage.waits]));
+      // Each operation from the start: `increase` does not see the event with which a series begins.
+      return Object.values(operations).map(
+        ({ id, kind }) =>
+          [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, waits.get(id) ?? 0] as const,
+      );
+    },
     labels,
   );
 }

@@ -8,7 +8,7 @@ import { startProcess } from '../support/process.ts';
 import { searchAccepted } from './accepted-search.ts';
 import { pinApart } from './cores.ts';
 import type { Attack } from './hostile-attacker.ts';
-import { searchCallers } from './hostile-callers.ts';
+import { tryCallers } from './hostile-callers.ts';
 import { createSender, type Hostile, hostileRequests } from './hostile-requests.ts';
 import { startOutageBank } from './outage-bank.ts';
 import { progress } from './progress.ts';
@@ -18,7 +18,7 @@ import { progress } from './progress.ts';
  * taskset; the bank, which answers at once, the attacker and the good caller on another. How long each hostile request
  * takes to be refused, and what a good caller (`--rate` reads a second) feels of `--attacks` of them a second; also,
  * without a verdict, of one after the other without a pause. Then, for four times `--seconds`, a search for the dearest
- * requests that are accepted (accepted-search.ts), and for eight times `--seconds` with each of two heaps one for what callers within the limits can do to others (hostile-callers.ts); `--seed` gives the same random choices again. Exit code 1 where a refusal takes too long, one is answered
+ * requests that are accepted (accepted-search.ts), and what callers within the limits do to others (hostile-callers.ts); `--seed` gives the same random choices again. Exit code 1 where a refusal takes too long, one is answered
  * otherwise, the good caller waits too long or is refused, the process dies or grows too large, or an accepted request is too dear; 3 where that cannot be told, since the machine has other things
  * to do.
  */
@@ -172,7 +172,7 @@ if (measured.refused > 0) failures.push(`the good caller: ${measured.refused} no
 await Promise.all([mallory.close(), alice.close()]);
 await bankql.stop();
 failures.push(...(await searchAccepted({ seconds: 4 * seconds, seed, say })));
-failures.push(...(await searchCallers({ seconds: 8 * seconds, seed, say })));
+failures.push(...(await tryCallers({ say })));
 progress(null);
 for (const failure of failures) say(`failed: ${failure}`);
 process.off('SIGINT', end).off('SIGTERM', end);

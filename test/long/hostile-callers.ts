@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
-import { createRandom } from './accepted-requests.ts';
 import { pinApart } from './cores.ts';
 import { createSender } from './hostile-requests.ts';
 import { progress } from './progress.ts';
@@ -43,6 +42,8 @@ interface Felt {
   readonly groups: readonly Group[];
   readonly p99: number;
   readonly refused: number;
+  /** How long the refusals took, in milliseconds (p99). */
+  readonly refusalP99: number;
   /** What they were told. */
   readonly reasons: ReadonlySet<string>;
   readonly asked: number;
@@ -54,11 +55,13 @@ interface Felt {
   readonly residentMegabytes: number;
 }
 
-/** The heaps, in megabytes: a small container's and a large one's. */
-const heaps = [256, 2048];
-/** What the good caller's 99th percentile may be: so many times what it is alone, or this in any case, in milliseconds. */
-const mostTimes = 10;
+/** The heap, in megabytes: a small container's. */
+const smallHeap = 256;
+/** Beside one greedy caller, the good caller's 99th percentile is so many times what it is alone, or this in any case, in milliseconds. */
+const mostTimes = 5;
 const unfeltMs = 300;
+/** Beside many, a refusal takes this long at most, in milliseconds (p99). */
+const longestRefusalMs = 100;
 /** How much more than its heap the process may hold, in megabytes. */
 const besideHeap = 150;
 /** How long attackers may take to open their connections. */
@@ -153,7 +156,10 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   ]);
   const waits: Promise<number>[] = [];
   const lateness: number[] = [];
-  let refused = 0;
+  const refusals: number[] = [];
+  /** Until when a good caller that was refused waits, as Retry-After tells it. */
+  const waitsUntil = new Map<string, number>();
+  let sent = 0;
   const reasons = new Set<string>();
   let most = 0;
   // If they cannot all begin, because the server has no time for them, that is part of the attack.
@@ -161,21 +167,23 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   await delay(1000);
   const beginning = performance.now();
   while (performance.now() - beginning < trialMs) {
-    const due = beginning + (waits.length * 1000) / (goodCallers * perSecond);
+    const due = beginning + (sent * 1000) / (goodCallers * perSecond);
     await delay(Math.max(0, due - performance.now()));
     most = Math.max(most, residentMegabytes(bankql.child.pid));
+    const nth = sent++;
+    const { send, customerId } = good[nth % goodCallers] as (typeof good)[number];
+    if (performance.now() < (waitsUntil.get(customerId) ?? 0)) continue;
     lateness.push(performance.now() - due);
-    const { send, customerId } = good[waits.length % goodCallers] as (typeof good)[number];
     const query =
-      goodQueries[waits.length % 11]?.(customerId) ??
-      `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
+      goodQueries[nth % 11]?.(customerId) ?? `{ bank { customer(customerId: "c${nth}") { email } } }`;
     waits.push(
       Promise.race([
         send({ body: JSON.stringify({ query }) }),
         delay(mostPatienceMs).then(() => ({ text: '', milliseconds: mostPatienceMs })),
       ]).then(({ text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
-          refused++;
+          refusals.push(milliseconds);
+          waitsUntil.set(customerId, performance.now() + 1000);
           reasons.add(/"message":"([^."]*)/.exec(text)?.[1] ?? 'no answer');
         }
         return milliseconds;
@@ -192,7 +200,8 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
     p99: p99(times),
     ownLateness: p99(lateness),
     statuses,
-    refused,
+    refused: refusals.length,
+    refusalP99: refusals.length === 0 ? 0 : p99(refusals),
     reasons,
     asked: times.length,
     isAlive: isAlive(bankql),
@@ -200,13 +209,11 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   };
 }
 
-/** How much worse one is than another: the end of the process, then refusals, then waiting. */
-const badness = ({ isAlive, refused, p99 }: Felt) => (isAlive ? 0 : 1e9) + refused * 1e5 + p99;
-
 const describe = ({
   groups,
   p99,
   refused,
+  refusalP99,
   reasons,
   asked,
   ownLateness,
@@ -214,43 +221,33 @@ const describe = ({
   isAlive,
   residentMegabytes,
 }: Felt) =>
-  `  p99 ${p99.toFixed(0).padStart(6)} ms (sent late by ${ownLateness.toFixed(0)}), ${refused} of ${asked} refused${refused > 0 ? ` (${[...reasons].join(', ')})` : ''}, ${residentMegabytes.toFixed(0)} MB${isAlive ? '' : ', DEAD'}: ` +
+  `  p99 ${p99.toFixed(0).padStart(6)} ms (sent late by ${ownLateness.toFixed(0)}), ${refused} of ${asked} refused${refused > 0 ? ` in ${refusalP99.toFixed(0)} ms (${[...reasons].join(', ')})` : ''}, ${residentMegabytes.toFixed(0)} MB${isAlive ? '' : ', DEAD'}: ` +
   groups.map(({ behaviour, logins, connections }) => `${logins} × ${connections} ${behaviour}`).join(' + ') +
   ` (answered ${JSON.stringify(statuses)})`;
 
 export interface CallersOptions {
-  /** How long is searched with each heap, in seconds. */
-  readonly seconds: number;
-  readonly seed: number;
   readonly say: (line: string) => void;
-  /** Only these attacks, without a search, if given. */
-  readonly heaps?: readonly number[] | undefined;
+  /** In megabytes (default: 256). */
+  readonly heap?: number | undefined;
+  /** By default each behaviour, by one login and by a hundred. */
   readonly attacks?: readonly (readonly Group[])[] | undefined;
   /** How long the bank takes for an answer, in milliseconds (default: 0). */
   readonly bankMs?: number;
-  /** IDENTITY: whether the callers' names are proven. By default they are names that one address invents. */
-  readonly identity?: string | undefined;
 }
 
 /**
- * Callers that keep within every limit, each looking for what hurts others most: first each behaviour by itself, by one login
- * and by a hundred, then random changes of the worst so far (more logins, more connections, two behaviours together). Prints
- * the five worst for each heap; returns what fails.
+ * Callers with proven names that keep within every limit. Beside one greedy caller, none of the good ones is refused, and they wait
+ * little longer than alone. Beside a hundred, the process lives, and refusals come at once. Prints what the good callers felt;
+ * returns what fails.
  */
-export async function searchCallers(options: CallersOptions): Promise<readonly string[]> {
-  const failures: string[] = [];
-  for (const heap of options.heaps ?? heaps) failures.push(...(await searchWith(heap, options)));
-  return failures;
-}
-
-async function searchWith(
-  heap: number,
-  { seconds, seed, say, attacks, bankMs = 0, identity }: CallersOptions,
-): Promise<string[]> {
-  const random = createRandom(seed);
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+export async function tryCallers({
+  say,
+  heap = smallHeap,
+  attacks,
+  bankMs = 0,
+}: CallersOptions): Promise<readonly string[]> {
   const names = Object.keys(behaviours) as Behaviour[];
-  const first =
+  const all =
     attacks ??
     names.flatMap((behaviour): Group[][] => [
       [{ behaviour, logins: 1, connections: 50 }],
@@ -262,7 +259,7 @@ async function searchWith(
       BANK_BASE_URL: bank.url,
       BANK_ID: 'BANK',
       STATE_URL: 'memory:',
-      ...(identity === undefined ? {} : { IDENTITY: identity }),
+      IDENTITY: 'headers',
       LOG_LEVEL: 'fatal',
       NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
     });
@@ -273,40 +270,25 @@ async function searchWith(
   await feel(bankql, []);
   const alone = await feel(bankql, []);
   const longest = Math.max(mostTimes * alone.p99, unfeltMs);
-  const found: Felt[] = [];
-  const next = (): readonly Group[] => {
-    const { groups } = pick(found.slice(0, 5));
-    const more: Group = {
-      behaviour: pick(names),
-      logins: pick([1, 10, 100]),
-      connections: pick([1, 10, 100]),
-    };
-    if (random() < 0.4) return [...groups, more].slice(-2);
-    return groups.map((group) => ({ ...group, logins: more.logins, connections: more.connections }));
-  };
-  const until = performance.now() + seconds * 1000;
-  for (let trial = 0; trial < first.length || (attacks === undefined && performance.now() < until); trial++) {
-    progress(`callers within the limits, ${heap} MB: trial ${trial + 1}`);
-    const felt = await feel(bankql, first[trial] ?? next());
-    found.push(felt);
-    progress(describe(felt));
-    found.sort((one, other) => badness(other) - badness(one));
+  say(`callers within the limits, heap ${heap} MB; alone p99 ${alone.p99.toFixed(1)} ms`);
+  const failures: string[] = [];
+  for (const [trial, groups] of all.entries()) {
+    progress(`callers within the limits, ${heap} MB: trial ${trial + 1} of ${all.length}`);
+    const felt = await feel(bankql, groups);
+    say(describe(felt));
+    const isOne = groups.every(({ logins }) => logins === 1);
+    const wrong = [
+      felt.isAlive ? null : 'the process died',
+      felt.residentMegabytes > heap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
+      isOne && felt.refused > 0 ? `${felt.refused} refused` : null,
+      isOne && felt.p99 > longest ? `p99 ${felt.p99.toFixed(0)} ms` : null,
+      !isOne && felt.refusalP99 > longestRefusalMs ? `refused in ${felt.refusalP99.toFixed(0)} ms` : null,
+    ].filter((each) => each !== null);
+    if (wrong.length > 0) failures.push(`heap ${heap} MB, ${wrong.join(', ')}:${describe(felt)}`);
     if (!isAlive(bankql)) bankql = await start();
   }
   await bankql.stop('SIGKILL');
-  say(
-    `callers within the limits, heap ${heap} MB; alone p99 ${alone.p99.toFixed(1)} ms; the five worst of ${found.length}:`,
-  );
-  for (const felt of found.slice(0, attacks?.length ?? 5)) say(describe(felt));
-  return found.flatMap((felt) => {
-    const wrong = [
-      felt.isAlive ? null : 'the process died',
-      felt.refused > 0 ? `${felt.refused} refused` : null,
-      felt.p99 > longest ? `p99 ${felt.p99.toFixed(0)} ms` : null,
-      felt.residentMegabytes > heap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
-    ].filter((each) => each !== null);
-    return wrong.length > 0 ? [`heap ${heap} MB, ${wrong.join(', ')}:${describe(felt)}`] : [];
-  });
+  return failures;
 }
 
 /** "100 x 10 large answers + 1 x 50 failing fields" */
@@ -322,22 +304,16 @@ function parseAttack(text: string): readonly Group[] {
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
-      seconds: { type: 'string', default: '120' },
-      seed: { type: 'string', default: '1' },
       heap: { type: 'string' },
       attack: { type: 'string', multiple: true },
       'bank-ms': { type: 'string', default: '0' },
-      identity: { type: 'string' },
     },
   });
-  const failures = await searchCallers({
-    seconds: Number(values.seconds),
-    seed: Number(values.seed),
+  const failures = await tryCallers({
     say: (line) => process.stdout.write(`${line}\n`),
-    heaps: values.heap === undefined ? undefined : [Number(values.heap)],
+    heap: values.heap === undefined ? undefined : Number(values.heap),
     attacks: values.attack?.map(parseAttack),
     bankMs: Number(values['bank-ms']),
-    identity: values.identity,
   });
   progress(null);
   for (const failure of failures) process.stdout.write(`failed: ${failure}\n`);

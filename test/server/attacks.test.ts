@@ -349,7 +349,7 @@ test.each(['slow', 'hanging'])(
     const customer = operation(`{ bank(bankId: "${name}") { customer(customerId: "c") { email } } }`);
     const others: Answered[] = [];
     await patient.during(async () => {
-      const asked = Array.from({ length: 200 }, (_, n) =>
+      const asked = Array.from({ length: 90 }, (_, n) =>
         patient.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
       );
       await until(() => arrived.some((line) => line.includes(`/${name}/customers/`)));

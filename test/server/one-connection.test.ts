@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
+import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Requests of one connection have nothing in common but the connection. */
@@ -104,6 +105,35 @@ test('a caller that has no REST call left is refused on a connection that was se
   const statuses: unknown[] = [];
   for (let n = 0; n < 3; n++) statuses.push((await connection.send(named('alice'))).status);
   expect(statuses).toEqual([200, 200, 429]);
+});
+
+test('two payments that are sent without waiting for an answer are two requests, answered in their order', async () => {
+  await using fixture = await startServerFixture();
+  // The first one is answered last.
+  const first = Promise.withResolvers<void>();
+  fixture.bank.otherwise(async ({ path }) => {
+    if (path.includes('/first/')) await first.promise;
+    return { body: { id: path.includes('/first/') ? 'tx-1' : 'tx-2' } };
+  });
+  const payment = (account: string) =>
+    postText(
+      JSON.stringify({
+        query: `mutation { makeTransaction(input: { accountId: "${account}", to: {}, value: { amount: 1 }, idempotencyKey: "key-${account}" }) { payment { transactionId } } }`,
+      }),
+      named('alice'),
+    );
+  const socket = connectTo(fixture.url);
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.write(payment('first') + payment('second'));
+  await expect.poll(() => fixture.bank.calls.length).toBe(2);
+  expect(received).toBe('');
+  first.resolve();
+  await expect.poll(() => received.match(/tx-\d/g)).toEqual(['tx-1', 'tx-2']);
+  expect(fixture.bank.calls).toHaveLength(2);
+  socket.destroy();
 });
 
 describe('with a token', () => {

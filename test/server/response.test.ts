@@ -88,7 +88,7 @@ test.each([
   const result = { data: { letters: letters.repeat(2000) } };
   const body = JSON.stringify(result);
   const { url, close } = await listen('127.0.0.1', 0, (_request, response) => {
-    writeAnswer(response, { status: 200, headers: jsonType, body, result }, common);
+    writeAnswer(response, { status: 200, headers: jsonType, body }, common);
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

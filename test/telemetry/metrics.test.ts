@@ -21,7 +21,7 @@ async function countedBy(telemetry: ReturnType<typeof createTelemetry>) {
   const lines = (await telemetry.registry.metrics()).split('\n');
   return {
     counted: lines.filter((line) =>
-      /^bankql_(bank_call_seconds_count|shared_reads_total)\{.* [1-9]/.test(line),
+      /^bankql_(bank_call_seconds_count|shared_reads_total)\{.* [^0]/.test(line),
     ),
     ofProcess: lines.filter((line) => line.startsWith('bankql_process_cpu_seconds_total ')).length,
   };
@@ -38,12 +38,15 @@ test('REST calls are counted by bank operation and outcome, reads without a call
   });
 });
 
-test('reads without a call have a series before the first one, where `increase` begins', async () => {
+test('counters of bank operations have a series for each of them before the first event', async () => {
   const telemetry = createTelemetry(silent, silent);
+  watchPools(telemetry.registry, () => []);
   const text = await telemetry.registry.metrics();
   for (const how of ['joined', 'cached', 'stale'])
     expect(text).toContain(`bankql_shared_reads_total{bank_operation="getBranches",how="${how}"} 0\n`);
-  expect(text).not.toContain('bankql_shared_reads_total{bank_operation="putBranch"');
+  expect(text).not.toContain('bankql_shared_reads_total{bank_operation="putProduct"');
+  expect(text).toContain('bankql_bank_place_waits_total{bank_operation="getBranches",pool="kept"} 0\n');
+  expect(text).toContain('bankql_bank_place_waits_total{bank_operation="putProduct",pool="alone"} 0\n');
 });
 
 test('of the workers’ event loops, the one that lags most counts', async () => {

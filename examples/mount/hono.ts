@@ -1,0 +1,10 @@
+import { createBankql } from 'bankql';
+import { Hono } from 'hono';
+
+const bankql = await createBankql({ environment: process.env });
+
+/** Hono hands its requests on as they are. */
+export const app = new Hono()
+  .get('/', (c) => c.text('my app'))
+  .all('/graphql', (c) => bankql.fetch(c.req.raw));
+export const close = bankql.close;
