@@ -86,7 +86,7 @@ async function open(
     onExit: (run) => void endings.push(run),
     ask: null,
   };
-  const service = await serveBankql(context, undefined, { ...embedding, plugins });
+  const service = await serveBankql(context, { ...embedding, plugins });
   return {
     ...service,
     async stop() {

@@ -155,7 +155,7 @@ try {
   await run();
 } catch (error) {
   const words = describeStartFailure(error);
-  if (cluster.isWorker) await tellPrimary({ bankql: 'failed', words });
+  if (cluster.isWorker) await tellPrimary({ bankql: 'cannot start', reason: words });
   else terminal.writeError(`${words}\n`);
   process.exit(failureCode);
 }

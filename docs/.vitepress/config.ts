@@ -22,7 +22,6 @@ const pages = {
     ['Payments', 'docs/payments'],
     ['Change records', 'docs/updates'],
     ['Errors', 'docs/errors'],
-    ['Federation', 'docs/federation'],
     ['Schema reference', 'docs/schema'],
     ['Examples', 'examples/README'],
   ],

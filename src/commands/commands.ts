@@ -73,11 +73,10 @@ check   holds manifests against the schema and the limits of this version: names
   },
   schema: {
     summary: 'prints the GraphQL schema',
-    help: `usage: bankql schema [--federation]
+    takesNoWords: true,
+    help: `usage: bankql schema
 
 Prints the schema in GraphQL's schema definition language.
-
-  --federation   as a subgraph of Apollo Federation 2 (FEDERATION=on)
 
   bankql schema > schema.graphql
 `,

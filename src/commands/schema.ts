@@ -1,7 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { type Config, readConfig } from '../config/config.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
-import { StartError } from '../errors.ts';
 import { appSchema, printedSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
@@ -15,13 +14,8 @@ export function documentCheckOf(config: Config) {
   return { served, check: createDocumentCheck({ schema: served, documentLimits, introspection: true }) };
 }
 
-/** `bankql schema [--federation]`: prints the schema, or the part that SCHEMA names. Gives the exit code. */
-export async function printSchema({ args, environment, write }: CliContext): Promise<number> {
-  const [option, ...more] = args;
-  if (more.length > 0 || (option !== undefined && option !== '--federation'))
-    throw new StartError(`bankql schema takes no "${args.join(' ')}": see bankql schema --help.`);
-  const printed = servedSchema(readConfig({ SCHEMA: environment.SCHEMA }));
-  if (option === undefined) write(printedSchema(printed));
-  else write((await import('../options/federation.ts')).subgraphSdl(printed));
+/** `bankql schema`: prints the schema, or the part that SCHEMA names. Gives the exit code. */
+export async function printSchema({ environment, write }: CliContext): Promise<number> {
+  write(printedSchema(servedSchema(readConfig({ SCHEMA: environment.SCHEMA }))));
   return 0;
 }

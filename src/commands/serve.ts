@@ -17,7 +17,7 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
-import { type CountersOf, limitBank } from '../server/rate-limit/rate-limits.ts';
+import { limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
@@ -45,15 +45,13 @@ export interface BankqlService extends Service, ServiceStart, Pick<RunningServer
 }
 
 /**
- * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `primaryCounters` makes it one of several
- * workers that share a port, and counts REST calls for all of them: their primary announces them, and serves their metrics.
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `isWorker`: it is one of several workers that
+ * share a port. Their primary announces them, serves their metrics, and counts their REST calls.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  primaryCounters?: CountersOf,
-  embedding: Embedding = {},
+  { isWorker = false, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
 ): Promise<BankqlService> {
-  const isWorker = primaryCounters !== undefined;
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const { memoryBounds } = config;
@@ -77,7 +75,7 @@ export async function serveBankql(
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
   });
-  const served = await readSchema(config);
+  const served = servedSchema(config);
   const automatic = config.automaticPersistedQueries
     ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
     : null;
@@ -90,11 +88,10 @@ export async function serveBankql(
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rateLimiter =
     rateLimits &&
-    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(
-      rateLimits,
-      primaryCounters,
-      telemetry.onRateRefusal,
-    );
+    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(rateLimits, {
+      isWorker,
+      onRefusal: telemetry.onRateRefusal,
+    });
   let tls = bankTls && (await readBankTls(bankTls));
   if (tls !== null) warnOfExpiry(tls, logger, Date.now());
   telemetry.watchCertificates(() =>
@@ -248,13 +245,6 @@ export async function serveBankql(
       announcements?.stopped();
     },
   };
-}
-
-export async function readSchema(config: Config): Promise<GraphQLSchema> {
-  const served = servedSchema(config);
-  if (!config.federation) return served;
-  const { toSubgraph } = await import('../options/federation.ts');
-  return toSubgraph(served, { showsSdl: config.server.introspection });
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

@@ -82,7 +82,6 @@ function configOf(values: Values) {
         corsHeaders: values.CORS_HEADERS,
         onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
       },
-      compression: values.COMPRESSION,
       publicMaxAgeSeconds: Math.floor(values.PUBLIC_CACHE_TTL_MS / 1000),
       maxRequestBytes: values.LIMIT_BODY_BYTES,
       documentCacheBytes: memoryBounds.documents,
@@ -140,7 +139,6 @@ function configOf(values: Values) {
     explains: values.EXPLAIN ?? bank === null,
     /** Which schema is served: `app` has no mutations of the bank's staff. */
     schema: values.SCHEMA,
-    federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logSample: values.LOG_SAMPLE,
     logTime: values.LOG_TIME,

@@ -14,6 +14,8 @@ const removedVariables: Readonly<Record<string, string>> = {
   BANK_PAYMENT_REJECTED_WORDS: 'its name is BANK_PAYMENT_REJECTED.',
   BANK_RETRY_SHARE: 'a tenth of the reads may be sent again.',
   BANK_SLOW_CALL_MS: 'a call is slow after 80 % of its deadline.',
+  COMPRESSION: 'answers are not compressed; a proxy in front can do it (SECURITY.md says when).',
+  FEDERATION: 'a gateway uses the schema as a plain subgraph or subschema (docs/clients.md).',
   MAX_EVENT_LOOP_LAG_MS:
     'MAX_IN_FLIGHT and MAX_IN_FLIGHT_PER_CALLER bound the requests in progress, however late they are.',
   PRIVATE_CACHE_MS: 'answers of a caller are shared while they are read, and not kept.',

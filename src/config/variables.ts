@@ -1,4 +1,3 @@
-import { compressions } from '../server/response.ts';
 import { logLevels } from '../telemetry/log.ts';
 import { operationNameModes, samplers } from '../telemetry/options.ts';
 import {
@@ -348,24 +347,15 @@ export const sections = {
     ),
     SCHEMA: variable(
       oneOf(schemaNames, 'full'),
-      'the served schema: `full`, or `app` without the mutations for bank staff (with `@tag(name: "staff")`)',
+      'the served schema: `full`, or `app` without the mutations for bank staff',
       { rarely: 'bankql serves an app for customers' },
-    ),
-    FEDERATION: variable(
-      flag(false),
-      'serve a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
-      { rarely: 'a federation gateway uses bankql' },
     ),
     CORS_HEADERS: variable(
       headerNames,
       'additional request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
       { rarely: 'web apps send other headers' },
     ),
-    COMPRESSION: variable(
-      oneOf(compressions, 'public'),
-      'which answers of 1 KB and more bankql compresses: `public` (answers with only public data), `on` (all; [the risk](../SECURITY.md#compression)) or `off` (none)',
-      { rarely: 'nothing in front of bankql compresses private answers' },
-    ),
+
     APQ: variable(
       flag(false),
       'accept automatic persisted queries from Apollo and urql: a client sends a text with its SHA-256 once, and later only the hash ([how](hardening.md#persisted-documents))',

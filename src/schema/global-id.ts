@@ -38,8 +38,6 @@ export const forged = () =>
 interface GlobalIdType<Ids extends object> {
   /** The field that has the bank's id; null if none has it. */
   readonly bankIdField: string | null;
-  /** The names of the bank's ids that identify it in a federated graph, in the order of its key; null if they do not. */
-  readonly entityKey: readonly string[] | null;
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: unknown): Ids;
   /** The object, with its record if a selected field needs it; null if it does not exist. */

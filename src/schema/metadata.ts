@@ -27,7 +27,7 @@ const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
 /** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
 const metadataNode = defineNodeType({
   name: 'MetadataEntry',
-  entityKey: null,
+  bankIds: [],
   isListed: true,
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
   toKey(node: MetadataNode) {

@@ -100,8 +100,8 @@ export const idFromPath = (description: string) =>
 interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
   /** The GraphQL type's name. */
   readonly name: NodeName;
-  /** The names of the bank's ids that identify it in a federated graph, in the order of its key; null if they do not. */
-  readonly entityKey: readonly string[] | null;
+  /** The names of the bank's ids in its key, in their order. */
+  readonly bankIds: readonly string[];
   /**
    * It is an entry of a list that is looked up there. An entry that only its position identifies may share the bank's id
    * with others: then its own id is null, and only its record has the bank's.
@@ -124,7 +124,7 @@ type Named<Name extends string, Id = string> = { readonly [N in Name]: Id };
 
 /** How the bank's ids identify nodes: their names, in the order of the key. They are segments of paths. */
 export const identifiedBy = <Name extends string>(...names: readonly Name[]) => ({
-  entityKey: names,
+  bankIds: names,
   key: z.array(z.string()).length(names.length),
   toKey(linked: Named<Name>): readonly string[] {
     const key: string[] = [];
@@ -154,7 +154,7 @@ export function listedBy<Parent extends string, Own extends string, Query>(
   const parent = identifiedBy(...parents);
   const [, ...others] = parents.map(() => z.string());
   return {
-    entityKey: [...parents, own],
+    bankIds: [...parents, own],
     isListed: true as const,
     key: z.union([
       z.tuple([z.string(), ...others, z.string()]),
@@ -190,7 +190,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   options: NodeTypeOptions<Ids, Item, Key>,
 ) {
   type Linked = NodeRef<Ids, Item>;
-  const { name, entityKey, isListed, key, toKey, toIds, read, idsOfRecord, onRead } = options;
+  const { name, bankIds, isListed, key, toKey, toIds, read, idsOfRecord, onRead } = options;
   const stepsOf = createSteps(name);
   const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
   const withReadRecord = (ids: Ids, record: Item, context: ReadContext): Linked => {
@@ -199,8 +199,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   };
   const nodeType = {
     name,
-    bankIdField: entityKey?.includes(bankIdField) ? bankIdField : null,
-    entityKey,
+    bankIdField: bankIds.includes(bankIdField) ? bankIdField : null,
     isListed,
     read,
     /** The GraphQL type, for its file to implement. */

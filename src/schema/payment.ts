@@ -17,7 +17,6 @@ export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
 
 globalIdTypes.set('Payment', {
   bankIdField: null,
-  entityKey: null,
   idsOf(key) {
     if (!Array.isArray(key) || key.length !== 1 || typeof key[0] !== 'string') throw forged();
     return { trackId: key[0] };

@@ -16,47 +16,24 @@ import './transaction.ts';
 import './transaction-request.ts';
 import './viewer.ts';
 import {
-  DirectiveLocation,
   GraphQLDeferDirective,
-  GraphQLDirective,
   type GraphQLField,
-  GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
   GraphQLStreamDirective,
-  GraphQLString,
   isNonNullType,
   isObjectType,
-  Kind,
   lexicographicSortSchema,
-  parse,
   printSchema,
   specifiedDirectives,
-  visit,
 } from 'graphql';
 import { builder } from './builder.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 
-const tag = new GraphQLDirective({
-  name: 'tag',
-  description:
-    'Marks a part of the schema. Mutations of the bank\'s staff, which `SCHEMA=app` leaves out, have the name "staff".',
-  locations: [DirectiveLocation.FIELD_DEFINITION],
-  args: { name: { type: new GraphQLNonNull(GraphQLString), description: 'What it is marked as.' } },
-  isRepeatable: true,
-});
-
-const semanticNonNull = new GraphQLDirective({
-  name: 'semanticNonNull',
-  description:
-    'The field is null only if there is an error for it: clients that handle errors may take it for non-null.',
-  locations: [DirectiveLocation.FIELD_DEFINITION],
-});
-
 /** The GraphQL schema; printed, it is schema.graphql. */
 export const schema = withNullMeanings(
   builder.toSchema({
-    directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective, tag, semanticNonNull],
+    directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective],
   }),
 );
 
@@ -99,28 +76,9 @@ export function appSchema(): GraphQLSchema {
   });
 }
 
-/** The schema as in schema.graphql: sorted, so that the order of the code has no effect, and with its directives. */
-export function printedSchema(printed: GraphQLSchema = schema): string {
-  const sdl = printSchema(lexicographicSortSchema(printed));
-  const texts: string[] = [];
-  let written = 0;
-  visit(parse(sdl), {
-    ObjectTypeDefinition({ name: { value: typename }, fields = [] }) {
-      const type = printed.getType(typename);
-      for (const { name, type: fieldType, loc } of fields) {
-        const field = isObjectType(type) ? type.getFields()[name.value] : undefined;
-        if (field === undefined || loc === undefined) continue;
-        const isStaffs = type === printed.getMutationType() && staffMutations.has(name.value);
-        const isNullable = fieldType.kind !== Kind.NON_NULL_TYPE;
-        texts.push(sdl.slice(written, loc.end));
-        if (isNullable && nullMeansError(typename, field)) texts.push(' @semanticNonNull');
-        if (isStaffs) texts.push(' @tag(name: "staff")');
-        written = loc.end;
-      }
-    },
-  });
-  return `${texts.join('')}${sdl.slice(written)}\n`;
-}
+/** The schema as in schema.graphql: sorted, so that the order of the code has no effect. */
+export const printedSchema = (printed: GraphQLSchema = schema): string =>
+  `${printSchema(lexicographicSortSchema(printed))}\n`;
 
 function nullMeansError(typename: string, field: GraphQLField<unknown, unknown>): boolean {
   return (

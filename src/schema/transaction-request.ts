@@ -54,7 +54,7 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
  */
 const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
-  entityKey: null,
+  bankIds: [],
   key: z.union([
     z.tuple([...viewKey, z.string()]),
     z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),

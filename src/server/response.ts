@@ -1,12 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { explainHeader } from '../engine/context.ts';
 import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import { mediaRanges } from './accept-header.ts';
 import type { MediaType } from './accepted.ts';
 import type { OperationActivity } from './request-scope.ts';
 
@@ -111,41 +108,6 @@ function withinRoom(
   return serialised(refused, 'application/json');
 }
 
-/**
- * The answers that are compressed: all, those that hold only public data, or none. SECURITY.md gives the reason for the
- * difference.
- */
-export const compressions = ['on', 'public', 'off'] as const;
-export type Compression = (typeof compressions)[number];
-
-/** A shorter one takes one packet either way, in bytes. */
-const shortest = 1024;
-
-/** Best first. */
-const encodings = ['br', 'gzip'] as const;
-type Encoding = (typeof encodings)[number];
-
-export const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer<ArrayBuffer>>>> =
-  (() => {
-    const brotli = promisify(brotliCompress);
-    const zip = promisify(gzip);
-    // The highest quality, which is the default, takes a hundred times as long.
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
-    return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
-  })();
-
-/** The best encoding that a client takes, by its `Accept-Encoding`; null if it takes none. */
-export function negotiateEncoding(accepted: string | undefined): Encoding | null {
-  if (accepted === undefined) return null;
-  const ranges = mediaRanges(accepted);
-  const weightOf = (name: string) => ranges.findLast(({ type }) => type === name)?.weight;
-  return encodings.find((name) => (weightOf(name) ?? weightOf('*') ?? 0) > 0) ?? null;
-}
-
-/** Whether an answer is one that may be compressed, whatever its client takes. */
-const isCompressible = ({ result }: GraphQLHttpResponse, compression: Compression): boolean =>
-  compression === 'on' || (compression === 'public' && result instanceof BoundedResult && result.isPublic);
-
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
 const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
   status === 200 &&
@@ -171,15 +133,13 @@ function forCaches(
 }
 
 export interface SendOptions {
-  /** By default `public`. */
-  readonly compression?: Compression | undefined;
   /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 
 /** What an answer depends on besides its result. */
 export interface Answering {
-  /** Null for a client that takes only a stream: its answer is not compressed. */
+  /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
   /** Holds the answer until its client has read it. */
@@ -187,35 +147,22 @@ export interface Answering {
   readonly activity: OperationActivity | null;
 }
 
-/** Creates the function that makes a result the whole answer: serialized, within its bounds, compressed, for caches. */
-export function createAnswers(
-  { compression = 'public', publicMaxAgeSeconds = 0 }: SendOptions,
-  engine: ErrorResults,
-) {
+/** Creates the function that makes a result the whole answer: serialized, within its bounds, for caches. */
+export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: ErrorResults) {
   const serialize = createResultSerializer(engine);
   return (
     result: ExecutionResult,
     { mediaType, request: { method, headers }, holder, activity }: Answering,
-  ): GraphQLHttpResponse | Promise<GraphQLHttpResponse> => {
-    let answer = serialize(result, mediaType ?? 'application/json');
-    if (mediaType !== null && method === 'GET' && isCacheable(answer))
-      answer = forCaches(answer, publicMaxAgeSeconds, headers.authorization !== undefined);
-    /** Only now is it known how many bytes wait for the client. */
-    const admitted = (made: GraphQLHttpResponse): GraphQLHttpResponse => {
-      const sent = made.body.length * 3 <= shortAnswer ? made : withinRoom(made, holder, engine);
-      activity?.answered(sent);
-      return sent;
-    };
-    // A character is a byte at least.
-    if (mediaType !== null && answer.body.length >= shortest && isCompressible(answer, compression)) {
-      answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
-      const encoding = negotiateEncoding(headers['accept-encoding']?.toString());
-      if (encoding !== null) {
-        const named = [...answer.headers, 'Content-Encoding', encoding];
-        return compress[encoding](answer.body).then((body) => admitted({ ...answer, body, headers: named }));
-      }
-    }
-    return admitted(answer);
+  ): GraphQLHttpResponse => {
+    const made = serialize(result, mediaType ?? 'application/json');
+    const answer =
+      mediaType !== null && method === 'GET' && isCacheable(made)
+        ? forCaches(made, publicMaxAgeSeconds, headers.authorization !== undefined)
+        : made;
+    // A character takes three bytes at most.
+    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, engine);
+    activity?.answered(sent);
+    return sent;
   };
 }
 

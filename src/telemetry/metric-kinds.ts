@@ -22,18 +22,26 @@ const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
     [{}],
   );
 
+/** Makes the metric's values be read whenever metrics are. */
+function readInto<Label extends string>(metric: Counter<Label> | Gauge<Label>, read: Read<Label>): void {
+  const collect = async () => {
+    const reading = await read();
+    metric.reset();
+    for (const [labels, value] of typeof reading === 'number' ? [[{}, reading] as const] : reading)
+      metric.inc(labels, value);
+  };
+  Object.assign(metric, { collect });
+}
+
 export function metricsIn(registry: Registry) {
   const registers = [registry];
-  const collecting = <Label extends string, Metric extends Counter<Label> | Gauge<Label>>(
-    read: Read<Label>,
-  ) => ({
-    async collect(this: Metric) {
-      const reading = await read();
-      this.reset();
-      for (const [labels, value] of typeof reading === 'number' ? [[{}, reading] as const] : reading)
-        this.inc(labels, value);
-    },
-  });
+  const gauge = <Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+    aggregator: Aggregator = 'sum',
+  ): Gauge<Label> => new Gauge({ name, help, labelNames, registers, aggregator });
+
   return {
     /**
      * A counter starts at 0 for each of its labels' known values: Prometheus' `increase` does not see the event with which
@@ -48,39 +56,25 @@ export function metricsIn(registry: Registry) {
       for (const combination of combinationsOf(labels)) counter.inc(combination, 0);
       return counter;
     },
-    gauge<Label extends string = never>(
-      name: string,
-      help: string,
-      labelNames: readonly Label[] = [],
-      aggregator: Aggregator = 'sum',
-    ): Gauge<Label> {
-      return new Gauge({ name, help, labelNames, registers, aggregator });
-    },
-    histogram<Label extends string>(
+    gauge,
+    histogram: <Label extends string>(
       name: string,
       help: string,
       labelNames: readonly Label[],
       bounds: number[] = buckets,
-    ): Histogram<Label> {
-      return new Histogram({ name, help, labelNames, buckets: bounds, registers });
-    },
-    readGauge<Label extends string = never>(
+    ): Histogram<Label> => new Histogram({ name, help, labelNames, buckets: bounds, registers }),
+    readGauge: <Label extends string = never>(
       name: string,
       help: string,
       read: Read<Label>,
       labelNames: readonly Label[] = [],
       aggregator: Aggregator = 'sum',
-    ): void {
-      const collect = collecting<Label, Gauge<Label>>(read);
-      new Gauge<Label>({ name, help, labelNames, registers, aggregator, ...collect });
-    },
-    readCounter<Label extends string = never>(
+    ): void => readInto(gauge(name, help, labelNames, aggregator), read),
+    readCounter: <Label extends string = never>(
       name: string,
       help: string,
       read: Read<Label>,
       labelNames: readonly Label[] = [],
-    ): void {
-      new Counter<Label>({ name, help, labelNames, registers, ...collecting<Label, Counter<Label>>(read) });
-    },
+    ): void => readInto(new Counter({ name, help, labelNames, registers }), read),
   };
 }

@@ -7,6 +7,7 @@ import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PoolUsage } from '../bank/transport.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../capacity.ts';
+import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import type { StrangeAnswer } from '../payments/classify.ts';
@@ -21,7 +22,8 @@ import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
 
-const readOperations = Object.values(operations).flatMap(({ id, kind }) => (kind === 'read' ? [id] : []));
+const idsOf = (kind: Operation['kind']) =>
+  Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
 /** The most shapes of unknown answers to payments that are logged. */
 const maxUnknownAnswers = 100;
@@ -38,6 +40,9 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
+  // Of several workers' lags the longest counts: an average would hide it.
+  for (const metric of registry.getMetricsAsArray())
+    if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
   const calls = histogram(
     'bankql_bank_call_seconds',
@@ -47,7 +52,7 @@ export function createTelemetry(
   const shared = counter(
     'bankql_shared_reads_total',
     'Reads that were answered without a call of their own: joined, cached, or stale.',
-    { bank_operation: readOperations, how: ['joined', 'cached', 'stale'] },
+    { bank_operation: idsOf('read'), how: ['joined', 'cached', 'stale'] },
   );
   const drifts = counter(
     'bankql_bank_drift_total',
@@ -71,7 +76,7 @@ export function createTelemetry(
     { bank_operation: Object.keys(operations), reason: breakerReasons },
   );
   const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
-    bank_operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
+    bank_operation: idsOf('payment'),
     state: auditedStates,
   });
   const shed = counter(
@@ -302,7 +307,7 @@ const storeEvents: Readonly<
   ],
 };
 
-/** The places among BANK_CONNECTIONS, read when metrics are. */
+/** The places among BANK_CONNECTIONS, read when metrics are: 0 for a bank operation that was not called yet. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
   const each = (amount: 'taken' | 'waiting') => () =>

@@ -89,9 +89,6 @@ const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['ope
 /** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
 
-/** How often the store's secret is compared with the one in use, in milliseconds. */
-const secretMs = 1000;
-
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
 type CallerHash = (credentials: Credentials | null) => string | null;
 
@@ -99,25 +96,15 @@ type CallerHash = (credentials: Credentials | null) => string | null;
  * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the other.
  * A store in memory makes a new secret at each start, so the hashes differ from one process to the next.
  */
-export function createCallerHashes(
-  secret: () => string,
-  clock = performance.now.bind(performance),
-): CallerHash {
+export function createCallerHashes(secret: () => string): CallerHash {
   const hashes = new LRUCache<string, string>({ max: maxCallers });
-  let usedSecret = secret();
-  let readAt = clock();
   return (credentials) => {
     const { authProviderName = null, authId = null } = credentials ?? {};
     if (authProviderName === null || authId === null) return null;
-    const now = clock();
-    if (now - readAt > secretMs) {
-      readAt = now;
-      if (usedSecret !== secret()) hashes.clear();
-      usedSecret = secret();
-    }
+    const used = secret();
     // No credential holds a line's end.
-    const name = `${authProviderName}\n${authId}`;
-    return getOrMake<string, string>(hashes, name, () => hashCaller(usedSecret, authProviderName, authId));
+    const name = `${used}\n${authProviderName}\n${authId}`;
+    return getOrMake<string, string>(hashes, name, () => hashCaller(used, authProviderName, authId));
   };
 }
 

@@ -6,59 +6,39 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
-/** Metrics for which the worst value of all workers counts: an average would hide it. */
-const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
 
 /**
- * The metrics of all workers together: counts are added up, including those of workers that have ended; of gauges with
- * the same value in each worker, one counts. A worker that crashed loses its counts since they were last read.
- * `desired`: how many workers there should be; `running`: how many serve and answer.
+ * The metrics of all workers together, as prom-client aggregates them; the counts of workers that have ended remain. A worker that
+ * crashed loses its counts since they were last read. `desired`: how many workers there should be.
  */
-export function createWorkerMetrics({
-  desired,
-  running,
-}: {
-  readonly desired: number;
-  readonly running: () => number;
-}) {
+export function createWorkerMetrics(desired: number) {
   const registry = new Registry();
-  const { counter, readGauge } = metricsIn(registry);
-  readGauge(
+  const { counter, gauge } = metricsIn(registry);
+  const workers = gauge(
     'bankql_workers',
     'Workers: as many as WORKERS asks for (desired), and those that serve and answer (running). Only with WORKERS.',
-    () =>
-      [
-        [{ state: 'desired' }, desired],
-        [{ state: 'running' }, running()],
-      ] as const,
     ['state'],
   );
   const crashes = counter('bankql_worker_crashes_total', 'Workers that ended without being told to.');
   const latest = new Map<number, MetricsSnapshot>();
-  let ended: MetricsSnapshot = [];
+  let ended: Promise<MetricsSnapshot> = Promise.resolve([]);
 
   return {
     contentType: registry.contentType,
     onCrash: () => crashes.inc(),
-    update(worker: number, snapshot: MetricsSnapshot): void {
-      latest.set(
-        worker,
-        snapshot.map((metric) => (worst.test(metric.name) ? { ...metric, aggregator: 'max' } : metric)),
-      );
-    },
+    update: (worker: number, snapshot: MetricsSnapshot) => void latest.set(worker, snapshot),
     /** The worker has ended: what it counted stays. */
-    async retire(worker: number): Promise<void> {
-      const last = latest.get(worker)?.filter(({ type }) => growing.has(String(type)));
+    retire(worker: number): void {
+      const last = latest.get(worker)?.filter(({ type }) => growing.has(String(type))) ?? [];
       latest.delete(worker);
-      if (last === undefined) return;
-      const sum = AggregatorRegistry.aggregate([ended, last]).getMetricsAsJSON();
-      // The sums are there at once; only their interface is asynchronous.
-      ended = await sum;
+      ended = ended.then((sum) => AggregatorRegistry.aggregate([sum, last]).getMetricsAsJSON());
     },
-    /** All of it, in Prometheus' text. */
-    async text(): Promise<string> {
-      const workers = AggregatorRegistry.aggregate([...latest.values(), ended]);
-      return `${await registry.metrics()}${await workers.metrics()}`;
+    /** All of it, in Prometheus' text. `running`: how many workers serve and answer. */
+    async text(running: number): Promise<string> {
+      workers.set({ state: 'desired' }, desired);
+      workers.set({ state: 'running' }, running);
+      const snapshots = await Promise.all([...latest.values(), ended]);
+      return `${await registry.metrics()}${await AggregatorRegistry.aggregate(snapshots).metrics()}`;
     },
   };
 }

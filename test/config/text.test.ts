@@ -49,7 +49,7 @@ describe('the ends of a value', () => {
       BANK_ID: 'BANK',
       BANK_PROXY: 'http://proxy.example:3128',
       BANK_TLS_CA: 'ca.pem',
-      COMPRESSION: 'off',
+      SCHEMA: 'full',
       GRAPHIQL: 'on',
       NODE_ENV: 'production',
       OPERATION_TIMEOUT_MS: '30000',

@@ -469,7 +469,6 @@ test('where there is no room even to say what fails, the answer breaks off', asy
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({
     capacity: capacityLimits({ unread: 30_000 }),
-    compression: 'off',
     observer,
   });
   const branches = Array.from({ length: 300 }, (_, n) => ({
@@ -488,7 +487,7 @@ test('where there is no room even to say what fails, the answer breaks off', asy
 });
 
 test('a client that does not read holds one result, and is cut off in time', async () => {
-  await using unread = await startServerFixture({ writeDeadlineMs: 1000, compression: 'off' });
+  await using unread = await startServerFixture({ writeDeadlineMs: 1000 });
   const branch = { id: 'b', name: 'x'.repeat(10_000) };
   unread.bank.otherwise({ body: { branches: Array.from({ length: 100 }, () => branch) } });
   const body = JSON.stringify({

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BoundedCounters, createRateLimiter } from '../../src/server/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../src/server/rate-limit/rate-limiter.ts';
 import type { RateRefusal } from '../../src/server/rate-limit/rate-limits.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../support/issuer.ts';
@@ -31,8 +31,7 @@ test('what is over a budget is counted by whose budget it was', async () => {
   const told: RateRefusal[] = [];
   const limiter = createRateLimiter(
     { perCaller: { calls: 1, seconds: 60 }, perKey: { calls: 2, seconds: 60 } },
-    (_name, limit) => new BoundedCounters(limit).count,
-    (refusal) => told.push(refusal),
+    { onRefusal: (refusal) => void told.push(refusal) },
   );
   const who = (authId: string) => ({ subscriptionKey: 'k', authProviderName: 'p', authId });
   const take = (authId: string) => limiter?.take(who(authId), 'getBranches').catch(() => {});

@@ -22,7 +22,7 @@ const long = JSON.stringify({ query: `{ bank { ${aliases.join(' ')} } }` });
 const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
 
 const start = async (limits: { readonly capacity?: CapacityLimits; readonly writeDeadlineMs?: number }) => {
-  const fixture = await startServerFixture({ authenticate, ...limits, compression: 'off' });
+  const fixture = await startServerFixture({ authenticate, ...limits });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
   return {
     ...fixture,
@@ -126,7 +126,6 @@ test('a caller who lets many answers wait is refused alone', async () => {
   await using fixture = await startServerFixture({
     authenticate,
     capacity: capacityLimits({ unread: 60 * megabyte }),
-    compression: 'off',
     onShed: (why) => shed.push(why),
   });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
@@ -159,7 +158,6 @@ test('answers behind one that is never made wait for it within their caller’s 
   await using fixture = await startServerFixture({
     authenticate,
     capacity: capacityLimits({ unread: 6 * megabyte, requestsPerCaller: 64 }),
-    compression: 'off',
   });
   const branches = Array.from({ length: 20 }, () => branch);
   fixture.bank.otherwise(({ path }) => (path.includes('never') ? 'hang' : { body: { branches } }));

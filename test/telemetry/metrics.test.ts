@@ -49,6 +49,13 @@ test('counters of bank operations have a series for each of them before the firs
   expect(text).toContain('bankql_bank_place_waits_total{bank_operation="putProduct",pool="alone"} 0\n');
 });
 
+test('of the workers’ event loops, the one that lags most counts', async () => {
+  const { registry } = createTelemetry(silent, silent);
+  const aggregators = registry.getMetricsAsArray().map((metric) => [metric.name, Object(metric).aggregator]);
+  expect(aggregators).toContainEqual(['bankql_nodejs_eventloop_lag_p99_seconds', 'max']);
+  expect(aggregators).toContainEqual(['bankql_nodejs_eventloop_lag_min_seconds', 'min']);
+});
+
 test('the label `operation` is left to operations of GraphQL', () => {
   const telemetry = createTelemetry(silent, silent);
   watchPools(telemetry.registry, () => []);

@@ -1,152 +1,156 @@
 import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, StartError } from '../../errors.ts';
+import { createSerialQueue } from '../../serial-queue.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
 import { createAnnouncements } from '../announcements.ts';
 import { type CliContext, type Service, takeAll } from '../command.ts';
 import { openLogOutput } from '../log-output.ts';
-import { closeLostConnections } from './lost-connections.ts';
-import { isFromWorker } from './messages.ts';
-import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
+import { isOurs, type Message, type ServiceStart } from './messages.ts';
 
-/** How long a worker's metrics are waited for before those count that it sent last, in milliseconds. */
+/** How long a worker's metrics are waited for before the ones that it sent last count, in milliseconds. */
 const maxMetricsWaitMs = 1000;
+/** A worker that served this long did not end because of its start, in milliseconds. */
+const stableMs = 10_000;
+/** The longest pause before another attempt, in seconds. */
+const maxPauseSeconds = 30;
 
-/** How long the last message of a worker that has ended is waited for, in milliseconds. */
-const maxLastMessageMs = 500;
-
-type Question = PromiseWithResolvers<void> & { isLate: boolean };
-
-/** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
+/** `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.memoryBounds.unwrittenLines;
   const logger = pino(logOptions('info', [], config.logTime), openLogOutput(1, true, { maxLength }).stream);
   const announcements = createAnnouncements({ isTerminal, write, logger });
-  const metrics = createWorkerMetrics({
-    desired: config.workers,
-    running: () => supervisor.running,
-  });
-  /** Workers that serve or are ending: they answer when they are asked for their metrics, those that are starting do not. */
-  const answering = new Set<Worker>();
-  /** The questions for metrics that are not answered yet: one for each worker, however often metrics are read meanwhile. */
-  const asked = new Map<Worker, Question>();
+  const metrics = createWorkerMetrics(config.workers);
+  if (config.rateLimits !== null) new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
+  const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
+  const replacements = createSerialQueue();
+  let isStopping = false;
 
-  const { rateLimits } = config;
-  const count = rateLimits && (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
+  const workersThat = (...are: string[]) =>
+    [...states].flatMap(([worker, is]) => (are.includes(is) ? [worker] : []));
+  // A message to a worker that has just ended fails: its exit says so.
+  const tell = (worker: Worker, message: Message) => worker.send(message, () => {});
 
-  function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
-    // A file of --env-file may have changed since the start: the port is held by this process, and stays.
-    const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
-    worker.on('message', (message: unknown) => {
-      if (!isFromWorker(message)) return;
-      if (message.bankql === 'ready') {
-        answering.add(worker);
-        onReady(message);
-      } else if (message.bankql === 'failed') onFailed(message.words);
-      else if (message.bankql === 'count')
-        void count?.(message).then((counted) => worker.isConnected() && worker.send(counted, () => {}));
-      else if (message.bankql === 'metrics') {
-        metrics.update(worker.id, message.metrics);
-        endQuestion(worker);
+  /** Starts a worker, after so many failures. Errors: StartError, in its words, if it ends before it serves. */
+  const launch = (failures: number) =>
+    new Promise<ServiceStart>((resolve, reject) => {
+      // A file of --env-file may have changed since the start: the port stays.
+      const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
+      let words: string | null = null;
+      let readyAt = 0;
+      states.set(worker, 'starting');
+      worker.on('message', (message: unknown) => {
+        if (!isOurs(message)) return;
+        if (message.bankql === 'cannot start') words = message.reason;
+        if (message.bankql === 'metrics are')
+          worker.emit('metrics', metrics.update(worker.id, message.metrics));
+        if (message.bankql !== 'ready') return;
+        readyAt = performance.now();
+        states.set(worker, 'serving');
+        if (isStopping) tell(worker, { bankql: 'stop' });
+        resolve(message.start);
+      });
+      worker.on('error', (error) => {
+        // Without a process there is no exit.
+        if (worker.process.pid === undefined && states.delete(worker))
+          reject(new StartError(messageOf(error)));
+      });
+      worker.on('exit', (code, signal) => {
+        const state = states.get(worker);
+        states.delete(worker);
+        // Node does not always notice that its channel is closed, and would give it connections.
+        worker.disconnect();
+        // Its last message may be read after its end.
+        void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
+        const how = signal ?? code;
+        reject(new StartError(words ?? `A worker ended (${how}) before it served.`));
+        if (state !== 'serving' || isStopping) return;
+        metrics.onCrash();
+        logger.error({ how }, 'a worker ended: another takes its place');
+        void revive(performance.now() - readyAt < stableMs ? failures + 1 : 0).then(
+          () => isStopping || logger.info('another worker has taken its place'),
+        );
+      });
+    });
+
+  /** Starts a worker if one is missing, and tries again until it serves. */
+  async function revive(failures: number): Promise<void> {
+    await delay(1000 * Math.min(2 ** failures - 1, maxPauseSeconds));
+    if (isStopping || workersThat('starting', 'serving').length >= config.workers) return;
+    await launch(failures).catch((error: unknown) => {
+      if (!isStopping) logger.error({ reason: messageOf(error) }, 'a worker cannot start');
+      return revive(failures + 1);
+    });
+  }
+
+  /** Starts a new worker for each that serves, one by one, and then ends the old one. */
+  async function replaceAll(): Promise<void> {
+    for (const old of workersThat('serving')) {
+      try {
+        await launch(0);
+      } catch (error) {
+        const line = { reason: messageOf(error) };
+        if (!isStopping) logger.error(line, 'SIGUSR2: a new worker cannot start, those that serve go on');
+        return revive(0);
       }
-    });
-    worker.on('error', (error) => {
-      // A message failed, perhaps one of Node's own, because the worker has just ended: its exit says so. Without a process there is
-      // no exit.
-      if (worker.process.pid !== undefined) return;
-      onFailed(messageOf(error));
-      onExit(1);
-    });
-    const leaveWorker = closeLostConnections(worker, () =>
-      logger.warn(
-        { worker: worker.process.pid },
-        'a worker has no file descriptor left: connections to it are closed',
-      ),
-    );
-    // No `once` of node:events: its promises reject at the error above.
-    const disconnected = new Promise<void>((resolve) => worker.once('disconnect', resolve));
-    const exited = new Promise<number | string>((resolve) =>
-      worker.once('exit', (code, signal) => resolve(signal ?? code)),
-    );
-    void exited.then(async (how) => {
-      // Its last message may be read after its end. A worker that dies while a connection is handed to it is never reported
-      // as disconnected.
-      await Promise.race([disconnected, delay(maxLastMessageMs)]);
-      leaveWorker();
-      await metrics.retire(worker.id);
-      answering.delete(worker);
-      endQuestion(worker);
-      onExit(how);
-    });
-    return {
-      send(order) {
-        if (worker.isConnected()) worker.send({ bankql: order }, () => {});
-      },
-      get isSilent() {
-        return asked.get(worker)?.isLate === true;
-      },
-    };
-  }
-
-  /** Waits for what each worker tells of itself; the metrics of one that does not answer in time are as they were. */
-  async function readMetrics(): Promise<string> {
-    const answers = Promise.all([...answering].map(askForMetrics)).then(() => false);
-    const isLate = await Promise.race([answers, delay(maxMetricsWaitMs, true, { ref: false })]);
-    if (isLate) asked.forEach(noteSilence);
-    return metrics.text();
-  }
-
-  function askForMetrics(worker: Worker): Promise<void> | undefined {
-    if (!worker.isConnected()) return;
-    let question = asked.get(worker);
-    if (question === undefined) {
-      question = { ...Promise.withResolvers<void>(), isLate: false };
-      asked.set(worker, question);
-      worker.send({ bankql: 'metrics' }, () => {});
+      // It may have ended meanwhile.
+      if (isStopping || !states.has(old)) continue;
+      states.set(old, 'ending');
+      tell(old, { bankql: 'retire' });
     }
-    return question.promise;
+    if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: every worker is a new one');
   }
 
-  function endQuestion(worker: Worker): void {
-    asked.get(worker)?.resolve();
-    asked.delete(worker);
+  /** Asks each worker for its metrics; one that does not answer in time is not running. */
+  async function readMetrics(): Promise<string> {
+    const signal = AbortSignal.timeout(maxMetricsWaitMs);
+    const isRunning = async (worker: Worker) => {
+      tell(worker, { bankql: 'metrics' });
+      const answer = await once(worker, 'metrics', { signal }).catch(() => null);
+      if (answer === null && states.has(worker))
+        logger.warn(
+          { worker: worker.process.pid },
+          'a worker does not answer: it is frozen, or has too much to do',
+        );
+      return answer !== null && states.get(worker) === 'serving';
+    };
+    const running = await Promise.all(workersThat('serving', 'ending').map(isRunning));
+    return metrics.text(running.filter(Boolean).length);
   }
 
-  function noteSilence(question: Question, worker: Worker): void {
-    if (question.isLate) return;
-    question.isLate = true;
-    logger.warn(
-      { worker: worker.process.pid },
-      'a worker does not answer: it is frozen, or has too much to do',
-    );
+  async function stopWorkers(): Promise<void> {
+    isStopping = true;
+    const ends = [...states.keys()].map(async (worker) => {
+      tell(worker, { bankql: 'stop' });
+      return new Promise((resolve) => worker.on('exit', (code, signal) => resolve(signal ?? code)));
+    });
+    const unclean = (await Promise.all(ends)).filter((how) => how !== 0);
+    if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);
   }
 
-  const supervisor = new Supervisor({ workers: config.workers, fork, logger, onCrash: metrics.onCrash });
   const metricsServer =
     config.metrics &&
     (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
-  const { url, stateLine } = await supervisor.start();
-  announcements.started({
-    url,
-    metricsUrl: metricsServer?.url ?? null,
-    sandboxUrl: null,
-    bankUrl: config.bank?.baseUrl ?? '',
-    stateLine,
-    config,
-  });
+  // A failure that stops one worker would stop them all, and is reported once.
+  const { url, stateLine } = await launch(0);
+  await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
+  const metricsUrl = metricsServer?.url ?? null;
+  const bankUrl = config.bank?.baseUrl ?? '';
+  announcements.started({ url, metricsUrl, sandboxUrl: null, bankUrl, stateLine, config });
   return {
-    reload: async () => supervisor.reload(),
-    replaceWorkers: () => supervisor.replace(),
-    // Each worker does that for itself.
+    async reload() {
+      for (const worker of workersThat('serving')) tell(worker, { bankql: 'reload' });
+    },
+    replaceWorkers: () => replacements.run(replaceAll),
     async stop() {
       announcements.stopping();
-      await takeAll([() => supervisor.stop(), () => metricsServer?.close()]);
+      await takeAll([stopWorkers, () => metricsServer?.close()]);
       announcements.stopped();
     },
-    ended: supervisor.ended,
   };
 }

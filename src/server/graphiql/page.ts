@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Plugin } from 'graphql-yoga';
 import { getOrMake } from '../../get-or-make.ts';
-import { compress, negotiateEncoding } from '../response.ts';
 
 export interface GraphiQLOptions {
   /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
@@ -117,6 +118,11 @@ async function loadAssets() {
   return { hash: contents.digest('hex').slice(0, 16), files: new Map(files), examples: await readExamples() };
 }
 
+const zip = promisify(gzip);
+
+/** By a client's Accept-Encoding. */
+const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
+
 const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
 /**
@@ -130,7 +136,7 @@ export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Pl
     return loading;
   };
   /** A file that was asked for is compressed once. */
-  const compressed = new Map<string, Promise<Buffer>>();
+  const zipped = new Map<string, Promise<Buffer>>();
 
   async function page(): Promise<Response> {
     const { hash: version, examples } = await load();
@@ -154,18 +160,15 @@ export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Pl
         status: 404,
         headers: { 'Content-Type': 'text/plain; charset=utf-8' },
       });
-    const encoding = negotiateEncoding(headers.get('accept-encoding') ?? undefined);
-    const key = `${encoding} ${name}`;
-    const body = await getOrMake(compressed, key, async () =>
-      encoding === null ? file : compress[encoding](file),
-    );
+    const isZipped = takesGzip(headers.get('accept-encoding') ?? '');
+    const body = isZipped ? await getOrMake(zipped, name, () => zip(file)) : file;
     return new Response(new Uint8Array(body), {
       headers: {
         'Content-Type': types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
         'Content-Length': String(body.length),
         'Cache-Control': 'public, max-age=31536000, immutable',
         Vary: 'Accept-Encoding',
-        ...(encoding === null ? {} : { 'Content-Encoding': encoding }),
+        ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
       },
     });
   }

@@ -30,7 +30,7 @@ export interface FetchedRequest {
   /** How its client takes answers. */
   readonly accepted: Accepted;
   /** The answer to the whole request, as the short lane would give it. */
-  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse | Promise<GraphQLHttpResponse>;
+  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;
 }
 
 // A type, because yoga's contexts have an index signature.

@@ -1,30 +1,33 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { RateLimiterRes } from 'rate-limiter-flexible';
+import { LRUCache } from 'lru-cache';
+import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Credentials, countedId, subscriptionKeyId } from '../../bank/credentials.ts';
 import { BankqlError } from '../../errors.ts';
 import {
   type BudgetName,
-  type CountersOf,
-  type CountMethod,
   type RateLimit,
   type RateLimits,
-  type RateRefusal,
+  type RateLimitsOptions,
   usedUp,
 } from './rate-limits.ts';
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
+/** How many callers, and how many keys, have a counter at most: about 20 MB each. */
+const maxCounters = 50_000;
+
+/** How long a worker waits for the primary's count, in milliseconds. */
+const primaryTimeoutMs = 250;
+
 /**
- * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential.
- * `countIn`: the place of the counters (default: this process). `onRefusal` is called at every refusal; it must not throw.
+ * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential. They are in this process, or, in one
+ * of several workers, in the primary (RateLimiterClusterMaster).
  */
 export function createRateLimiter(
   { perCaller, perKey }: RateLimits,
-  countIn: CountersOf = (_name, limit) => new BoundedCounters(limit).count,
-  onRefusal?: (refusal: RateRefusal) => void,
+  { isWorker = false, onRefusal, maxNames = maxCounters }: RateLimitsOptions & { maxNames?: number } = {},
 ) {
   const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>
-    limit === null ? [] : [{ name, count: countIn(name, limit), owner }];
+    limit === null ? [] : [{ name, owner, ...createCounters(name, limit, isWorker, maxNames) }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
   const budgets = [
     ...budget('caller', perCaller, countedId),
@@ -71,71 +74,32 @@ export function createRateLimiter(
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));
 
-/** How many callers have a counter of their own: about 10 MB. */
-export const maxOwnCounters = 50_000;
-/** How many budgets further callers share when all of those are taken. */
-export const maxSharedCounters = 1000;
-
-/** What was spent in a window, and when it ends, in milliseconds of performance.now(). */
-interface Spent {
-  spent: number;
-  readonly endsAt: number;
-}
-
 /**
- * Counts in memory, with a bounded number of counters, because callers can invent names. When all are taken, new
- * callers share budgets of the usual size, so that no count is forgotten and nobody gets more. There are many shared
- * budgets, assigned by a secret of the process, so that nobody can exhaust a particular caller's budget without
- * exhausting them all. A caller stays with a shared budget until its window ends.
+ * The counters of a budget. Callers can make up names, so that their number is bounded: those that were not used for longest are
+ * forgotten. A caller that makes up names to have its count forgotten could as well have used one of these names.
  */
-export class BoundedCounters {
-  // All windows have the same length, so insertion order is also the order of their ends.
-  readonly #own = new Map<string, Spent>();
-  readonly #shared = new Map<string, Spent>();
-  readonly #secret = randomBytes(32);
-  readonly #limit: RateLimit;
-
-  constructor(limit: RateLimit) {
-    this.#limit = limit;
-  }
-
-  get size(): number {
-    return this.#own.size + this.#shared.size;
-  }
-
-  readonly count = async (method: CountMethod, owner: string): Promise<RateLimiterRes | null> => {
-    const now = performance.now();
-    const count = this.#find(owner, now) ?? (method === 'consume' ? this.#begin(owner, now) : null);
-    if (count === null) return null;
-    if (method === 'consume' && count.spent >= this.#limit.calls) throw this.#stateOf(count, now);
-    if (method !== 'get') count.spent = Math.max(0, count.spent + (method === 'consume' ? 1 : -1));
-    return this.#stateOf(count, now);
+function createCounters(name: BudgetName, { calls, seconds }: RateLimit, isWorker: boolean, max: number) {
+  const options = { keyPrefix: name, points: calls, duration: seconds };
+  const own = new RateLimiterMemory(options);
+  const limiter = isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : own;
+  const names = new LRUCache<string, true>({
+    max,
+    dispose: (_true, owner) => void limiter.delete(owner).catch(() => {}),
+  });
+  return {
+    /**
+     * Takes a call (`consume`), gives one back (`reward`), or only looks (`get`). If the primary does not answer in time, a
+     * worker counts this call itself.
+     * Shape:  the rest of the budget; null if the owner's window has not begun.
+     * Errors: a RateLimiterRes if no call is left.
+     */
+    async count(method: 'consume' | 'reward' | 'get', owner: string): Promise<RateLimiterRes | null> {
+      if (method === 'get') names.get(owner);
+      else names.set(owner, true);
+      return limiter[method](owner).catch((error: unknown) => {
+        if (error instanceof RateLimiterRes || limiter === own) throw error;
+        return own[method](owner);
+      });
+    },
   };
-
-  #find(owner: string, now: number): Spent | null {
-    for (const counts of [this.#own, this.#shared])
-      for (const [name, { endsAt }] of counts) {
-        if (endsAt > now) break;
-        counts.delete(name);
-      }
-    const own = this.#own.get(owner);
-    if (own !== undefined || this.#shared.size === 0) return own ?? null;
-    return this.#shared.get(this.#shareOf(owner)) ?? null;
-  }
-
-  #begin(owner: string, now: number): Spent {
-    const count = { spent: 0, endsAt: now + this.#limit.seconds * 1000 };
-    if (this.#own.size < maxOwnCounters) this.#own.set(owner, count);
-    else this.#shared.set(this.#shareOf(owner), count);
-    return count;
-  }
-
-  #shareOf(owner: string): string {
-    const digest = createHmac('sha256', this.#secret).update(owner).digest();
-    return String(digest.readUInt32BE() % maxSharedCounters);
-  }
-
-  #stateOf({ spent, endsAt }: Spent, now: number): RateLimiterRes {
-    return new RateLimiterRes(this.#limit.calls - spent, endsAt - now, spent);
-  }
 }

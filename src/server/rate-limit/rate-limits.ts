@@ -1,4 +1,3 @@
-import type { RateLimiterRes } from 'rate-limiter-flexible';
 import type { BankClient } from '../../bank/client.ts';
 import { retryLaterError } from '../../engine/errors.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -22,23 +21,19 @@ export interface RateLimits {
 export const budgetNames = ['caller', 'key'] as const;
 export type BudgetName = (typeof budgetNames)[number];
 
-/**
- * Counts the calls of one budget, in this process (BoundedCounters) or in the primary (workers/primary-counters.ts):
- * takes one (`consume`), gives one back (`reward`), or only looks (`get`).
- * Shape:  the rest of the budget; null if the owner's window has not begun.
- * Errors: a RateLimiterRes if no call is left.
- */
-export type Count = (method: CountMethod, owner: string) => Promise<RateLimiterRes | null>;
-export type CountMethod = 'consume' | 'reward' | 'get';
-/** The counters of a budget. */
-export type CountersOf = (name: BudgetName, limit: RateLimit) => Count;
-
 /** What is refused: a request that arrives with an empty budget, or a single REST call. */
 export const refusedByRate = ['request', 'call'] as const;
 
 export interface RateRefusal {
   readonly refused: (typeof refusedByRate)[number];
   readonly budget: BudgetName;
+}
+
+export interface RateLimitsOptions {
+  /** Whether the primary process counts for all of its workers (default: false). */
+  readonly isWorker?: boolean | undefined;
+  /** Called at every refusal; it must not throw. */
+  readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
 }
 
 export const usedUp = 'Your REST calls are used up for now';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { js } from '@graphql-yoga/render-graphiql/graphiql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { historyDefault, readExamples } from '../../../src/server/graphiql/page.ts';
@@ -84,19 +84,16 @@ describe('its files', () => {
     }
   });
 
-  test.each([
-    ['br', brotliDecompressSync, 0.3],
-    ['gzip', gunzipSync, 0.3],
-  ] as const)('are compressed for a client that takes %s', async (encoding, decode, share) => {
+  test('are compressed for a client that takes gzip', async () => {
     const url = await script();
-    const [plain, compressed] = [await ask(url), await ask(url, { 'Accept-Encoding': encoding })];
-    expect([plain.headers['content-encoding'], compressed.headers['content-encoding']]).toEqual([
+    const [plain, zipped] = [await ask(url), await ask(url, { 'Accept-Encoding': 'br, gzip;q=0.8' })];
+    expect([plain.headers['content-encoding'], zipped.headers['content-encoding']]).toEqual([
       undefined,
-      encoding,
+      'gzip',
     ]);
-    expect(compressed.headers.vary).toBe('Accept-Encoding');
-    expect(compressed.body.length).toBeLessThan(plain.body.length * share);
-    expect(decode(compressed.body).equals(plain.body)).toBe(true);
+    expect(zipped.headers.vary).toBe('Accept-Encoding');
+    expect(zipped.body.length).toBeLessThan(plain.body.length * 0.3);
+    expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
   });
 
   test('are not compressed as a client refuses it', async () => {

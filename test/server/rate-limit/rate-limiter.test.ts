@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller, Credentials } from '../../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
-import {
-  BoundedCounters,
-  createRateLimiter,
-  type RateLimiter,
-} from '../../../src/server/rate-limit/rate-limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
 import type { RateLimits } from '../../../src/server/rate-limit/rate-limits.ts';
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
@@ -13,8 +9,7 @@ import { type RecordingBank, startRecordingBank } from '../../support/recording-
 import { postOf } from '../../support/requests.ts';
 
 const none: RateLimits = { perCaller: null, perKey: null };
-const limiterOf = (limits: Partial<RateLimits>): RateLimiter =>
-  createRateLimiter({ ...none, ...limits }, (_name, limit) => new BoundedCounters(limit).count);
+const limiterOf = (limits: Partial<RateLimits>): RateLimiter => createRateLimiter({ ...none, ...limits });
 const caller = (authId: string, subscriptionKey = 'key'): Credentials => ({
   subscriptionKey,
   authProviderName: 'provider',
@@ -29,7 +24,7 @@ async function taken(limiter: RateLimiter, who: Credentials, times: number): Pro
 }
 
 describe('a budget', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
   test('is spent to the last call, and whole again when its time is up', async () => {
@@ -98,6 +93,19 @@ describe('a budget', () => {
     vi.advanceTimersByTime(10_001);
     expect(await taken(limiter, caller('third'), 9)).toBe(3);
   });
+});
+
+test('whoever makes up names has neither more memory nor the count of a caller that goes on calling', async () => {
+  const maxNames = 100;
+  const limiter = createRateLimiter({ ...none, perCaller: { calls: 30, seconds: 60 } }, { maxNames });
+  await taken(limiter, caller('busy'), 10);
+  for (let name = 0; name < 10 * maxNames; name++) {
+    await limiter.take(caller(`made up ${name}`), 'getBranches');
+    if (name % (maxNames / 2) === 0) await taken(limiter, caller('busy'), 1);
+  }
+  expect(await taken(limiter, caller('busy'), 30)).toBe(0);
+  // Those that were not used for longest are forgotten.
+  expect(await taken(limiter, caller('made up 0'), 40)).toBe(30);
 });
 
 describe('in front of a bank', () => {
