@@ -18,12 +18,10 @@ export const customer = record('Customer', 'A customer of a bank. REST: getCusto
   date_values: keyValues.describe('Further dates that the bank keeps, such as the date of birth.'),
   numeric_values: keyValues.describe('Further numbers that the bank keeps, as texts.'),
   string_values: keyValues.describe('Further texts that the bank keeps, such as the language.'),
-  metadata: texts
-    .nullish()
-    .meta({
-      description: 'What else the bank notes, such as `verified`; no write takes it.',
-      readOnly: true,
-    }),
+  metadata: texts.nullish().meta({
+    description: 'What else the bank notes, such as `verified`; no write takes it.',
+    readOnly: true,
+  }),
 });
 export type Customer = z.infer<typeof customer>;
 
