@@ -7,7 +7,7 @@ import type { Interpret } from './interpretations.ts';
  *
  *     swift_bic: text.nullish().describe("The bank's BIC."),
  *
- * `.meta()` says what zod has no word for. All else is derived from the line: the shape of request bodies (`bodyOf`), the
+ * `.meta()` adds facts that a zod type cannot express. The rest is derived from the line: the shape of request bodies (`bodyOf`), the
  * fields of the GraphQL type, of its input and of its changes, and the mapping between them and REST (schema/fields.ts).
  */
 declare module 'zod' {
@@ -33,7 +33,7 @@ interface FieldMeta {
   readOnly?: true;
   /** Ids of other records: inputs refuse global ids. */
   holdsIds?: true;
-  /** A list in GraphQL, of which bodies have the only entry, and answers the entry or the list. */
+  /** The field is a list in GraphQL. Bodies have its only entry. Answers have the entry or the list. */
   isOnlyEntry?: true;
   /** Ends of the descriptions in the GraphQL type, in inputs, and in changes (by default that of inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
@@ -150,7 +150,7 @@ type InBody<T> =
         ? z.ZodArray<InBody<Entry>>
         : T;
 
-/** A record in the body of a request. What only bodies require is optional in the type, and required by the shape. */
+/** A record in the body of a request. A member that only bodies require is optional in the type; the shape requires it. */
 export type Body<T extends z.ZodObject> = z.infer<z.ZodObject<BodyShape<T['shape']>, z.core.$strict>>;
 
 /** The shape of a record in the body of a request: it has no nulls, no members that only answers have, and no others. */
