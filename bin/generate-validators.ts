@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { decimal, idList } from '../src/contract/common-schemas.ts';
 import type { Operation } from '../src/contract/operation.ts';
 import { operations } from '../src/contract/operations.ts';
+import { metaOf } from '../src/contract/record.ts';
 
 /**
  * Generates plain code that tells whether a record matches its operation's shape: contract/validators.generated.ts.
@@ -34,8 +34,8 @@ export const validators: Readonly<Record<string, (record: unknown) => boolean>> 
 
 /** What is true of a value that keeps the shape. \`place\` is the code that names the value. */
 function conditionFor(shape: z.core.$ZodType, place: string, depth: number): string {
-  if (shape === decimal) return `isDecimal(${place})`;
-  if (shape === idList) return `isIdList(${place})`;
+  const { check } = metaOf(shape);
+  if (check !== undefined) return `${check.name}(${place})`;
   if (shape instanceof z.ZodOptional && shape.def.innerType instanceof z.ZodNullable)
     return `(${place} == null || ${conditionFor(shape.def.innerType.def.innerType, place, depth)})`;
   if (shape instanceof z.ZodOptional)

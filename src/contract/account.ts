@@ -1,55 +1,61 @@
-import { references, textOrArray, textsOrText } from './common-schemas.ts';
+import type { z } from 'zod';
+import { id, references, text, textOrArray, textsOrText } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, type Body, id, onlyText, part, resource, text, texts } from './resource.ts';
+import { type Body, bodyOf, record } from './record.ts';
 import { money } from './shared-parts.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
-export const account = resource(
+export const account = record(
   'Account',
   'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
   {
-    balance: part('balance', 'The balance of the account.', money, {
-      required: 'bodies',
+    balance: money.nullish().meta({
+      description: 'The balance of the account.',
+      requiredInBodies: true,
       notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
     }),
-    bankIds: onlyText('bank_id', 'The banks that the account belongs to.', textOrArray, {
+    bank_id: textOrArray.nullish().meta({
+      name: 'bankIds',
+      description: 'The banks that the account belongs to.',
+      isOnlyEntry: true,
       notes: { answer: ', as a list as for customers and products', input: ': one entry' },
       formerly: { name: 'bankId' },
     }),
-    iban: text('IBAN', 'The international account number.'),
-    accountId: id('id', "The account's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-    label: text('label', 'A name for the account, such as "Everyday".'),
-    number: text('number', "The account's number at the bank."),
-    ownerIds: texts('owners', 'The customers who own the account, by their ids.', {
-      answer: references,
+    IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
+    id: id.nullish().meta({
+      name: 'accountId',
+      description: "The account's id at the bank.",
+      formerly: { name: 'id' },
+    }),
+    label: text.nullish().describe('A name for the account, such as "Everyday".'),
+    number: text.nullish().describe("The account's number at the bank."),
+    owners: references.nullish().meta({
+      name: 'ownerIds',
+      description: 'The customers who own the account, by their ids.',
       holdsIds: true,
       notes: { answer: ', as the bank wrote them' },
     }),
-    swiftBic: text('swift_bic', "The bank's BIC."),
-    types: texts(
-      'type',
-      'The kinds of the account. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
-      {
-        answer: textsOrText,
-        also: {
-          name: 'typeCodes',
-          enum: 'AccountType',
-          values: ['current', 'savings', 'joint', 'business', 'trust'],
-        },
+    swift_bic: text.nullish().describe("The bank's BIC."),
+    type: textsOrText.nullish().meta({
+      name: 'types',
+      description:
+        'The kinds of the account. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
+      also: {
+        name: 'typeCodes',
+        enum: 'AccountType',
+        values: ['current', 'savings', 'joint', 'business', 'trust'],
       },
-    ),
-    viewsAvailable: texts(
-      'views_available',
-      'The views through which the account can be seen; the sandbox has `owner` and `public`.',
-      { answer: references },
-    ),
+    }),
+    views_available: references
+      .nullish()
+      .describe('The views through which the account can be seen; the sandbox has `owner` and `public`.'),
   },
 );
-export type Account = Answer<typeof account>;
+export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
 /** An entry of the account list, which has to hold a balance. */
-const accountItem = account.answer.extend({ balance: money.answer });
+const accountItem = account.extend({ balance: money });
 
 const accounts = { audience: 'caller', resource: 'account' } as const;
 
@@ -69,7 +75,7 @@ export const putAccountID = operation({
   ...put,
   ...accounts,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}',
-  body: account.body,
+  body: bodyOf(account),
   envelope: null,
-  answer: account.answer,
+  answer: account,
 });

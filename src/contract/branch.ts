@@ -1,23 +1,25 @@
 import { z } from 'zod';
+import { id, number, text } from './common-schemas.ts';
 import { get, operation, put, query } from './operation.ts';
-import { type Answer, boolean, id, number, part, resource, text } from './resource.ts';
+import { bodyOf, record } from './record.ts';
+import { asWritten } from './shared-parts.ts';
 
 const inDegrees = ', in degrees';
 
-const address = resource(
+const address = record(
   'Address',
   'A postal address.',
   {
-    city: text('city', 'The town.', {
-      required: 'both',
+    city: text.meta({
+      description: 'The town.',
       notes: { changes: ', which every address has: it cannot be cleared' },
     }),
-    country: text('country', 'The country.'),
-    postcode: text('postcode', 'The postal code.'),
-    state: text('state', 'The state or province.'),
-    line1: text('line_1', 'The first line, such as street and number.'),
-    line2: text('line_2', 'The second line.'),
-    line3: text('line_3', 'The third line.'),
+    country: text.nullish().describe('The country.'),
+    postcode: text.nullish().describe('The postal code.'),
+    state: text.nullish().describe('The state or province.'),
+    line_1: text.nullish().describe('The first line, such as street and number.'),
+    line_2: text.nullish().describe('The second line.'),
+    line_3: text.nullish().describe('The third line.'),
   },
   {
     changes: {
@@ -27,19 +29,22 @@ const address = resource(
   },
 );
 
-const lobby = resource('Lobby', "A branch's lobby.", {
-  is24Hours: boolean('is24Hours', 'Whether the lobby is open day and night.', { required: 'both' }),
+const lobby = record('Lobby', "A branch's lobby.", {
+  is24Hours: z.boolean().describe('Whether the lobby is open day and night.'),
 });
 
-const location = resource(
+const location = record(
   'Location',
   'A place on the earth, in degrees.',
   {
-    latitude: number('latitude', 'How far north.', {
-      required: 'both',
+    latitude: number.meta({
+      description: 'How far north.',
       notes: { answer: inDegrees, input: inDegrees, changes: `${inDegrees}: it cannot be cleared` },
     }),
-    longitude: number('longitude', 'How far east.', { notes: { answer: inDegrees, input: inDegrees } }),
+    longitude: number.nullish().meta({
+      description: 'How far east.',
+      notes: { answer: inDegrees, input: inDegrees },
+    }),
   },
   {
     changes: {
@@ -50,34 +55,40 @@ const location = resource(
   },
 );
 
-const meta = resource('BranchMeta', "A branch's metadata.", {
-  license: text('license', 'The licence of the data about the branch.', { required: 'both' }),
+const meta = record('BranchMeta', "A branch's metadata.", {
+  license: text.describe('The licence of the data about the branch.'),
 });
 
 /** A branch (model BranchAtmDef). */
-export const branch = resource('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
-  acceptsDeposits: boolean('acceptsDeposits', 'Whether money can be paid in there.', {
-    required: 'both',
+export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
+  acceptsDeposits: z.boolean().meta({
+    description: 'Whether money can be paid in there.',
     notes: { changes: ': it cannot be cleared' },
   }),
-  address: part('address', 'Where the branch is.', address),
-  lobby: part('lobby', 'When the lobby is open.', lobby),
-  location: part('location', 'Where on the earth it is.', location),
-  meta: part('meta', 'What is said about the data.', meta),
-  name: text('name', "The branch's name."),
-  bankName: text('bank', "The name or code of the branch's bank.", {
-    notes: { answer: ', as the bank wrote it' },
+  address: address.nullish().describe('Where the branch is.'),
+  lobby: lobby.nullish().describe('When the lobby is open.'),
+  location: location.nullish().describe('Where on the earth it is.'),
+  meta: meta.nullish().describe('What is said about the data.'),
+  name: text.nullish().describe("The branch's name."),
+  bank: text.nullish().meta({
+    name: 'bankName',
+    description: "The name or code of the branch's bank.",
+    notes: asWritten,
     formerly: { name: 'bank' },
   }),
-  branchId: id('id', "The branch's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+  id: id.nullish().meta({
+    name: 'branchId',
+    description: "The branch's id at the bank.",
+    formerly: { name: 'id' },
+  }),
 });
-export type Branch = Answer<typeof branch>;
+export type Branch = z.infer<typeof branch>;
 
 /** The query body of postBranches. */
 export const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type BranchQuery = z.infer<typeof branchQuery>;
 
-const branches = { audience: 'public', resource: 'branch', answer: branch.answer } as const;
+const branches = { audience: 'public', resource: 'branch', answer: branch } as const;
 
 export const getBranches = operation({
   id: 'getBranches',
@@ -103,6 +114,6 @@ export const putBranchID = operation({
   ...put,
   ...branches,
   path: '/v1/api/banks/{BANK_ID}/branches/{BRANCH_ID}',
-  body: branch.body,
+  body: bodyOf(branch),
   envelope: null,
 });

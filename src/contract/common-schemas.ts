@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../is-object.ts';
 import { jsonNumber, maxDecimalLength } from './decimal.ts';
-import { tolerant } from './interpretations.ts';
 
 /**
  * The values in records, with the ways in which banks are known to write them.
@@ -16,22 +15,27 @@ import { tolerant } from './interpretations.ts';
  * `amount` of an answer into one, and every one of a request body back into a JSON number). Some banks write leading zeros,
  * a plus sign, or an empty text for an absent amount.
  */
-export const decimal = tolerant(
-  z
-    .string()
-    .regex(jsonNumber, 'not a decimal number')
-    .refine(isWritable, 'a number of more than a thousand digits'),
-  (value) => {
-    if (value === '') return null;
-    if (typeof value !== 'string') return undefined;
-    const plain = value.replace(/^\+(?=\d)/, '').replace(/^(-?)0+(?=\d)/, '$1');
-    return plain !== value && isDecimal(plain) ? plain : undefined;
-  },
-);
+export const decimal = z
+  .string()
+  .regex(jsonNumber, 'not a decimal number')
+  .refine(isWritable, 'a number of more than a thousand digits')
+  .meta({
+    scalar: 'Decimal',
+    check: isDecimal,
+    interpret(value) {
+      if (value === '') return null;
+      if (typeof value !== 'string') return undefined;
+      const plain = value.replace(/^\+(?=\d)/, '').replace(/^(-?)0+(?=\d)/, '$1');
+      return plain !== value && isDecimal(plain) ? plain : undefined;
+    },
+  });
 
 /** Whether a value is a decimal; unlike validation, it creates no error message. */
-export const isDecimal = (value: unknown): boolean =>
-  typeof value === 'string' && (shortDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)));
+export function isDecimal(value: unknown): boolean {
+  return (
+    typeof value === 'string' && (shortDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)))
+  );
+}
 
 /** Nearly all amounts: few digits, without an exponent. */
 const shortDecimal = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?$/;
@@ -42,18 +46,20 @@ function isWritable(number: string): boolean {
 }
 
 /** A number; some banks write it in a string. */
-export const number = tolerant(z.number(), (value) =>
-  typeof value === 'string' && jsonNumber.test(value) && Number.isFinite(Number(value))
-    ? Number(value)
-    : undefined,
-);
+export const number = z.number().meta({
+  interpret: (value) =>
+    typeof value === 'string' && jsonNumber.test(value) && Number.isFinite(Number(value))
+      ? Number(value)
+      : undefined,
+});
 
 /** The digits of an integer that a bank wrote instead of a text. Undefined for other numbers: a double may not hold all their digits. */
 const digitsOf = (value: unknown): string | undefined =>
   Number.isSafeInteger(value) ? String(value) : undefined;
 
-/** A text or an id; some banks write an integer. */
-export const text = tolerant(z.string(), digitsOf);
+/** A text; some banks write an integer. */
+export const text = z.string().meta({ interpret: digitsOf });
+export const id = text.meta({ scalar: 'ID' });
 
 const textIn = (value: unknown) => (typeof value === 'string' ? value : digitsOf(value));
 
@@ -61,18 +67,19 @@ const textIn = (value: unknown) => (typeof value === 'string' ? value : digitsOf
 export const texts = z.array(text);
 
 /** A text; some banks send an array with the text, or an empty one for an absent text. */
-export const textOrArray = tolerant(z.string(), (value) => {
-  if (!Array.isArray(value)) return digitsOf(value);
-  const [only = null] = value;
-  if (value.length > 1) return undefined;
-  return only === null ? null : textIn(only);
+export const textOrArray = z.string().meta({
+  interpret(value) {
+    if (!Array.isArray(value)) return digitsOf(value);
+    const [only = null] = value;
+    if (value.length > 1) return undefined;
+    return only === null ? null : textIn(only);
+  },
 });
 
 /** Several texts; some banks send a single text without the array. */
-export const textsOrText = tolerant(z.array(text), (value) => {
-  const only = textIn(value);
-  return only === undefined ? undefined : [only];
-});
+export const textsOrText = z.array(text).meta({ interpret: (value) => listOf(textIn(value)) });
+
+const listOf = (only: string | undefined) => (only === undefined ? undefined : [only]);
 
 /** An id, or that of an object that some banks send in its place. */
 function idOf(value: unknown): string | undefined {
@@ -83,13 +90,10 @@ function idOf(value: unknown): string | undefined {
 }
 
 /** An id; some banks send the object that has the id instead. */
-export const reference = tolerant(z.string(), idOf);
+export const reference = z.string().meta({ interpret: idOf });
 
 /** Ids; some banks send a single id, or a single object with an id. */
-export const references = tolerant(z.array(reference), (value) => {
-  const id = idOf(value);
-  return id === undefined ? undefined : [id];
-});
+export const references = z.array(reference).meta({ interpret: (value) => listOf(idOf(value)) });
 
 /** Whether a text contains ids, and not the JSON of an array. */
 export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
@@ -98,14 +102,20 @@ export const isIdList = (value: unknown): boolean => typeof value === 'string' &
  * Ids separated by commas or white space; some banks send an array, or the JSON of an array as text, or one id as an integer. An
  * empty array means no ids.
  */
-export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), (value) => {
-  const list = typeof value === 'string' ? parsed(value) : value;
-  if (!Array.isArray(list)) return digitsOf(value);
-  const ids = list.map(idOf);
-  // An id that contains a separator would be read as two ids.
-  if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;
-  return ids.join(',') || null;
-});
+export const idList = z
+  .string()
+  .refine(isIdList, 'not ids separated by commas')
+  .meta({
+    check: isIdList,
+    interpret(value) {
+      const list = typeof value === 'string' ? parsed(value) : value;
+      if (!Array.isArray(list)) return digitsOf(value);
+      const ids = list.map(idOf);
+      // An id that contains a separator would be read as two ids.
+      if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;
+      return ids.join(',') || null;
+    },
+  });
 
 function parsed(text: string): unknown {
   try {

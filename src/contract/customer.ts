@@ -1,32 +1,43 @@
-import { textsOrText } from './common-schemas.ts';
+import { z } from 'zod';
+import { text, texts, textsOrText } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, part, parts, resource, text, texts } from './resource.ts';
+import { bodyOf, record } from './record.ts';
 import { keyValue, nameBox } from './shared-parts.ts';
 
-export const customer = resource('Customer', 'A customer of a bank. REST: getCustomer.', {
-  bankIds: texts('bank_id', 'The banks whose customer it is.', { answer: textsOrText, holdsIds: true }),
-  customerNumber: text('customer_number', "The customer's number at the bank."),
-  legalName: text('legal_name', "The customer's name in law."),
-  email: text('email', 'The e-mail address.'),
-  mobilePhoneNumber: text('mobile_phone_number', 'The mobile telephone number.'),
-  faceImage: part('face_image', "The name of the customer's picture.", nameBox),
-  dateValues: parts('date_values', 'Further dates that the bank keeps, such as the date of birth.', keyValue),
-  numericValues: parts('numeric_values', 'Further numbers that the bank keeps, as texts.', keyValue),
-  stringValues: parts('string_values', 'Further texts that the bank keeps, such as the language.', keyValue),
-  metadata: texts('metadata', 'What else the bank notes, such as `verified`; no write takes it.', {
-    isReadOnly: true,
+const keyValues = z.array(keyValue).nullish();
+
+export const customer = record('Customer', 'A customer of a bank. REST: getCustomer.', {
+  bank_id: textsOrText
+    .nullish()
+    .meta({ name: 'bankIds', description: 'The banks whose customer it is.', holdsIds: true }),
+  customer_number: text.nullish().describe("The customer's number at the bank."),
+  legal_name: text.nullish().describe("The customer's name in law."),
+  email: text.nullish().describe('The e-mail address.'),
+  mobile_phone_number: text.nullish().describe('The mobile telephone number.'),
+  face_image: nameBox.nullish().describe("The name of the customer's picture."),
+  date_values: keyValues.describe('Further dates that the bank keeps, such as the date of birth.'),
+  numeric_values: keyValues.describe('Further numbers that the bank keeps, as texts.'),
+  string_values: keyValues.describe('Further texts that the bank keeps, such as the language.'),
+  metadata: texts.nullish().meta({
+    description: 'What else the bank notes, such as `verified`; no write takes it.',
+    readOnly: true,
   }),
 });
-export type Customer = Answer<typeof customer>;
+export type Customer = z.infer<typeof customer>;
 
 const customers = {
   path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',
   audience: 'caller',
   resource: 'customer',
   envelope: null,
-  answer: customer.answer,
+  answer: customer,
 } as const;
 
 export const getCustomer = operation({ id: 'getCustomer', ...get, ...customers, auth: 'required' });
 
-export const putCustomerID = operation({ id: 'putCustomerID', ...put, ...customers, body: customer.body });
+export const putCustomerID = operation({
+  id: 'putCustomerID',
+  ...put,
+  ...customers,
+  body: bodyOf(customer),
+});

@@ -9,8 +9,6 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
  * keep all numbers cost ten times as much.
  */
 
-/** A key may contain a letter of "amount" as an escape sequence, which a search for its name does not find. */
-const escapedLetter = /\\u00[67]/;
 /**
  * Parses JSON; the number of an `amount` member becomes the string of its digits. An amount that is a string already
  * stays one; `onQuotedAmount` is called once for all of them. With `keepDigits` other numbers are still numbers, and
@@ -18,46 +16,32 @@ const escapedLetter = /\\u00[67]/;
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts contain neither an amount nor an escape sequence, which a plain search finds out.
-  const exact = text.includes(amountEnd) ? quoteAmounts(text, onQuotedAmount) : text;
+  // Most texts contain no amount, which a plain search finds out: it skips from one `m` to the next, while quotes are everywhere.
+  const hasAmount = text.includes('mount"');
+  if (hasAmount && onQuotedAmount !== undefined && quotedAmount.test(text)) onQuotedAmount();
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
   if (text.includes('\\u00') && escapedLetter.test(text))
     return JSON.parse(text, (key, value, { source }) =>
       key === 'amount' && typeof value === 'number' ? source : value,
     );
-  return JSON.parse(exact);
+  return JSON.parse(hasAmount ? quoteAmounts(text) : text);
 }
 
-/** The end of an amount's key: a search for it skips from one `m` to the next, while quotes are everywhere. */
-const amountEnd = 'mount"';
-const amountStart = '"a';
-/** The colon after the key, and a number with a comma or closing brace after it. */
-const colon = /[ \t\r\n]*:[ \t\r\n]*/y;
-const number = new RegExp(String.raw`${jsonNumberSource}(?=[ \t\r\n]*[,}])`, 'y');
+/** A key may contain a letter of "amount" as an escape sequence, which a search for its name does not find. */
+const escapedLetter = /\\u00[67]/;
+const amountKey = String.raw`"amount"[ \t\r\n]*:[ \t\r\n]*`;
+const quotedAmount = new RegExp(`${amountKey}"`);
+const numberOfAmount = new RegExp(
+  String.raw`(?<=[ \t\r\n{,])(${amountKey})(${jsonNumberSource})(?=[ \t\r\n]*[,}])`,
+  'g',
+);
 
 /**
  * Quotes the numbers of `amount` members. In valid JSON, a quote that follows `{`, `,` or white space and opens
  * `"amount" :` begins a key: quotes inside a string are escaped, and no name can follow a string's closing quote. Invalid
  * JSON stays invalid, since only valid numbers are quoted, and only if a comma or a closing brace follows.
  */
-function quoteAmounts(text: string, onQuotedAmount?: () => void): string {
-  let quoted = '';
-  let copied = 0;
-  let hasQuoted = false;
-  for (let at = text.indexOf(amountEnd); at !== -1; at = text.indexOf(amountEnd, at + 1)) {
-    const key = at - amountStart.length;
-    colon.lastIndex = at + amountEnd.length;
-    if (!text.startsWith(amountStart, key) || !colon.test(text)) continue;
-    const start = colon.lastIndex;
-    if (text[start] === '"') hasQuoted = true;
-    number.lastIndex = start;
-    if (!' \t\r\n{,'.includes(text[key - 1] ?? '.') || !number.test(text)) continue;
-    quoted += `${text.slice(copied, start)}"${text.slice(start, number.lastIndex)}"`;
-    copied = number.lastIndex;
-  }
-  if (hasQuoted) onQuotedAmount?.();
-  return copied === 0 ? text : quoted + text.slice(copied);
-}
+const quoteAmounts = (text: string) => text.replace(numberOfAmount, '$1"$2"');
 
 /** The digits of numbers that a double cannot hold, by their object and key. */
 const digitsByHolder = new WeakMap<object, Map<string, string>>();

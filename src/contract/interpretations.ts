@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
+import { metaOf } from './record.ts';
 
 /**
  * How banks deviate from the specification, and what they mean: the table in docs/real-banks.md.
  *
- * A schema declares with `tolerant` how else its value may be written. A record that matches its schema is never
+ * A schema's metadata say how else its value may be written (`interpret`). A record that matches its schema is never
  * interpreted (validators.generated.ts recognizes it); in others, `interpretRecord` replaces what deviates by its meaning.
  */
 
@@ -13,18 +14,7 @@ import { isObject } from '../is-object.ts';
  * The meaning of a value that does not match its schema: a value that does, or null for an absent one; undefined if it
  * has no meaning, or more than one.
  */
-type Interpret = (value: unknown) => unknown;
-
-const interpretations = new WeakMap<z.core.$ZodType, Interpret>();
-
-/** The schema, whose values may also be written in the forms that `interpret` understands. */
-export function tolerant<T extends z.core.$ZodType>(schema: T, interpret: Interpret): T {
-  interpretations.set(schema, interpret);
-  return schema;
-}
-
-export const interpretationOf = (schema: z.core.$ZodType): Interpret | undefined =>
-  interpretations.get(schema);
+export type Interpret = (value: unknown) => unknown;
 
 /** The position of a value in an answer: names of the contract, and indexes of lists. */
 export type Path = readonly PropertyKey[];
@@ -103,7 +93,7 @@ function createReader(shape: z.core.$ZodType): Read {
 
 /** Reads what breaks the shape itself, and not a member of it. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
-  const interpret = interpretationOf(shape);
+  const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {

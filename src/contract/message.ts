@@ -1,20 +1,26 @@
+import type { z } from 'zod';
+import { text } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, resource, text } from './resource.ts';
+import { bodyOf, record } from './record.ts';
+import { asWritten } from './shared-parts.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
-export const message = resource('Message', 'A message to a customer. REST: getMessagesOwner.', {
-  message: text('message', 'The text.', { required: 'bodies' }),
-  fromDepartment: text('from_department', 'The department that wrote it.', { required: 'bodies' }),
-  fromPerson: text('from_person', 'Who wrote it.', { required: 'bodies' }),
-  date: text('date', 'When it was written.', {
-    isReadOnly: true,
-    notes: { answer: ', as the bank wrote it' },
+export const message = record('Message', 'A message to a customer. REST: getMessagesOwner.', {
+  message: text.nullish().meta({ description: 'The text.', requiredInBodies: true }),
+  from_department: text
+    .nullish()
+    .meta({ description: 'The department that wrote it.', requiredInBodies: true }),
+  from_person: text.nullish().meta({ description: 'Who wrote it.', requiredInBodies: true }),
+  date: text.nullish().meta({
+    description: 'When it was written.',
+    readOnly: true,
+    notes: asWritten,
     also: { name: 'sentAt', dateOf: 'getMessagesOwner' },
   }),
 });
-export type Message = Answer<typeof message>;
+export type Message = z.infer<typeof message>;
 
-const messages = { audience: 'caller', resource: 'message', answer: message.answer } as const;
+const messages = { audience: 'caller', resource: 'message', answer: message } as const;
 
 export const getMessagesOwner = operation({
   id: 'getMessagesOwner',
@@ -31,6 +37,6 @@ export const putCustomerMessage = operation({
   ...put,
   ...messages,
   path: '/v1/api/banks/{BANK_ID}/customer/{CUSTOMER_ID}/messages',
-  body: message.body,
+  body: bodyOf(message),
   envelope: null,
 });

@@ -1,16 +1,17 @@
 import { z } from 'zod';
+import { id, text } from './common-schemas.ts';
 import { operation, query } from './operation.ts';
-import { type Answer, id, part, resource, text } from './resource.ts';
-import { nameBox } from './shared-parts.ts';
+import { record } from './record.ts';
+import { asWritten, nameBox } from './shared-parts.ts';
 
 /** A metadata entry (model MetadataDef). */
-export const metadataEntry = resource('MetadataEntry', 'A metadata entry. REST: postMetadata.', {
-  code: text('code', 'The code, such as `SEPA`.', { required: 'answers' }),
-  metadataId: id('id', 'The set that the entry belongs to.', { isOwnId: true }),
-  postedBy: text('postedBy', 'Who entered it.', { notes: { answer: ', as the bank wrote it' } }),
-  text: part('text', 'What stands for the code.', nameBox),
+export const metadataEntry = record('MetadataEntry', 'A metadata entry. REST: postMetadata.', {
+  code: text.describe('The code, such as `SEPA`.'),
+  id: id.nullish().meta({ name: 'metadataId', description: 'The set that the entry belongs to.' }),
+  postedBy: text.nullish().meta({ description: 'Who entered it.', notes: asWritten }),
+  text: nameBox.nullish().describe('What stands for the code.'),
 });
-export type MetadataEntry = Answer<typeof metadataEntry>;
+export type MetadataEntry = z.infer<typeof metadataEntry>;
 
 /** The query body of postMetadata. */
 export const metadataQuery = z.strictObject({ id: z.string() });
@@ -25,5 +26,5 @@ export const postMetadata = operation({
   body: metadataQuery,
   resource: 'metadata',
   envelope: 'metadata',
-  answer: metadataEntry.answer,
+  answer: metadataEntry,
 });

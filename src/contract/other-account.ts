@@ -1,47 +1,46 @@
 import { z } from 'zod';
+import { id, text } from './common-schemas.ts';
 import { get, operation, query } from './operation.ts';
-import { type Answer, boolean, id, part, resource, text } from './resource.ts';
+import { record } from './record.ts';
 
-const holder = resource('AccountHolder', "The holder of a counterparty's account.", {
-  isAlias: boolean('is_alias', 'Whether the name is an alias.', { required: 'answers' }),
-  name: text('name', "The holder's name."),
+const holder = record('AccountHolder', "The holder of a counterparty's account.", {
+  is_alias: z.boolean().describe('Whether the name is an alias.'),
+  name: text.nullish().describe("The holder's name."),
 });
 
 /** A counterparty of an account, as seen through one of its views (model OtherAccountDef). */
-export const otherAccount = resource(
+export const otherAccount = record(
   'OtherAccount',
   'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
   {
-    bankName: text('bank', "The counterparty's bank, by its name or code.", { required: 'answers' }),
-    holder: part('holder', 'Who holds the account.', holder),
-    iban: text('IBAN', 'The international account number.'),
-    otherAccountId: id('id', "The counterparty's id at the bank.", { isOwnId: true }),
-    kind: text(
-      'kind',
-      'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
-      {
-        also: {
-          name: 'kindCode',
-          enum: 'CounterpartyKind',
-          values: [
-            'employer',
-            'landlord',
-            'shop',
-            'travel',
-            'insurance',
-            'utility',
-            'culture',
-            'person',
-            'cash machine',
-          ],
-        },
+    bank: text.meta({ name: 'bankName', description: "The counterparty's bank, by its name or code." }),
+    holder: holder.nullish().describe('Who holds the account.'),
+    IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
+    id: id.nullish().meta({ name: 'otherAccountId', description: "The counterparty's id at the bank." }),
+    kind: text.nullish().meta({
+      description:
+        'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
+      also: {
+        name: 'kindCode',
+        enum: 'CounterpartyKind',
+        values: [
+          'employer',
+          'landlord',
+          'shop',
+          'travel',
+          'insurance',
+          'utility',
+          'culture',
+          'person',
+          'cash machine',
+        ],
       },
-    ),
-    number: text('number', "The account's number at its bank."),
-    swiftBic: text('swift_bic', "The BIC of the counterparty's bank."),
+    }),
+    number: text.nullish().describe("The account's number at its bank."),
+    swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),
   },
 );
-export type OtherAccount = Answer<typeof otherAccount>;
+export type OtherAccount = z.infer<typeof otherAccount>;
 
 /** The query body of postOtherAccounts. */
 export const otherAccountQuery = z.strictObject({ IBAN: z.string(), id: z.string().optional() });
@@ -53,7 +52,7 @@ const otherAccounts = {
   audience: 'caller',
   resource: 'other account',
   envelope: 'otherAccounts',
-  answer: otherAccount.answer,
+  answer: otherAccount,
 } as const;
 
 export const getOtherAccounts = operation({ id: 'getOtherAccounts', ...get, ...otherAccounts });

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { textOrArray, textsOrText } from './common-schemas.ts';
+import { id, text, textOrArray, textsOrText } from './common-schemas.ts';
 import { get, operation, put, query } from './operation.ts';
-import { type Answer, type Body, id, onlyText, resource, text, texts } from './resource.ts';
+import { bodyOf, record } from './record.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
-export const product = resource('Product', 'A product of a bank. REST: getProduct, or postProducts.', {
-  bankIds: onlyText('bank_id', 'The banks that offer the product.', textsOrText, {
-    required: 'default',
+export const product = record('Product', 'A product of a bank. REST: getProduct, or postProducts.', {
+  bank_id: textsOrText.nullish().meta({
+    name: 'bankIds',
+    description: 'The banks that offer the product.',
+    isOnlyEntry: true,
     notes: {
       answer: ', a string in lists and an array in single answers',
       input: ': one entry; the bank of the mutation if it is left out',
@@ -14,47 +16,47 @@ export const product = resource('Product', 'A product of a bank. REST: getProduc
     },
     formerly: { name: 'bankId', note: '; the bank of the mutation if it is left out' },
   }),
-  category: text(
-    'category',
-    'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
-    {
-      also: {
-        name: 'categoryCode',
-        enum: 'ProductCategory',
-        values: ['current', 'savings', 'mortgage', 'loan', 'card', 'finance', 'trust'],
-      },
+  category: text.nullish().meta({
+    description:
+      'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
+    also: {
+      name: 'categoryCode',
+      enum: 'ProductCategory',
+      values: ['current', 'savings', 'mortgage', 'loan', 'card', 'finance', 'trust'],
     },
-  ),
-  family: text(
-    'family',
-    'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
-    {
-      also: { name: 'familyCode', enum: 'ProductFamily', values: ['accounts', 'deposits', 'loans', 'cards'] },
+  }),
+  family: text.nullish().meta({
+    description:
+      'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
+    also: { name: 'familyCode', enum: 'ProductFamily', values: ['accounts', 'deposits', 'loans', 'cards'] },
+  }),
+  id: id.nullish().meta({
+    name: 'productId',
+    description: "The product's id at the bank.",
+    formerly: { name: 'id' },
+  }),
+  meta: textsOrText.nullish().describe('What there is to say about it, such as `no fee`.'),
+  more_info_url: text.nullish().describe('The address of a page about it.'),
+  name: text.nullish().describe("The product's name."),
+  super_family: text.nullish().meta({
+    description:
+      'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
+    also: {
+      name: 'superFamilyCode',
+      enum: 'ProductSuperFamily',
+      values: ['retail', 'business', 'private'],
     },
-  ),
-  productId: id('id', "The product's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-  meta: texts('meta', 'What there is to say about it, such as `no fee`.', { answer: textsOrText }),
-  moreInfoUrl: text('more_info_url', 'The address of a page about it.'),
-  name: text('name', "The product's name."),
-  superFamily: text(
-    'super_family',
-    'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
-    {
-      also: {
-        name: 'superFamilyCode',
-        enum: 'ProductSuperFamily',
-        values: ['retail', 'business', 'private'],
-      },
-    },
-  ),
+  }),
 });
 
 /** An entry of postProducts' list: `bank_id` is one string there. */
-const productItem = product.answer.extend({ bank_id: textOrArray.nullish() });
+const productItem = product.extend({ bank_id: textOrArray.nullish() });
 
 /** A product as either of the two shapes. */
-export type Product = Answer<typeof product> | z.infer<typeof productItem>;
-export type ProductBody = Body<typeof product>;
+export type Product = z.infer<typeof product> | z.infer<typeof productItem>;
+/** `bank_id` is one string here too, and required: inputs that leave it out get the bank in the path. */
+export const productBody = bodyOf(product).extend({ bank_id: z.string() });
+export type ProductBody = z.infer<typeof productBody>;
 
 /** The query body of postProducts. */
 export const productQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
@@ -69,7 +71,7 @@ export const getProduct = operation({
   path: '/v1/api/banks/{BANK_ID}/products/{PRODUCT_ID}',
   auth: 'none',
   envelope: null,
-  answer: product.answer,
+  answer: product,
 });
 
 export const postProducts = operation({
@@ -88,7 +90,7 @@ export const putProduct = operation({
   ...put,
   ...products,
   path: '/v1/api/banks/{BANK_ID}/products',
-  body: product.body,
+  body: productBody,
   envelope: null,
-  answer: product.answer,
+  answer: product,
 });

@@ -1,22 +1,27 @@
-import { type Answer, type Body, decimal, id, resource, text } from './resource.ts';
+import type { z } from 'zod';
+import { decimal, id, text } from './common-schemas.ts';
+import { type Body, record } from './record.ts';
 
 /** The notes of a text that means more than a text. */
 export const asWritten = { answer: ', as the bank wrote it' } as const;
 
-/** Objects that several resources contain: "Shared structures" of the specification. */
-const currency = text('currency', 'The currency, such as EUR.', { notes: asWritten });
-const digits = {
-  answer: ', with all its digits',
-  input: '; sent with exactly these digits',
-  changes: '; sent with exactly these digits',
+/** Objects that several records contain: "Shared structures" of the specification. */
+const currency = text.nullish().meta({ description: 'The currency, such as EUR.', notes: asWritten });
+const howMuch = {
+  description: 'How much it is.',
+  notes: {
+    answer: ', with all its digits',
+    input: '; sent with exactly these digits',
+    changes: '; sent with exactly these digits',
+  },
 } as const;
 
-export type Money = Answer<typeof money>;
+export type Money = z.infer<typeof money>;
 export type MoneyBody = Body<typeof money>;
-export const money = resource(
+export const money = record(
   'Money',
   'An amount in a currency.',
-  { currency, amount: decimal('amount', 'How much it is.', { notes: digits }) },
+  { currency, amount: decimal.nullish().meta(howMuch) },
   {
     keepsOrder: true,
     changes: {
@@ -27,37 +32,32 @@ export const money = resource(
 );
 
 /** Money whose amount is required: `value` and `new_balance` of a transaction's details. */
-export const amount = resource(
+export const amount = record(
   'Money',
   'An amount in a currency.',
-  { currency, amount: decimal('amount', 'How much it is.', { required: 'both', notes: digits }) },
+  { currency, amount: decimal.meta(howMuch) },
   { keepsOrder: true, input: { name: 'AmountInput', description: 'Money whose amount REST requires.' } },
 );
 
-export const keyValue = resource('KeyValue', 'A value with a name of its own (REST model StringValues).', {
-  key: text('key', 'What the value is called, such as `date_of_birth`.', { required: 'both' }),
-  value: text('string', 'The value.'),
+export const keyValue = record('KeyValue', 'A value with a name of its own (REST model StringValues).', {
+  key: text.describe('What the value is called, such as `date_of_birth`.'),
+  string: text.nullish().meta({ name: 'value', description: 'The value.' }),
 });
 
-export const nameBox = resource('NameBox', 'A name on its own (REST model FaceImage).', {
-  name: text('name', 'The name.', { required: 'both' }),
+export const nameBox = record('NameBox', 'A name on its own (REST model FaceImage).', {
+  name: text.describe('The name.'),
 });
 
 /** An account as another record names it. */
-export type AccountRef = Answer<typeof accountRef>;
+export type AccountRef = z.infer<typeof accountRef>;
 export type AccountRefBody = Body<typeof accountRef>;
-export const accountRef = resource(
+const named = { holdsIds: true, notes: { answer: ', as the record has it' } } as const;
+export const accountRef = record(
   'AccountRef',
   'An account named by another record.',
   {
-    accountId: id('account_id', "The account's id at its bank.", {
-      holdsIds: true,
-      notes: { answer: ', as the record has it' },
-    }),
-    bankId: id('bank_id', "The bank's code.", {
-      holdsIds: true,
-      notes: { answer: ', as the record has it' },
-    }),
+    account_id: id.nullish().meta({ description: "The account's id at its bank.", ...named }),
+    bank_id: id.nullish().meta({ description: "The bank's code.", ...named }),
   },
   { input: { description: 'A reference to an account.' } },
 );

@@ -1,69 +1,67 @@
 import { z } from 'zod';
-import { idList, reference } from './common-schemas.ts';
+import { idList, reference, text } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, part, resource, text } from './resource.ts';
+import { bodyOf, record } from './record.ts';
 import { accountRef, asWritten, money } from './shared-parts.ts';
 
+const requestBody = record('TransactionRequestBody', 'What was asked for.', {
+  to: accountRef.nullish().describe('Who is to be paid.'),
+  value: money.nullish().describe('How much is to be moved.'),
+});
+
 /** One item of `transaction-requests`. What it names of others, and its `body`, schema/transaction-request.ts resolves. */
-export const transactionRequest = resource(
+export const transactionRequest = record(
   'TransactionRequest',
   'A request for a transaction. REST: getTransactionsRequest.',
   {
-    description: text('description', 'The description that the payer wrote.'),
-    resourceUrl: text('resource_url', "The request's address at the bank."),
-    status: text(
-      'status',
-      'Whether it waits, is done or has failed. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
-      {
-        notes: { answer: ', a free text' },
-        also: {
-          name: 'statusCode',
-          enum: 'TransactionRequestStatus',
-          values: ['INITIATED', 'PENDING', 'COMPLETED', 'CANCELLED', 'FAILED'],
-        },
+    description: text.nullish().describe('The description that the payer wrote.'),
+    resource_url: text.nullish().describe("The request's address at the bank."),
+    status: text.nullish().meta({
+      description:
+        'Whether it waits, is done or has failed. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
+      notes: { answer: ', a free text' },
+      also: {
+        name: 'statusCode',
+        enum: 'TransactionRequestStatus',
+        values: ['INITIATED', 'PENDING', 'COMPLETED', 'CANCELLED', 'FAILED'],
       },
-    ),
-    transactionIds: text('transaction_ids', 'The transactions that it led to, by their ids.', {
-      answer: idList,
+    }),
+    transaction_ids: idList.nullish().meta({
+      description: 'The transactions that it led to, by their ids.',
       notes: asWritten,
       also: { name: 'transactionIdList', list: 'ID' },
     }),
-    startDate: text('start_date', 'When it was requested.', {
+    start_date: text.nullish().meta({
+      description: 'When it was requested.',
       notes: asWritten,
       also: { name: 'startedAt', dateOf: 'getTransactionsRequest' },
     }),
-    endDate: text('end_date', 'When it ended.', {
+    end_date: text.nullish().meta({
+      description: 'When it ended.',
       notes: asWritten,
       also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
     }),
-    challenge: text('challenge', 'The challenge that the customer must answer, if the bank waits for that.', {
-      answer: reference,
-    }),
-    from: part('from', 'The account that pays.', accountRef),
-    body: part(
-      'body',
-      'What was asked for.',
-      resource('TransactionRequestBody', 'What was asked for.', {
-        to: part('to', 'Who is to be paid.', accountRef),
-        value: part('value', 'How much is to be moved.', money),
-      }),
-    ),
+    challenge: reference
+      .nullish()
+      .describe('The challenge that the customer must answer, if the bank waits for that.'),
+    from: accountRef.nullish().describe('The account that pays.'),
+    body: requestBody.nullish().describe('What was asked for.'),
   },
 );
-export type TransactionRequest = Answer<typeof transactionRequest>;
+export type TransactionRequest = z.infer<typeof transactionRequest>;
 
 const transactionRequestBody = z.strictObject({
   description: z.string().optional(),
   challenge_type: z.string().optional(),
-  to: accountRef.body,
-  value: money.body.optional(),
+  to: bodyOf(accountRef),
+  value: bodyOf(money).optional(),
 });
 
 const transactionRequests = {
   audience: 'caller',
   resource: 'transaction request',
   envelope: 'transaction-requests',
-  answer: transactionRequest.answer,
+  answer: transactionRequest,
 } as const;
 
 export const getTransactionsRequest = operation({

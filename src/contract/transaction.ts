@@ -1,57 +1,54 @@
 import { z } from 'zod';
-import { reference, textOrArray } from './common-schemas.ts';
+import { id, reference, text, textOrArray } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
-import { type Answer, id, part, resource, text } from './resource.ts';
+import { bodyOf, record } from './record.ts';
 import { accountRef, amount, asWritten, money } from './shared-parts.ts';
 
 const freeText = { answer: ', a free text' } as const;
 
-const details = resource(
+const details = record(
   'TransactionDetails',
   'The amount, the times and the people involved. REST `details` of a transaction.',
   {
-    approvedByIpAddress: text('approved_by_ip_address', 'The IP address from which it was approved.', {
-      required: 'bodies',
-    }),
-    approvedByUserId: text('approved_by_user_id', 'Who approved it.'),
-    cancelledByIpAddress: text('cancelled_by_ip_address', 'The IP address from which it was cancelled.'),
-    cancelledByUserId: text('cancelled_by_user_id', 'Who cancelled it.'),
-    completed: text('completed', 'When it was completed.', {
+    approved_by_ip_address: text
+      .nullish()
+      .meta({ description: 'The IP address from which it was approved.', requiredInBodies: true }),
+    approved_by_user_id: text.nullish().describe('Who approved it.'),
+    cancelled_by_ip_address: text.nullish().describe('The IP address from which it was cancelled.'),
+    cancelled_by_user_id: text.nullish().describe('Who cancelled it.'),
+    completed: text.nullish().meta({
+      description: 'When it was completed.',
       notes: asWritten,
       also: { name: 'completedAt', dateOf: 'getTransaction' },
     }),
-    description: text('description', 'The description that the payer wrote.'),
-    newBalance: part('new_balance', 'The balance of the account afterwards.', amount),
-    pausedByIpAddress: text('paused_by_ip_address', 'The IP address from which it was paused.'),
-    pausedByUserId: text('paused_by_user_id', 'Who paused it.'),
-    posted: text('posted', 'When it was posted.', {
+    description: text.nullish().describe('The description that the payer wrote.'),
+    new_balance: amount.nullish().describe('The balance of the account afterwards.'),
+    paused_by_ip_address: text.nullish().describe('The IP address from which it was paused.'),
+    paused_by_user_id: text.nullish().describe('Who paused it.'),
+    posted: text.nullish().meta({
+      description: 'When it was posted.',
       notes: asWritten,
       also: { name: 'postedAt', dateOf: 'getTransaction' },
     }),
-    postedByIpAddress: text('posted_by_ip_address', 'The IP address from which it was posted.'),
-    postedByUserId: text('posted_by_user_id', 'Who posted it.'),
-    status: text(
-      'status',
-      'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `PENDING` and `FAILED`.',
-      {
-        notes: freeText,
-        also: {
-          name: 'statusCode',
-          enum: 'TransactionStatus',
-          values: ['COMPLETED', 'PENDING', 'FAILED', 'INITIATED'],
-        },
+    posted_by_ip_address: text.nullish().describe('The IP address from which it was posted.'),
+    posted_by_user_id: text.nullish().describe('Who posted it.'),
+    status: text.nullish().meta({
+      description:
+        'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `PENDING` and `FAILED`.',
+      notes: freeText,
+      also: {
+        name: 'statusCode',
+        enum: 'TransactionStatus',
+        values: ['COMPLETED', 'PENDING', 'FAILED', 'INITIATED'],
       },
-    ),
-    type: text(
-      'type',
-      'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
-      {
-        answer: textOrArray,
-        notes: freeText,
-        also: { name: 'typeCode', enum: 'TransactionType', values: ['SEPA', 'CARD', 'SALARY', 'TRANSFER'] },
-      },
-    ),
-    value: part('value', 'The amount; negative if the account paid.', amount),
+    }),
+    type: textOrArray.nullish().meta({
+      description:
+        'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
+      notes: freeText,
+      also: { name: 'typeCode', enum: 'TransactionType', values: ['SEPA', 'CARD', 'SALARY', 'TRANSFER'] },
+    }),
+    value: amount.nullish().describe('The amount; negative if the account paid.'),
   },
   {
     input: {
@@ -61,24 +58,23 @@ const details = resource(
   },
 );
 
-export const transactionMetadata = resource(
+export const transactionMetadata = record(
   'TransactionMetadata',
   'Notes about a transaction. REST `metadata` of a transaction.',
   {
-    comments: text('comments', "The customer's notes about the transaction.", {
-      required: 'bodies',
-      answer: textOrArray,
+    comments: textOrArray.nullish().meta({
+      description: "The customer's notes about the transaction.",
+      requiredInBodies: true,
       notes: {
         changes:
           '; the bank requires it with other metadata, so that bankql sends an empty text if there is no comment',
       },
     }),
-    narrative: text('narrative', 'A longer text about it.'),
-    tags: text('tags', 'Tags to find it by.', {
-      answer: textOrArray,
-      also: { name: 'tagList', list: 'String' },
-    }),
-    where: text('where', 'Where it took place.', { answer: reference }),
+    narrative: text.nullish().describe('A longer text about it.'),
+    tags: textOrArray
+      .nullish()
+      .meta({ description: 'Tags to find it by.', also: { name: 'tagList', list: 'String' } }),
+    where: reference.nullish().describe('Where it took place.'),
   },
   {
     input: {
@@ -92,38 +88,44 @@ export const transactionMetadata = resource(
     },
   },
 );
-export type TransactionMetadata = Answer<typeof transactionMetadata>;
+export type TransactionMetadata = z.infer<typeof transactionMetadata>;
 
 /** A transaction (models TransactionDef and TransactionsResponse). */
-export const transaction = resource(
+export const transaction = record(
   'Transaction',
   'A transaction of an account, as seen through one of its views. REST: getTransaction.',
   {
-    details: part('details', 'The amount, the times and the people involved.', details, {
-      required: 'bodies',
+    details: details
+      .nullish()
+      .meta({ description: 'The amount, the times and the people involved.', requiredInBodies: true }),
+    id: id.nullish().meta({
+      name: 'transactionId',
+      description: "The transaction's id at the bank.",
+      formerly: { name: 'id' },
     }),
-    transactionId: id('id', "The transaction's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-    metadata: part('metadata', 'Notes about the transaction.', transactionMetadata),
-    otherAccountId: text('other_account', "The counterparty's id in the account's list.", {
-      answer: reference,
+    metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
+    other_account: reference.nullish().meta({
+      name: 'otherAccountId',
+      description: "The counterparty's id in the account's list.",
       holdsIds: true,
     }),
-    thisAccountId: text('this_account', 'The id of the account whose transaction it is.', {
-      answer: reference,
+    this_account: reference.nullish().meta({
+      name: 'thisAccountId',
+      description: 'The id of the account whose transaction it is.',
       holdsIds: true,
     }),
-    uuid: text('uuid', 'The UUID of the transaction.'),
+    uuid: text.nullish().describe('The UUID of the transaction.'),
   },
 );
-export type Transaction = Answer<typeof transaction>;
+export type Transaction = z.infer<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */
 const makeTransactionBody = z.strictObject({
   description: z.string().optional(),
   challenge_type: z.string().optional(),
-  from: accountRef.body,
-  to: accountRef.body,
-  value: money.body.optional(),
+  from: bodyOf(accountRef),
+  to: bodyOf(accountRef),
+  value: bodyOf(money).optional(),
 });
 
 const transactions = { audience: 'caller', resource: 'transaction', envelope: null } as const;
@@ -134,7 +136,7 @@ export const getTransaction = operation({
   ...transactions,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/transaction',
   auth: 'required',
-  answer: transaction.answer,
+  answer: transaction,
 });
 
 /** `{TYPE}` is the type of metadata. */
@@ -143,8 +145,8 @@ export const putTransactions = operation({
   ...put,
   ...transactions,
   path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/metadata/{TYPE}',
-  body: transaction.body,
-  answer: transaction.answer,
+  body: bodyOf(transaction),
+  answer: transaction,
 });
 
 /** The specification does not define the body of the answer. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../is-object.ts';
 import { exactNumber } from './exact-json.ts';
-import { isEmpty } from './resource.ts';
+import { isEmpty } from './record.ts';
 
 /** Changes of a request body: undefined keeps a member, null removes it, an object changes the members that it names. */
 export type Changes<Body> = {

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import type { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
 import { readKey } from '../bank/request.ts';
 import { brokenValueIn } from '../bank/response.ts';
@@ -10,7 +11,7 @@ import { postMetadata } from '../contract/metadata.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { getOtherAccounts, postOtherAccounts } from '../contract/other-account.ts';
 import { getProduct, postProducts } from '../contract/product.ts';
-import { type Field, type Fields, isEmpty } from '../contract/resource.ts';
+import { type Field, isEmpty, recordFields } from '../contract/record.ts';
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest } from '../contract/transaction-request.ts';
 import { getOrMake } from '../get-or-make.ts';
@@ -59,10 +60,10 @@ export function findById(list: readonly ListItem[], id: string): ListItem | null
 
 /** Whether a record has a value in each of these fields. Banks may write an empty one in lists, and the whole in a single read. */
 const hasAll = (fields: readonly Field[], record: object): boolean =>
-  fields.every(({ rest, type: { of, isList } }) => {
+  fields.every(({ rest, type, isList }) => {
     const value: unknown = Reflect.get(record, rest);
     if (isEmpty(value)) return false;
-    return typeof of !== 'object' || isList === true || hasAll(Object.values(of.fields), Object(value));
+    return typeof type !== 'object' || isList || hasAll(recordFields(type), Object(value));
   });
 
 /**
@@ -70,11 +71,11 @@ const hasAll = (fields: readonly Field[], record: object): boolean =>
  * identified by its place (the other ids that a single read takes) and its id.
  */
 export class ListedRecords<T extends ListItem> {
-  readonly #fields: readonly Field[];
+  readonly #record: z.ZodObject;
   #lists: Map<string, Set<readonly T[]>> | null = null;
 
-  constructor(fields: Fields) {
-    this.#fields = Object.values(fields);
+  constructor(record: z.ZodObject) {
+    this.#record = record;
   }
 
   add(place: string, list: readonly T[]): void {
@@ -89,7 +90,11 @@ export class ListedRecords<T extends ListItem> {
   find(place: string, id: string, needed: readonly Field[] | null): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
       const record = findById(list, id);
-      if (record !== null && brokenValueIn(record) === null && hasAll(needed ?? this.#fields, record))
+      if (
+        record !== null &&
+        brokenValueIn(record) === null &&
+        hasAll(needed ?? recordFields(this.#record), record)
+      )
         return record;
     }
     return null;
@@ -143,7 +148,7 @@ export function createLoaders(read: Read, { schedule, onAsk }: LoadersOptions = 
   };
   return {
     /** Accounts from lists, which a single read would return in the same shape. */
-    listedAccounts: new ListedRecords<Account>(account.fields),
+    listedAccounts: new ListedRecords<Account>(account),
     accountsScope: loader(getAccountsScope),
     branches: loader(getBranches),
     customer: loader(getCustomer),

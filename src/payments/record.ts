@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { Caller } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
-import type { Body } from '../contract/resource.ts';
+import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type PaymentRecord, paymentStates } from './store.ts';

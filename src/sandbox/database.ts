@@ -7,7 +7,7 @@ import { parseExactJson, writeExactJson } from '../contract/exact-json.ts';
 import { message } from '../contract/message.ts';
 import { metadataEntry } from '../contract/metadata.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import { product } from '../contract/product.ts';
+import { productBody } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
 import { SandboxError } from './faults.ts';
@@ -108,21 +108,21 @@ function tables(db: DatabaseSync) {
      ON CONFLICT (prefix) DO UPDATE SET value = value + 1 RETURNING value`,
   );
   return {
-    customers: records(db, 'customers', customer.answer),
-    accounts: records(db, 'accounts', account.answer),
-    branches: records(db, 'branches', branch.answer),
+    customers: records(db, 'customers', customer),
+    accounts: records(db, 'accounts', account),
+    branches: records(db, 'branches', branch),
     /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
-    products: records(db, 'products', product.body),
+    products: records(db, 'products', productBody),
     /** By account id. */
-    otherAccounts: childRecords(db, 'other_accounts', otherAccount.answer),
+    otherAccounts: childRecords(db, 'other_accounts', otherAccount),
     /** By account id: a transfer within the bank is one transaction id with a record on either side. */
-    transactions: childRecords(db, 'transactions', transaction.answer),
+    transactions: childRecords(db, 'transactions', transaction),
     /** By account id. */
-    transactionRequests: childRecords(db, 'transaction_requests', transactionRequest.answer),
+    transactionRequests: childRecords(db, 'transaction_requests', transactionRequest),
     /** By customer id. */
-    messages: childRecords(db, 'messages', message.answer),
+    messages: childRecords(db, 'messages', message),
     /** By metadata id, which several entries share. */
-    metadata: childRecords(db, 'metadata', metadataEntry.answer),
+    metadata: childRecords(db, 'metadata', metadataEntry),
     /** The next id of its kind, such as `tx-0001`. */
     nextId: (prefix: string) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
     /** Runs the work as one database transaction, which is rolled back if it throws. */

@@ -268,7 +268,7 @@ export const handlers = {
     checkOfPath('id', body.id, id, 'id');
     checkOfPath('this_account', body.this_account, ids.ACCOUNT_ID, 'account');
     const marked = Object.fromEntries(
-      marks.flatMap((mark) => (body.details[mark] === undefined ? [] : [[mark, body.details[mark]]])),
+      marks.flatMap((mark) => (body.details?.[mark] === undefined ? [] : [[mark, body.details[mark]]])),
     );
     const details = { ...posted.details, ...marked };
     return database.transactions.put(ids.ACCOUNT_ID, id, { ...posted, details, metadata: body.metadata });

@@ -7,7 +7,7 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import { message } from '../contract/message.ts';
 import { metadataEntry } from '../contract/metadata.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import { product } from '../contract/product.ts';
+import { productBody } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
 import { decodeText } from '../plain-text.ts';
@@ -27,19 +27,19 @@ const scenario = z.strictObject({
   base: z.enum(['standard', 'empty']).default('standard'),
   /** The text form of faults.ts. */
   faults: z.string().optional(),
-  customers: byId(customer.answer.strict()),
-  accounts: byId(account.answer.strict()),
-  branches: byId(branch.answer.strict()),
-  products: byId(product.body.partial()),
+  customers: byId(customer.strict()),
+  accounts: byId(account.strict()),
+  branches: byId(branch.strict()),
+  products: byId(productBody.partial()),
   /** By account id. */
-  otherAccounts: listById(otherAccount.answer.strict()),
+  otherAccounts: listById(otherAccount.strict()),
   /** By account id. */
-  transactions: listById(transaction.answer.strict()),
+  transactions: listById(transaction.strict()),
   /** By account id. */
-  transactionRequests: listById(transactionRequest.answer.strict()),
+  transactionRequests: listById(transactionRequest.strict()),
   /** By customer id. */
-  messages: listById(message.answer.strict()),
-  metadata: listById(metadataEntry.answer.strict()),
+  messages: listById(message.strict()),
+  metadata: listById(metadataEntry.strict()),
 });
 export type Scenario = z.infer<typeof scenario>;
 

@@ -24,9 +24,9 @@ export interface NamedAccount {
 
 export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
 AccountRefObject.implement({
-  description: accountRef.description,
+  description: accountRef.description ?? '',
   fields: (t) => ({
-    ...fieldsOf(t, accountRef.fields, 'named'),
+    ...fieldsOf(t, accountRef, 'named'),
     account: t.field({
       description:
         "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
@@ -86,12 +86,9 @@ export const AccountRefInput = inputType(accountRef);
  * The body of an account that can be read afterwards. `name` is the input's.
  * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
  */
-export function validatedAccountRefBody(
-  name: string,
-  given: typeof AccountRefInput.$inferInput,
-): AccountRefBody {
-  for (const part of ['bankId', 'accountId'] as const) {
-    const id = given[part];
+export function validatedAccountRefBody(name: string, given: object): AccountRefBody {
+  for (const part of ['bankId', 'accountId']) {
+    const id: unknown = Reflect.get(given, part);
     if (typeof id === 'string') restId(`${name}.${part}`, id);
   }
   return toBody(accountRef, given, `${name}.`);

@@ -1,7 +1,14 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
-import type { ChangesInput, Field } from '../contract/resource.ts';
+import {
+  type Account,
+  type AccountBody,
+  account,
+  getAccountsScope,
+  putAccountID,
+} from '../contract/account.ts';
+import { type Field, recordField } from '../contract/record.ts';
+import type { Changes } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
@@ -189,7 +196,7 @@ implementNode(accountNode, account, (t) => ({
       'Customer',
       (account: AccountNode) => recordOf(account).owners,
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
-      account.fields.ownerIds,
+      recordField(account, 'owners'),
     ),
   }),
   otherAccounts: t.field(otherAccounts),
@@ -252,7 +259,7 @@ written.put({
  * to zero.
  * Errors: BAD_USER_INPUT.
  */
-function requireBalance(record: Account, { balance }: ChangesInput<typeof account.fields>): void {
+function requireBalance(record: Account, { balance }: Changes<AccountBody>): void {
   if (balance?.amount === null)
     throw badUserInput(
       '`changes.balance.amount` cannot be null: written without an amount, the account may lose its balance. Nothing was written.',
@@ -289,8 +296,8 @@ written.update({
   ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
   node: (ids) => ids,
   read: readOnlyAccount,
-  changes: (named, record, { changes }) => {
-    requireBalance(record, changes);
+  changes: (named, record) => {
+    requireBalance(record, named);
     return named;
   },
 });

@@ -1,6 +1,6 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Operation, OwnIds } from '../contract/operation.ts';
-import type { Field } from '../contract/resource.ts';
+import type { Field } from '../contract/record.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { ReadContext } from './context.ts';
 

@@ -1,22 +1,7 @@
-import type {
-  FieldMap,
-  InputFieldMap,
-  InputFieldsFromShape,
-  InputObjectRef,
-  ObjectRef,
-  OutputType,
-} from '@pothos/core';
+import type { FieldMap, InputFieldMap, InputObjectRef, ObjectRef, OutputType } from '@pothos/core';
+import type { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
-import type {
-  Answer,
-  AnyResource,
-  Body,
-  ChangesInput,
-  Field,
-  Fields,
-  Input,
-  Resource,
-} from '../contract/resource.ts';
+import { type Body, type Field, metaOf, recordFields } from '../contract/record.ts';
 import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
@@ -29,51 +14,51 @@ import { notGlobalId } from './global-id.ts';
 import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
 import { currencyCodeOf, minorUnitsOf } from './scalars.ts';
 
-/** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
+/** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
 
 type Place = 'answer' | 'input' | 'changes';
 
-function descriptionOf({ what, rest, options: { notes = {}, required } }: Field, place: Place): string {
+function descriptionOf({ description, rest, notes = {}, isRequired }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  const isOptional = place === 'answer' && required !== 'answers' && required !== 'both';
-  return `${what}${isOptional ? ' Null if the bank leaves it out.' : ''} REST \`${rest}\`${note ?? ''}.`;
+  const isOptional = place === 'answer' && !isRequired;
+  return `${description}${isOptional ? ' Null if the bank leaves it out.' : ''} REST \`${rest}\`${note ?? ''}.`;
 }
 
 /** Implements the type of a node: the fields of its record but for `except`, its global id, and those of its own. */
-export const implementNode = <T extends Fields, Ids extends object, Item extends object>(
+export const implementNode = <Ids extends object, Item extends object>(
   nodeType: NodeType<Ids, Item>,
-  resource: Resource<T>,
+  record: z.ZodObject,
   ownFields: (t: ObjectFields<NodeRef<Ids, Item>>) => FieldMap = () => ({}),
-  except?: readonly (keyof T)[],
+  except?: readonly string[],
 ) =>
   nodeType.object.implement({
-    description: resource.description,
+    description: metaOf(record).description ?? '',
     interfaces: [NodeInterface],
     fields: (t) => ({
-      ...fieldsOf(t, resource.fields, 'record', except),
+      ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, resource.fields, nodeType)),
+      ...(nodeType.isListed && listedId(t, record, nodeType)),
       ...ownFields(t),
     }),
   });
 
-/** The field of a record that has its own id, by its name; undefined if it has none. */
-export const ownIdIn = (fields: Fields) => Object.entries(fields).find(([, { options }]) => options.isOwnId);
+/** The field of a record that has its own id; undefined if it has none. */
+export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
 /** The field for the bank's id of an entry that is looked up in a list. */
 function listedId<Ids extends object, Item extends object>(
   t: ObjectFields<NodeRef<Ids, Item>>,
-  fields: Fields,
+  of: z.ZodObject,
   nodeType: NodeType<Ids, Item>,
 ): FieldMap {
-  const own = ownIdIn(fields);
+  const own = ownIdIn(of);
   if (own === undefined) return {};
-  const [name, { what, rest }] = own;
+  const { name, description, rest } = own;
   const idOf = (node: object): string | null => Reflect.get(node, name);
   return {
     [name]: t.id({
       nullable: true,
-      description: `${what} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
+      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
       extensions: fieldExtensions({
         answeredByIds: true,
         estimate: (node: Ids, _args: object, context: EstimateContext) => {
@@ -101,30 +86,29 @@ type Holder = 'record' | 'named' | null;
  */
 export function fieldsOf<Parent>(
   t: ObjectFields<Parent>,
-  fields: Fields,
+  record: z.ZodObject,
   holder: Holder,
-  except: readonly PropertyKey[] = [],
+  except: readonly string[] = [],
 ): FieldMap {
   const map: FieldMap = {};
-  for (const [name, field] of Object.entries(fields)) {
-    if (field.options.isOwnId || except.includes(name)) continue;
-    const { of, isList } = field.type;
-    const type: OutputType<Types> = typeof of === 'string' ? of : objectType(of);
+  for (const field of recordFields(record)) {
+    const { name, isList, also } = field;
+    if (field.isOwnId || except.includes(name)) continue;
+    const type: OutputType<Types> = typeof field.type === 'string' ? field.type : objectType(field.type);
     const description = descriptionOf(field, 'answer');
     const resolve = resolverOf<Parent>(field, holder);
     const extensions = fieldExtensions({ shows: field });
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
       : t.field({ type, nullable: true, description, extensions, resolve });
-    const { also } = field.options;
-    if (also !== undefined) map[also.name] = preciseField(t, name, field, also, holder);
+    if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
   }
   return map;
 }
 
 const made = new Map<string, unknown>();
 
-/** A GraphQL type that several tables use: it is made at its first use. */
+/** A GraphQL type that several records use: it is made at its first use. */
 // No two types have the same name.
 const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
 
@@ -158,13 +142,11 @@ function makeEnum(name: string, words: readonly string[]) {
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
 function preciseField<Parent>(
   t: ObjectFields<Parent>,
-  beside: string,
   field: Field,
-  also: NonNullable<Field['options']['also']>,
+  also: NonNullable<Field['also']>,
   holder: Holder,
 ) {
-  const { what, rest } = field;
-  const { isList } = field.type;
+  const { name: beside, description: what, rest, isList } = field;
   const extensions = fieldExtensions({ shows: field });
   const recordIn = (parent: Parent): object =>
     holder === null ? Object(parent) : Reflect.get(Object(parent), holder);
@@ -222,12 +204,12 @@ function preciseField<Parent>(
 }
 
 /** The contract's shape guarantees the type of the value, which depends on the field. */
-function resolverOf<Parent>({ rest, type }: Field, holder: Holder) {
+function resolverOf<Parent>({ rest, isOnlyEntry }: Field, holder: Holder) {
   const valueIn =
     holder === null
       ? (parent: Parent): never => parent[rest as keyof Parent] as never
       : (parent: Parent): never => Reflect.get(parent[holder as keyof Parent] as object, rest) as never;
-  return ofSource(type.isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn);
+  return ofSource(isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn);
 }
 
 /** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
@@ -237,90 +219,83 @@ export function listOf<T>(value: T | readonly T[] | null | undefined): readonly 
 }
 
 /** The GraphQL type of an object that is a part of records. */
-export const objectType = <T extends Fields>({
-  name,
-  description,
-  fields,
-}: Resource<T> | AnyResource): ObjectRef<Types, Answer<Resource<T>>> =>
-  once(name, () =>
-    builder.objectRef<object>(name).implement({ description, fields: (t) => fieldsOf(t, fields, null) }),
-  ) as never;
+export function objectType<T extends z.ZodObject>(record: T): ObjectRef<Types, z.infer<T>> {
+  const { name = '', description = '' } = metaOf(record);
+  return once(name, () =>
+    builder.objectRef<z.infer<T>>(name).implement({ description, fields: (t) => fieldsOf(t, record, null) }),
+  );
+}
 
 const makeInput = (
   name: string,
   description: string,
   fields: (t: InputFields) => InputFieldMap,
-): InputObjectRef<Types, never> =>
-  once(name, () => builder.inputType(name, { description, fields }) as InputObjectRef<Types, never>);
+): InputObjectRef<Types, object> => once(name, () => builder.inputType(name, { description, fields }));
 
 /** The GraphQL input of a whole record, or of a part of one. The first use gives its description. */
-export const inputType = <T extends Fields>(
-  { name, description, options: { input }, fields }: Resource<T> | AnyResource,
-  described = input?.description ?? description,
-): InputObjectRef<Types, Input<T>> =>
-  // The fields have the types that Input derives from the table.
-  makeInput(input?.name ?? `${name}Input`, described, (t) => inputFieldMap(t, fields, 'input')) as never;
+export function inputType(record: z.ZodObject, described?: string): InputObjectRef<Types, object> {
+  const { name, description = '', input = {} } = metaOf(record);
+  return makeInput(input.name ?? `${name}Input`, described ?? input.description ?? description, (t) =>
+    inputFields(t, record),
+  );
+}
 
 /** The GraphQL input that changes a record: what it leaves out keeps its value. */
-export const changesType = <T extends Fields>(
-  { name, options: { changes }, fields }: Resource<T> | AnyResource,
-  described = changes?.description ?? '',
-): InputObjectRef<Types, ChangesInput<T>> =>
-  makeInput(changes?.name ?? `${name}Changes`, described, (t) =>
-    inputFieldMap(t, fields, 'changes'),
-  ) as never;
+export function changesType(record: z.ZodObject, described?: string): InputObjectRef<Types, object> {
+  const { name, changes } = metaOf(record);
+  return makeInput(changes?.name ?? `${name}Changes`, described ?? changes?.description ?? '', (t) =>
+    inputFields(t, record, 'changes'),
+  );
+}
 
-/** The fields of the input of a whole record, for an input that has others besides. */
-export const inputFields = <T extends Fields>(
+/** The input fields of a record, with those that were called otherwise in earlier versions. */
+export function inputFields(
   t: InputFields,
-  { fields }: Resource<T>,
-): InputFieldsFromShape<Types, Input<T>, 'InputObject'> => inputFieldMap(t, fields, 'input') as never;
-
-/** The input fields of a table, with those that were called otherwise in earlier versions. */
-function inputFieldMap(t: InputFields, fields: Fields, place: 'input' | 'changes'): InputFieldMap {
+  record: z.ZodObject,
+  place: 'input' | 'changes' = 'input',
+): InputFieldMap {
   const map: InputFieldMap = {};
-  for (const [name, field] of Object.entries(fields)) {
-    const { required, isReadOnly, isOwnId, formerly } = field.options;
-    if (isReadOnly || (isOwnId && place === 'changes')) continue;
-    const { of, isList } = field.type;
-    const isPartlyChanged = place === 'changes' && typeof of === 'object' && of.options.changes !== undefined;
-    const type = typeof of === 'string' ? of : isPartlyChanged ? changesType(of) : inputType(of);
+  for (const field of recordFields(record)) {
+    const { name, readOnly, isOwnId, isList, formerly } = field;
+    if (readOnly || (isOwnId && place === 'changes')) continue;
+    const part = place === 'changes' ? changeablePart(field) : null;
+    const type =
+      typeof field.type === 'string' ? field.type : part === null ? inputType(field.type) : changesType(part);
     const description = descriptionOf(field, place);
-    const isRequired = place === 'input' && (required === 'bodies' || required === 'both');
+    const required = place === 'input' && (field.isRequired || field.requiredInBodies === true);
     map[name] = isList
-      ? t.field({ type: [type], required: isRequired, description })
-      : t.field({ type, required: isRequired, description });
+      ? t.field({ type: [type], required, description })
+      : t.field({ type, required, description });
     if (formerly === undefined || place === 'changes') continue;
     map[formerly.name] = t.field({
       type,
-      description: `${field.what} REST \`${field.rest}\`${formerly.note ?? ''}.`,
+      description: `${field.description} REST \`${field.rest}\`${formerly.note ?? ''}.`,
       deprecationReason: `Renamed to \`${name}\`, as it is called where it is read.`,
     });
   }
   return map;
 }
 
+/** The object that a field holds, if changes can name its members; null if they replace the value whole. */
+const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
+  typeof type === 'object' && !isList && metaOf(type).changes !== undefined ? type : null;
+
 /**
  * The body that an input makes: an explicit null is an absent member. `path` leads to the input in messages, such as `to.`.
  * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, a list of more or fewer than one entry where
  * the bank takes one, or a field that has a value under its former name too.
  */
-export const toBody = <T extends Fields>(
-  { fields }: Resource<T>,
-  input: Input<T>,
-  path = '',
-): Body<Resource<T>> => bodyOf(fields, input, path) as Body<Resource<T>>;
+export const toBody = <T extends z.ZodObject>(record: T, input: object, path = ''): Body<T> =>
+  membersOf(record, input, path) as Body<T>;
 
 /** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
-export const toChanges = <T extends Fields>(
-  { fields }: Resource<T>,
-  changes: ChangesInput<T>,
-): Changes<Body<Resource<T>>> => changesOf(fields, changes, '') as Changes<Body<Resource<T>>>;
+export const toChanges = <T extends z.ZodObject>(record: T, changes: object): Changes<Body<T>> =>
+  changesOf(record, changes, '') as Changes<Body<T>>;
 
-function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
+function membersOf(record: z.ZodObject, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fields)) {
-    const { formerly, isOwnId } = field.options;
+  for (const field of recordFields(record)) {
+    const { name, formerly, isOwnId } = field;
     let value = restValue(field, Reflect.get(input, name), `${path}${name}`);
     if (formerly !== undefined) {
       const former: unknown = Reflect.get(input, formerly.name);
@@ -336,16 +311,16 @@ function bodyOf(fields: Fields, input: object, path: string): Record<string, unk
   return body;
 }
 
-function changesOf(fields: Fields, changes: object, path: string): Record<string, unknown> {
+function changesOf(record: z.ZodObject, changes: object, path: string): Record<string, unknown> {
   const made: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fields)) {
+  for (const field of recordFields(record)) {
+    const { name } = field;
     const change: unknown = Reflect.get(changes, name);
     if (change === undefined) continue;
-    const { of, isList } = field.type;
-    const isPartlyChanged = typeof of === 'object' && !isList && of.options.changes !== undefined;
+    const part = changeablePart(field);
     made[field.rest] =
-      change !== null && isPartlyChanged
-        ? changesOf(of.fields, Object(change), `${path}${name}.`)
+      change !== null && part !== null
+        ? changesOf(part, Object(change), `${path}${name}.`)
         : restValue(field, change, `${path}${name}`);
   }
   return made;
@@ -356,29 +331,29 @@ function changesOf(fields: Fields, changes: object, path: string): Record<string
  * if the changes do not name that member, or give it a value.
  */
 export function clearedBy(
-  fields: Fields,
+  record: z.ZodObject,
   changes: unknown,
   [rest, ...below]: readonly string[],
 ): string | null {
-  const [name, field] = Object.entries(fields).find(([, each]) => each.rest === rest) ?? [];
-  if (name === undefined || field === undefined) return null;
+  const field = recordFields(record).find((each) => each.rest === rest);
+  if (field === undefined) return null;
+  const { name, type } = field;
   const change: unknown = Reflect.get(Object(changes), name);
   if (below.length === 0) return change === null ? name : null;
-  const { of } = field.type;
-  const path = typeof of === 'object' ? clearedBy(of.fields, change, below) : null;
+  const path = typeof type === 'object' ? clearedBy(type, change, below) : null;
   return path && `${name}.${path}`;
 }
 
 /** The REST value for a value of an input. */
-function restValue({ type, options }: Field, value: unknown, name: string): unknown {
+function restValue(field: Field, value: unknown, name: string): unknown {
   if (value === null || value === undefined) return value;
-  if (type.isOnlyEntry) return onlyEntry(value, name);
-  const { of } = type;
-  if (typeof of === 'object')
+  if (field.isOnlyEntry) return onlyEntry(value, name);
+  const { type } = field;
+  if (typeof type === 'object')
     return Array.isArray(value)
-      ? value.map((entry, index) => bodyOf(of.fields, entry, `${name}.${index}.`))
-      : bodyOf(of.fields, value, `${name}.`);
-  if (options.isOwnId || options.holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
+      ? value.map((entry, index) => membersOf(type, entry, `${name}.${index}.`))
+      : membersOf(type, value, `${name}.`);
+  if (field.isOwnId || field.holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
   return value;
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { recordFields } from '../contract/record.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
@@ -16,7 +17,7 @@ const hashes = new WeakMap<object, string>();
 /** Messages have no ids: what identifies one is its content. Pages that search a list for a cursor ask for it again. */
 const hashOf = (record: object): string =>
   getOrMake(hashes, record, () => {
-    const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
+    const content = recordFields(message).map(({ rest }) => Reflect.get(record, rest));
     return hash('sha256', JSON.stringify(content));
   });
 

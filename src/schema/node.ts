@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isOtherId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
-import type { Field } from '../contract/resource.ts';
+import type { Field } from '../contract/record.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import {
   argumentsOf,

@@ -5,7 +5,7 @@ import { isOtherId } from '../bank/ids.ts';
 import type { CallInput } from '../bank/request.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
-import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
+import { metaOf, type Body as RecordBody, recordFields } from '../contract/record.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Selection, selects } from '../executor/selection.ts';
@@ -35,13 +35,13 @@ import { type NodeRef, type NodeType, recordOf } from './node.ts';
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 
 /** A kind of record that mutations write. */
-interface WrittenRecordOptions<T extends Fields, Put, Ids extends object, Item> {
-  readonly resource: Resource<T>;
+interface WrittenRecordOptions<T, Put, Ids extends object, Item> {
+  readonly resource: T;
   readonly operation: Put;
   readonly nodeType: NodeType<Ids, Item>;
   /** The operations that read it. */
   readonly reads: string;
-  /** The version of a record as it was read, as in the type's field `version`; by default that in its table's shape. */
+  /** The version of a record as it was read, as in the type's field `version`; by default that of its shape. */
   readonly versionOf?: (record: Item) => string;
 }
 
@@ -148,14 +148,15 @@ interface PutOptions<Name extends string, More, Put extends WriteOperation, Ids,
 
 /** A kind of record: the field with its version, and what defines the mutations that write it. */
 export function writtenRecord<
-  T extends Fields,
+  T extends z.ZodObject,
   Put extends WriteOperation,
   Ids extends object,
   Item extends object,
 >(record: WrittenRecordOptions<T, Put, Ids, Item>) {
   const { resource, operation, nodeType, reads, versionOf = versionIn(resource) } = record;
   // As mutations and their descriptions name a record, such as `branch`.
-  const noun = resource.name.charAt(0).toLowerCase() + resource.name.slice(1);
+  const { name: recordName = '' } = metaOf(resource);
+  const noun = recordName.charAt(0).toLowerCase() + recordName.slice(1);
 
   /** The options of the type's field `version`. */
   const version = {
@@ -167,7 +168,7 @@ export function writtenRecord<
 
   /** Defines a mutation that writes a whole record. */
   function put<Name extends string, More>(options: PutOptions<Name, More, Put, Ids, Item>): void {
-    const { name, texts = {}, canRead, update = `update${resource.name}` } = options;
+    const { name, texts = {}, canRead, update = `update${recordName}` } = options;
     const { description = `Writes ${withArticle(noun)}.` } = options;
     const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
       description: texts.input ?? `The ${noun} to put, and where.`,
@@ -232,13 +233,13 @@ export function writtenRecord<
   }
 
   /** Defines a mutation that changes a record: one read and one write. */
-  function update<Name extends string, More, C extends Fields = T>(
-    options: UpdateOptions<Name, More, Put, Ids, Item, C>,
+  function update<Name extends string, More, C extends z.ZodObject = T>(
+    options: UpdateOptions<Name, More, T, Put, Ids, Item, C>,
   ): void {
     const { name, verb = 'update', read = nodeType.read } = options;
     const { description = `Changes ${withArticle(noun)} and keeps what is not named.` } = options;
-    const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
-    const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
+    const changed = options.changed ?? (resource as z.ZodObject as C);
+    const lists = recordFields(resource).some(({ isList }) => isList);
     const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
       description: `The ${noun} to ${verb}, and how.`,
       fields: (t) => ({
@@ -246,7 +247,7 @@ export function writtenRecord<
         changes: t.field({
           type: changesType(
             changed,
-            changed.options.changes?.description ??
+            metaOf(changed).changes?.description ??
               `Changes of ${withArticle(noun)}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
           ),
           required: true,
@@ -262,11 +263,11 @@ export function writtenRecord<
     type Node = NodeRef<Ids, Item>;
 
     /** Errors: BAD_USER_INPUT. */
-    const callOf = (input: UpdateInput<C, More>, defaults: Defaults) => {
+    const callOf = (input: UpdateInput<More>, defaults: Defaults) => {
       if (changesNothing(input.changes))
         throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
       const where = whereIn(options.ids, input, defaults);
-      const named = toChanges(changed, input.changes);
+      const named = toChanges(changed, input.changes) as NamedChanges<T, C, Put>;
       return {
         where,
         node: options.node(where),
@@ -278,12 +279,12 @@ export function writtenRecord<
       };
     };
 
-    const [own = '', ownField] = ownIdIn(resource.fields) ?? [];
+    const own = ownIdIn(resource);
 
     /** The id of a record, if it is another one than the given; otherwise null. */
     const otherIdOf = (record: Item, where: object): string | null => {
-      const id: unknown = ownField && Reflect.get(record, ownField.rest);
-      return isOtherId(id, Reflect.get(where, own)) ? id : null;
+      const id: unknown = own && Reflect.get(record, own.rest);
+      return own && isOtherId(id, Reflect.get(where, own.name)) ? id : null;
     };
 
     /**
@@ -295,7 +296,7 @@ export function writtenRecord<
       if (id !== null)
         throw new BankqlError(
           'BANK_BAD_RESPONSE',
-          `The bank's ${reads} answered with the id ${shownId(id)}, which is not the \`${own}\` that was given: an update needs the record's own id. Nothing was written.`,
+          `The bank's ${reads} answered with the id ${shownId(id)}, which is not the \`${own?.name}\` that was given: an update needs the record's own id. Nothing was written.`,
           { operation: reads },
         );
     };
@@ -303,13 +304,13 @@ export function writtenRecord<
     /** The members of a record that no request may contain. */
     const readOnlyIn = (record: Item): object =>
       Object.fromEntries(
-        Object.values(resource.fields).flatMap(({ rest, body }) =>
-          body === null ? [[rest, Reflect.get(record, rest)]] : [],
+        recordFields(resource).flatMap(({ rest, readOnly }) =>
+          readOnly ? [[rest, Reflect.get(record, rest)]] : [],
         ),
       );
 
     const missing = (changes: object, path: string) => {
-      const cleared = clearedBy(changed.fields, changes, path.split('.'));
+      const cleared = clearedBy(changed, changes, path.split('.'));
       if (cleared === null)
         return badUserInput(
           `The bank's ${operation.id} requires \`${path}\`, which neither \`changes\` nor the record has; nothing was written.`,
@@ -327,7 +328,7 @@ export function writtenRecord<
       { session, defaults, credentials, lists }: Context,
       info: Selection,
     ): Promise<UpdateResult<Node>> => {
-      const given = input as UpdateInput<C, More>;
+      const given = input as UpdateInput<More>;
       const { where, node, ids, key, changesOf } = callOf(given, defaults);
       let conflict = null as UpdateResult<Node>['conflict'];
       /** The values that the answer to the write must contain. */
@@ -364,7 +365,7 @@ export function writtenRecord<
     };
 
     const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
-      const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
+      const { node, ids } = callOf(args.input as UpdateInput<More>, context.defaults);
       context.invalidate();
       startPrefetch(() => read(node, context));
       // Two updates of one record are two writes, even with equal bodies.
@@ -440,37 +441,49 @@ function writtenNode<Payload, Ids extends object, Item>(
  * Errors: BANK_BAD_RESPONSE if any part of the record breaks the contract.
  */
 export const versionIn =
-  ({ answer }: { readonly answer: z.ZodObject }) =>
+  (shape: z.ZodObject) =>
   (record: object): string => {
     unwrap(brokenValueIn(record));
     // Parsing keeps only the shape's members, in the shape's order.
-    return hash([JSON.stringify(answer.parse(record), (_key, value) => value ?? undefined)]);
+    return hash([JSON.stringify(shape.parse(record), (_key, value) => value ?? undefined)]);
   };
 
 /** The view of an update. */
 export const updatedViewDescription =
   'The view through which the record is read; the configured default view if it is left out. It must show the whole record, because hidden fields are lost.';
 
-interface UpdateOptions<Name extends string, More, Put extends WriteOperation, Ids, Item, C extends Fields>
-  extends MutationOptions<Name, More, UpdateInput<C, More>> {
+interface UpdateOptions<
+  Name extends string,
+  More,
+  T,
+  Put extends WriteOperation,
+  Ids,
+  Item,
+  C extends z.ZodObject,
+> extends MutationOptions<Name, More, UpdateInput<More>> {
   /** What clients do by it: to update, unless it is another word. */
   readonly verb?: string;
   /** The part of the record that can be changed (default: the whole record). */
-  readonly changed?: Resource<C>;
+  readonly changed?: C;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
   /** Reads the record, if it takes more care than for a query. Errors: nothing is written. */
   readonly read?: (ids: Ids, context: ReadContext) => Promise<Item>;
   /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
-    named: Changes<RecordBody<Resource<C>>>,
+    named: NamedChanges<T, C, Put>,
     record: Item,
-    input: UpdateInput<C, More>,
+    input: UpdateInput<More>,
     where: Where<NoInfer<Name>>,
   ) => Changes<z.infer<Put['body']>>;
 }
 
-type UpdateInput<C extends Fields, More> = Shape<More> & {
-  readonly changes: ChangesInput<C>;
+/** The changes that an input names, of the whole body or of the part of it that can be changed. */
+type NamedChanges<T, C extends z.ZodObject, Put extends WriteOperation> = Changes<
+  C extends T ? z.infer<Put['body']> : RecordBody<C>
+>;
+
+type UpdateInput<More> = Shape<More> & {
+  readonly changes: object;
   readonly ifVersion?: string | null;
 };
 

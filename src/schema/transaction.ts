@@ -2,7 +2,7 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import type { ChangesInput } from '../contract/resource.ts';
+import type { Body } from '../contract/record.ts';
 import {
   getTransaction,
   putTransactions,
@@ -11,6 +11,7 @@ import {
   transaction,
   transactionMetadata,
 } from '../contract/transaction.ts';
+import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { implementNode } from './fields.ts';
@@ -74,7 +75,7 @@ implementNode(transactionNode, transaction, (t) => ({
       const otherAccountId = unwrap(recordOf(node).other_account);
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
-      const { data: record } = otherAccount.answer.safeParse(namedObject(recordOf(node), 'other_account'));
+      const { data: record } = otherAccount.safeParse(namedObject(recordOf(node), 'other_account'));
       return { ...accountOf(node), otherAccountId, ...byOwnId, record };
     }),
   }),
@@ -105,7 +106,7 @@ written.put({
 });
 
 /** Its members have the same names in REST. */
-type MetadataChanges = ChangesInput<typeof transactionMetadata.fields>;
+type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
 /** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
@@ -121,9 +122,9 @@ function metadataChanges(current: Partial<TransactionMetadata>, changes: Metadat
  * The path's {TYPE}: the given one, or the name of the one changed member.
  * Errors: BAD_USER_INPUT if several members are changed.
  */
-function metadataTypeOf(given: string | null | undefined, changes: MetadataChanges): string {
+function metadataTypeOf(given: string | null | undefined, changes: object): string {
   if (given != null) return restId('metadataType', given);
-  const [only, ...others] = members.filter((name) => changes[name] !== undefined);
+  const [only, ...others] = members.filter((name) => Reflect.get(changes, name) !== undefined);
   if (only !== undefined && others.length === 0) return only;
   throw badUserInput(
     'metadataType is needed where `changes` does not name exactly one member.',
@@ -152,11 +153,11 @@ written.update({
   }),
   morePath: ({ metadataType, changes }) => ({ TYPE: metadataTypeOf(metadataType, changes) }),
   node: (ids) => ids,
-  changes: (_named, { details, metadata }, { changes, approvedByIpAddress }) => ({
+  changes: (named, { details, metadata }, { approvedByIpAddress }) => ({
     details:
       details?.approved_by_ip_address == null && approvedByIpAddress != null
         ? { approved_by_ip_address: approvedByIpAddress }
         : undefined,
-    metadata: metadataChanges(metadata ?? {}, changes),
+    metadata: metadataChanges(metadata ?? {}, named),
   }),
 });

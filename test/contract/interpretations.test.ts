@@ -9,10 +9,9 @@ import {
   textOrArray,
   textsOrText,
 } from '../../src/contract/common-schemas.ts';
-import { interpretationOf } from '../../src/contract/interpretations.ts';
+import { metaOf } from '../../src/contract/record.ts';
 
-const means = (schema: Parameters<typeof interpretationOf>[0], value: unknown) =>
-  interpretationOf(schema)?.(value);
+const means = (schema: Parameters<typeof metaOf>[0], value: unknown) => metaOf(schema).interpret?.(value);
 
 describe('an amount', () => {
   test('keeps every digit, whatever zeros and sign stand before it', () => {

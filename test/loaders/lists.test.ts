@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { account } from '../../src/contract/account.ts';
+import { recordField } from '../../src/contract/record.ts';
 import { findById, ListedRecords } from '../../src/loaders/loaders.ts';
 import { accountRecord } from '../support/full-records.ts';
 
@@ -18,7 +19,7 @@ test('findById finds the first entry with an id in short and long lists, whateve
 });
 
 test('a record is found in any list of its place that has it whole, with each field of its table', () => {
-  const listed = new ListedRecords(account.fields);
+  const listed = new ListedRecords(account);
   const { IBAN: _, ...others } = accountRecord;
   const broken = { ...accountRecord, owners: [new Error('broken')] };
   const empty = [
@@ -36,11 +37,12 @@ test('a record is found in any list of its place that has it whole, with each fi
 });
 
 test('a record that lacks other fields is found by those that are needed', () => {
-  const { balance, iban, label } = account.fields;
-  const listed = new ListedRecords(account.fields);
+  const label = recordField(account, 'label');
+  const listed = new ListedRecords(account);
   const { IBAN: _, ...others } = { ...accountRecord, balance: { currency: 'EUR' } };
   listed.add('here', [others as never]);
   expect(listed.find('here', 'ACC', [label])).toBe(others);
   expect(listed.find('here', 'ACC', [])).toBe(others);
-  for (const lacking of [iban, balance]) expect(listed.find('here', 'ACC', [label, lacking])).toBeNull();
+  for (const lacking of [recordField(account, 'IBAN'), recordField(account, 'balance')])
+    expect(listed.find('here', 'ACC', [label, lacking])).toBeNull();
 });

@@ -8,7 +8,7 @@ import { serve, update, updateCases, versionIn } from '../support/update-cases.t
 
 /**
  * The bodies of all writes and payments as they go over the wire, to the byte and in their order: a payment's fingerprint
- * is made of its bytes. The record was made before the contract's tables were; `UPDATE_BODIES=1` makes it anew.
+ * is made of its bytes. The record was made before the contract described records; `UPDATE_BODIES=1` makes it anew.
  */
 
 const place = new URL('written-bodies.json', import.meta.url);

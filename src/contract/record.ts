@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { getOrMake } from '../get-or-make.ts';
+import type { Interpret } from './interpretations.ts';
+
+/**
+ * A record is a zod object: the shape of the record in the bank's answers, with REST's names, and one line for each field:
+ *
+ *     swift_bic: text.nullish().describe("The bank's BIC."),
+ *
+ * `.meta()` adds facts that a zod type cannot express. The rest is derived from the line: the shape of request bodies (`bodyOf`), the
+ * fields of the GraphQL type, of its input and of its changes, and the mapping between them and REST (schema/fields.ts).
+ */
+declare module 'zod' {
+  interface GlobalMeta extends FieldMeta, RecordMeta, ScalarMeta {
+    /** The name of the field or type in GraphQL; by default a field's name in REST, in camel case. */
+    name?: string;
+  }
+}
+
+interface ScalarMeta {
+  /** The GraphQL type, if it is not that of the zod type. */
+  scalar?: 'Decimal' | 'ID';
+  /** How else banks write the value, and what it means. */
+  interpret?: Interpret;
+  /** The same check as that of the schema, as a function that creates no error. */
+  check?: (value: unknown) => boolean;
+}
+
+interface FieldMeta {
+  /** Request bodies and inputs require it, although answers do not. */
+  requiredInBodies?: true;
+  /** Only answers have it. */
+  readOnly?: true;
+  /** Ids of other records: inputs refuse global ids. */
+  holdsIds?: true;
+  /** The field is a list in GraphQL. Bodies have its only entry. Answers have the entry or the list. */
+  isOnlyEntry?: true;
+  /** Ends of the descriptions in the GraphQL type, in inputs, and in changes (by default that of inputs). */
+  notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
+  /**
+   * Another field of the GraphQL type with the text in a more precise form: a list of its parts, its date (with the operation
+   * that reads it, for the count of drift), or a word of an enum.
+   */
+  also?:
+    | { readonly name: string; readonly list: 'String' | 'ID' }
+    | { readonly name: string; readonly dateOf: string }
+    | { readonly name: string; readonly enum: string; readonly values: readonly string[] };
+  /** The name in inputs of earlier versions: deprecated, and kept until 1.0. */
+  formerly?: { readonly name: string; readonly note?: string };
+}
+
+interface RecordMeta {
+  /** The REST names in the order of the lines, which is that of the bodies that inputs make. */
+  lines?: readonly string[];
+  /** The GraphQL input type, if its name is not that of the type with "Input", or its description is another. */
+  input?: { readonly name?: string; readonly description?: string };
+  /** The GraphQL type of changes. Without it, a change replaces the value whole. */
+  changes?: { readonly name: string; readonly description: string };
+}
+
+/** The metadata of a schema. A clone by `.meta()` or `.describe()` has those of the original too. */
+export const metaOf = (schema: z.core.$ZodType): z.GlobalMeta => z.globalRegistry.get(schema) ?? {};
+
+interface RecordOptions extends Pick<RecordMeta, 'input' | 'changes'> {
+  /** The shape has the order of the lines. By default it is the specification's: that of the names. */
+  readonly keepsOrder?: true;
+}
+
+/** Creates the schema of a record or of a part of one. The order of its shape is part of a record's version. */
+export function record<T extends z.ZodRawShape>(
+  name: string,
+  description: string,
+  lines: T,
+  { keepsOrder, ...meta }: RecordOptions = {},
+): z.ZodObject<T> {
+  const shape = keepsOrder ? lines : Object.fromEntries(Object.entries(lines).sort(bySpecification));
+  return z.object(shape as T).meta({ name, description, lines: Object.keys(lines), ...meta });
+}
+
+/** Members that only answers have come last. */
+const bySpecification = ([a, one]: [string, z.core.$ZodType], [b, other]: [string, z.core.$ZodType]) =>
+  Number(metaOf(one).readOnly ?? false) - Number(metaOf(other).readOnly ?? false) ||
+  (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
+
+/** A line of a record. */
+export interface Field extends FieldMeta {
+  /** The name of the member in the bank's JSON. */
+  readonly rest: string;
+  readonly name: string;
+  /** What the field means: the beginning of its description. */
+  readonly description: string;
+  readonly type: 'Boolean' | 'Decimal' | 'Float' | 'ID' | 'String' | z.ZodObject;
+  readonly isList: boolean;
+  /** Whether answers have it always; bodies then do too. */
+  readonly isRequired: boolean;
+  /** Whether it identifies the record, which the path of a request does too: GraphQL shows that id, and changes have none. */
+  readonly isOwnId: boolean;
+}
+
+const fields = new WeakMap<z.ZodObject, readonly Field[]>();
+
+/** The fields of a record, in the order of its lines. */
+export const recordFields = (of: z.ZodObject): readonly Field[] =>
+  getOrMake(fields, of, () => (metaOf(of).lines ?? Object.keys(of.shape)).map((rest) => readField(rest, of)));
+
+/** Errors: Error if the record has no such member. */
+export function recordField<T extends z.ZodObject>(of: T, rest: keyof z.infer<T>): Field {
+  const found = recordFields(of).find((field) => field.rest === rest);
+  if (found === undefined) throw new Error(`the record has no member ${String(rest)}`);
+  return found;
+}
+
+function readField(rest: string, { shape }: z.ZodObject): Field {
+  const member: z.core.$ZodType = shape[rest];
+  const value = withoutNull(member);
+  const meta = metaOf(member);
+  const entry = value instanceof z.ZodArray ? value.element : value;
+  return {
+    name: rest.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+    description: '',
+    ...meta,
+    rest,
+    type:
+      entry instanceof z.ZodObject
+        ? entry
+        : entry instanceof z.ZodBoolean
+          ? 'Boolean'
+          : entry instanceof z.ZodNumber
+            ? 'Float'
+            : (metaOf(entry).scalar ?? 'String'),
+    isList: value instanceof z.ZodArray || meta.isOnlyEntry === true,
+    isRequired: value === member,
+    isOwnId: rest === 'id',
+  };
+}
+
+/** The schema of a value that is there. */
+const withoutNull = (schema: z.core.$ZodType): z.core.$ZodType =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+    ? withoutNull(schema.def.innerType)
+    : schema;
+
+type BodyShape<T> = { [K in keyof T]: InBody<T[K]> };
+type InBody<T> =
+  T extends z.ZodOptional<z.ZodNullable<infer Value>>
+    ? z.ZodOptional<InBody<Value>>
+    : T extends z.ZodObject<infer Shape>
+      ? z.ZodObject<BodyShape<Shape>, z.core.$strict>
+      : T extends z.ZodArray<infer Entry>
+        ? z.ZodArray<InBody<Entry>>
+        : T;
+
+/** A record in the body of a request. A member that only bodies require is optional in the type; the shape requires it. */
+export type Body<T extends z.ZodObject> = z.infer<z.ZodObject<BodyShape<T['shape']>, z.core.$strict>>;
+
+/** The shape of a record in the body of a request: it has no nulls, no members that only answers have, and no others. */
+export function bodyOf<T extends z.ZodObject>({
+  shape,
+}: T): z.ZodObject<BodyShape<T['shape']>, z.core.$strict> {
+  const members = Object.entries<z.core.$ZodType>(shape)
+    .filter(([, member]) => !metaOf(member).readOnly)
+    .map(([rest, member]) => [rest, inBody(member)]);
+  // The types of the members are beyond the inference of Object.fromEntries.
+  return z.strictObject(Object.fromEntries(members)) as never;
+}
+
+function inBody(member: z.core.$ZodType): z.core.$ZodType {
+  const value = withoutNull(member);
+  const inside =
+    value instanceof z.ZodObject
+      ? bodyOf(value)
+      : value instanceof z.ZodArray
+        ? z.array(inBody(value.element))
+        : value;
+  return value === member || metaOf(member).requiredInBodies ? inside : z.optional(inside);
+}
+
+/** Whether a value of a record says nothing: it is absent or null, or an empty text or list. */
+export const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
