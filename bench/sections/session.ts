@@ -66,7 +66,7 @@ interface RecordedCall {
 
 /** The sandbox bank, behind a proxy that delays and records its calls. */
 async function openBank() {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  const sandbox = await startSandbox({ port: 0 });
   const { hostname: host, port } = new URL(sandbox.url);
   const calls: RecordedCall[] = [];
   const proxy = createServer(async (request, response) => {
