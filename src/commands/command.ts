@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { ConfigError } from '../config/config-error.ts';
 import { messageOf, StartError } from '../errors.ts';
 import type { ShowProgress } from './terminal.ts';
 
@@ -67,14 +64,6 @@ export function readWords<O extends ParseArgsOptionsConfig>(
   } catch (cause) {
     throw new StartError(`${messageOf(cause)} See bankql ${command} --help.`, { cause });
   }
-}
-
-/** Errors: ConfigError if the file that a variable names is to be in a folder that does not exist. */
-export function checkFolder(variable: string, value: string, file: string): void {
-  const folder = dirname(resolve(file));
-  if (existsSync(folder)) return;
-  const remedy = `the folder ${folder} does not exist: create it, or correct the path.`;
-  throw new ConfigError([{ variable, value, remedy }]);
 }
 
 /** Takes the steps one after the other, each although an earlier one failed. Errors: those of all steps, at the end. */

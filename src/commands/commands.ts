@@ -32,13 +32,12 @@ WORKERS, SIGUSR2 replaces the workers.
   sandbox: {
     isService: true,
     summary: 'serves only the sandbox bank',
-    help: `usage: bankql sandbox [--describe] [options]
+    help: `usage: bankql sandbox [options]
 
 Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it gets SIGTERM or SIGINT.
---describe prints who is in it and what to try, and serves nothing.
 
 ${sandboxOptionsAsHelp()}
-  bankql sandbox --port 8080 --faults slow-day
+  bankql sandbox --port 8080 --now 2026-01-31T09:00Z
 `,
     run: async (context) => (await import('./sandbox.ts')).runSandbox(context),
   },

@@ -8,7 +8,6 @@ import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 import { readLogLevel } from './reload.ts';
-import { checkSandbox } from './sandbox.ts';
 import { servedSchema } from './schema.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
@@ -31,7 +30,6 @@ async function checkFiles(config: Config): Promise<string> {
   let lines = '';
   const collect = ({ message }: Error) => void problems.push(message);
   await readLogLevel(config).catch(collect);
-  if (config.bank === null) await checkSandbox(config.sandbox).catch(collect);
   const { bankTls } = config;
   const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
   for (const [variable, expiry] of tls?.expiries ?? []) {

@@ -3,10 +3,9 @@ import { runDoctor } from '../doctor/doctor.ts';
 import { readDoctorOptions } from '../doctor/doctor-options.ts';
 import { explainPaymentAnswer, paymentAnswerIn } from '../payments/explain-answer.ts';
 import { example } from '../sandbox/identity.ts';
+import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
-
-import { openSandbox } from './sandbox.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
 export async function checkBank({ environment, args, write, progress }: CliContext): Promise<number> {
@@ -20,7 +19,7 @@ export async function checkBank({ environment, args, write, progress }: CliConte
     credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
   };
   const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
-  const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
+  const sandbox = config.bank === null ? await startSandbox({ ...config.sandbox, port: 0 }) : null;
   if (sandbox !== null)
     write(
       'BANK_BASE_URL names no bank: this checks the embedded sandbox bank, and says nothing of yours.\n\n',

@@ -82,7 +82,7 @@ export async function serveBankql(
   const readDocuments = async () => createDocumentSource(await readPersisted(config, served), automatic);
   const documentSource = await readDocuments();
   const sandbox =
-    config.bank === null ? await (await import('./sandbox.ts')).openSandbox(config.sandbox) : null;
+    config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced, rateLimits, bankTls, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);

@@ -161,10 +161,6 @@ function configOf(values: Values) {
     },
     sandbox: {
       port: values.SANDBOX_PORT,
-      database: values.SANDBOX_DB,
-      latencyMs: values.SANDBOX_LATENCY_MS,
-      faults: values.SANDBOX_FAULTS,
-      scenario: values.SANDBOX_SCENARIO,
       now: values.SANDBOX_NOW,
     },
   };

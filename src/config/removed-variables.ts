@@ -19,6 +19,10 @@ const removedVariables: Readonly<Record<string, string>> = {
   MAX_EVENT_LOOP_LAG_MS:
     'MAX_IN_FLIGHT and MAX_IN_FLIGHT_PER_CALLER bound the requests in progress, however late they are.',
   PRIVATE_CACHE_MS: 'answers of a caller are shared while they are read, and not kept.',
+  SANDBOX_DB: 'the sandbox bank keeps its data in memory.',
+  SANDBOX_FAULTS: 'set faults while the sandbox bank runs, by PUT /sandbox/faults.',
+  SANDBOX_LATENCY_MS: 'set it while the sandbox bank runs: PUT /sandbox/faults {"*": {"latency": 300}}.',
+  SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
     'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',

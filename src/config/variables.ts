@@ -29,7 +29,6 @@ import {
   signatureAlgorithms,
   storeAddress,
   subscriptionKey,
-  text,
   textList,
   time,
   verbatimText,
@@ -470,26 +469,10 @@ export const sections = {
       rarely: 'you want the sandbox bank in production',
     }),
     SANDBOX_PORT: variable(port(4010), "the sandbox bank's port; 0 for any free port", { option: '--port' }),
-    SANDBOX_DB: variable(text(':memory:'), "the sandbox bank's SQLite file", { option: '--db' }),
-    SANDBOX_SCENARIO: variable(
-      optional(anyText, '`standard`'),
-      'the data of a new sandbox bank: `standard`, `empty`, `bad-day`, or a JSON file ([scenarios](sandbox.md#scenarios))',
-      { option: '--scenario' },
-    ),
     SANDBOX_NOW: variable(
       optional(time, 'the time of the start'),
       'the fixed time of the sandbox bank, such as `2026-01-31T09:00Z`; the dates of its records are relative to it',
       { option: '--now' },
-    ),
-    SANDBOX_LATENCY_MS: variable(
-      wholeNumber(0, 0, 600_000),
-      'how long the sandbox bank waits before each answer',
-      { option: '--latency' },
-    ),
-    SANDBOX_FAULTS: variable(
-      optional(textList),
-      'the faults of the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([how](sandbox.md#a-bad-day))',
-      { option: '--faults' },
     ),
   },
 } as const satisfies Record<string, Record<string, Variable>>;

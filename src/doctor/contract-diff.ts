@@ -44,8 +44,6 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       const type = path.at(-1) === 'amount' ? 'number' : expected;
       return `${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`;
     };
-    unknown.push(...unknownFields(shapeOf(operation), sent, []).map((path) => nameOf([...root, ...path])));
-
     const found = new Set<string>();
     const note = (list: string[], path: Path, expected: string) => {
       found.add(path.join('.'));
@@ -58,8 +56,12 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       (one, path, expected = '') => (path === undefined ? noteResponse(one) : note(drift, path, expected)),
       (path, expected) => note(contract, path, expected),
     );
-    const amounts = amountsAsText(sent, []).filter((path) => !found.has(path.join('.')));
-    drift.unshift(...amounts.map((path) => differs(path, 'number')));
+    const amounts: string[] = [];
+    compare(shapeOf(operation), sent, [], {
+      unknown: (path) => unknown.push(nameOf([...root, ...path])),
+      amount: (path) => found.has(path.join('.')) || amounts.push(differs(path, 'number')),
+    });
+    drift.unshift(...amounts);
     const record: Path = Array.isArray(sent) ? [0] : [];
     if (id !== undefined && bearsAnother(sent, record, id))
       drift.push(`${nameOf([...root, ...record, 'id'])}: expected the id of the path, found another`);
@@ -110,33 +112,27 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
 
-/** How deep amounts are searched for: fields that the contract does not contain may be nested thousands of levels deep. */
-const maxLevels = 64;
-
-/** The paths of amounts that are strings. */
-function amountsAsText(value: unknown, path: Path): Path[] {
-  if (path.length > maxLevels) return [];
-  if (!isContainer(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
-  return Object.entries(value).flatMap(([key, member]) =>
-    amountsAsText(member, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
-}
-
-/** The paths of fields that the shape does not contain. */
-function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path): Path[] {
+/**
+ * Compares a value with its shape where bankql's parser does not: it allows unknown fields, and reads an amount that is a
+ * string without naming its place.
+ */
+function compare(shape: z.core.$ZodType, value: unknown, path: Path, on: Differences): void {
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
-    return unknownFields(shape.unwrap(), value, path);
-  }
-  if (shape instanceof z.ZodArray && Array.isArray(value)) {
-    return value.flatMap((entry, index) => unknownFields(shape.element, entry, [...path, index]));
-  }
-  if (shape instanceof z.ZodObject && isContainer(value) && !Array.isArray(value)) {
-    return Object.entries(value).flatMap(([key, member]) => {
+    compare(shape.unwrap(), value, path, on);
+  } else if (shape instanceof z.ZodArray && Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) compare(shape.element, entry, [...path, index], on);
+  } else if (shape instanceof z.ZodObject && isContainer(value) && !Array.isArray(value)) {
+    for (const [key, member] of Object.entries(value)) {
       const known: z.core.$ZodType | undefined = Object.hasOwn(shape.shape, key)
         ? shape.shape[key]
         : undefined;
-      return known === undefined ? [[...path, key]] : unknownFields(known, member, [...path, key]);
-    });
-  }
-  return [];
+      if (known === undefined) on.unknown([...path, key]);
+      else compare(known, member, [...path, key], on);
+    }
+  } else if (typeof value === 'string' && path.at(-1) === 'amount') on.amount(path);
+}
+
+interface Differences {
+  readonly unknown: (path: Path) => void;
+  readonly amount: (path: Path) => void;
 }

@@ -1,4 +1,4 @@
-/** The default address to listen on, which only this machine reaches. */
+/** The address to listen on, which only this machine reaches. */
 export const sandboxHost = '127.0.0.1';
 
 /** The bank's code: the one `{BANK_ID}` that the sandbox knows. */
@@ -12,7 +12,7 @@ export const authProvider = 'sandbox';
 /** The `Auth-ID` of the bank's staff, who may do what customers may not: set balances, write messages. */
 export const staffId = 'staff';
 
-/** The customers of every new sandbox, who can all log in; a scenario may add others. */
+/** The customers, who can all log in. */
 export const callers: readonly string[] = ['alice', 'bob', 'carol', 'yuki', 'omar'];
 
 /** A caller, and one seeded record of each sort that this caller may read. */

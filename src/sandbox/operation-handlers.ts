@@ -8,8 +8,8 @@ import type { Transaction } from '../contract/transaction.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { ownAccount, ownerView, viewedAccount, views } from './access.ts';
 import type { Database } from './database.ts';
-import { checkDigits, compare } from './decimal.ts';
 import { bankId, staffId } from './identity.ts';
+import { amountOf, centsOf } from './money.ts';
 import { payeeOf, payeeRef } from './payee.ts';
 import { found, HttpError } from './request-checks.ts';
 import { requestUrl, type Transferred, transfer, transferOrder } from './transfer.ts';
@@ -31,8 +31,8 @@ interface Call<Id extends OperationId> {
 }
 
 /**
- * What the bank does for one operation: the answer without its envelope. It is synchronous, and runs in one database
- * transaction unless the operation is a read.
+ * What the bank does for one operation: the answer without its envelope. It is synchronous, so that no two run at once,
+ * and refuses before it writes.
  * Errors: HttpError.
  */
 type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;
@@ -47,9 +47,8 @@ function matches(record: Branch | ProductBody, query: ProductQuery): boolean {
   return record.name?.toLowerCase().includes(query.name.toLowerCase()) ?? false;
 }
 
-function shareAccount(database: Database, one: string, other: string): boolean {
-  return database.accounts.naming('owners', one).some((account) => account.owners?.includes(other));
-}
+const shareAccount = (database: Database, one: string, other: string): boolean =>
+  database.accounts.all().some(({ owners }) => owners?.includes(one) && owners.includes(other));
 
 /** A list entry as seen through a view: `public` hides the owners, how to pay to the account, and its amount. */
 function seenThrough(viewId: string, account: Account) {
@@ -89,13 +88,13 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 function balanceOf(held: Account['balance'], given: AccountBody['balance'], caller: string) {
   const before = { currency: held?.currency ?? 'EUR', amount: held?.amount ?? '0' };
   const after = { ...before, ...given };
-  checkDigits('balance.amount', after.amount);
-  const difference = compare(after.amount, before.amount);
+  const cents = centsOf('balance.amount', after.amount, after.currency);
+  const difference = cents - centsOf('balance.amount', before.amount, before.currency);
   const isNew = held === undefined;
-  if (caller !== staffId && (difference !== 0 || (!isNew && after.currency !== before.currency)))
+  if (caller !== staffId && (difference !== 0n || (!isNew && after.currency !== before.currency)))
     throw new HttpError(403, 'Only the staff of the bank set balances');
   // An overdrawn account can still be put with its current balance, for example with another label.
-  if (compare(after.amount, '0') < 0 && difference < 0)
+  if (cents < 0n && difference < 0n)
     throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
   return after;
 }
@@ -175,7 +174,8 @@ export const handlers = {
     const account = viewedAccount(database, ids, caller);
     if (ids.scope === 'views') return [seenThrough(ids.VIEW_ID, account)];
     return database.accounts
-      .naming('views_available', ids.VIEW_ID)
+      .all()
+      .filter(({ views_available }) => views_available?.includes(ids.VIEW_ID))
       .filter(({ owners }) => ids.VIEW_ID === 'public' || owners?.some((owner) => owner === caller))
       .map((entry) => seenThrough(ids.VIEW_ID, entry));
   },
@@ -314,21 +314,20 @@ export const handlers = {
     ownAccount(database, ids.ACCOUNT_ID, caller);
     const payee = payeeOf(database, ids.ACCOUNT_ID, body.to);
     const order = body.value && transferOrder(database, ids.ACCOUNT_ID, payee, body.value);
-    const atOnce = order && compare(order.amount, withoutChallenge) <= 0;
+    const atOnce = order && order.cents <= centsOf('value.amount', withoutChallenge, order.currency);
+    const text = { type: ids.TYPE, description: body.description, caller, at };
+    const made = atOnce && transfer(database, order, text);
 
     const id = database.nextId('request');
-    const text = { type: ids.TYPE, description: body.description, caller, at };
     const request = database.transactionRequests.put(ids.ACCOUNT_ID, id, {
       description: body.description,
       resource_url: requestUrl(ids.ACCOUNT_ID, id),
       start_date: at,
-      ...(atOnce
-        ? outcomeOf(transfer(database, order, text), at)
-        : { status: 'INITIATED', challenge: body.challenge_type ?? ids.TYPE }),
+      ...(made ? outcomeOf(made, at) : { status: 'INITIATED', challenge: body.challenge_type ?? ids.TYPE }),
       from: { account_id: ids.ACCOUNT_ID, bank_id: bankId },
       body: {
         to: payeeRef(payee),
-        value: order && { currency: order.currency, amount: order.amount },
+        value: order && { currency: order.currency, amount: amountOf(order.cents, order.currency) },
       },
     });
     return [request];

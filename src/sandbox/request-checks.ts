@@ -9,9 +9,9 @@ import { authProvider, subscriptionKey } from './identity.ts';
  */
 export class HttpError extends Error {
   override readonly name = 'Refusal';
-  readonly code: 400 | 401 | 403 | 404;
+  readonly code: 400 | 401 | 403 | 404 | 413;
 
-  constructor(code: 400 | 401 | 403 | 404, message: string) {
+  constructor(code: HttpError['code'], message: string) {
     super(message);
     this.code = code;
   }
@@ -97,9 +97,9 @@ function complaint(error: z.ZodError): string {
 export function readBody<T extends z.ZodType>(
   shape: T,
   contentType: string | undefined,
-  bytes: unknown,
+  bytes: Uint8Array,
 ): z.infer<T> {
-  if (!(bytes instanceof Uint8Array) || bytes.length === 0) throw new HttpError(400, 'The body is missing');
+  if (bytes.length === 0) throw new HttpError(400, 'The body is missing');
   if (contentType !== undefined && !/^application\/json[ \t]*(;|$)/i.test(contentType)) {
     throw new HttpError(400, 'Content-Type: has to be application/json');
   }

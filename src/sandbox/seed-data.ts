@@ -3,16 +3,6 @@ import type { Customer } from '../contract/customer.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
 import { bankId } from './identity.ts';
 import { closedAccount, iban, slowAccount } from './payee.ts';
-import type { Scenario } from './scenario.ts';
-
-/** How each customer lives, for whoever wants to log in as one of them. */
-export const lives: Readonly<Record<string, string>> = {
-  alice: 'a salary account, savings, a household shared with carol',
-  bob: 'a business with 200 suppliers, and payments in every state',
-  carol: 'a joint account with alice, and a studio of her own',
-  yuki: 'a student with nothing: no money, no payees, no history, no messages',
-  omar: 'overdrawn: what he owes is not paid',
-};
 
 /** The customers by id, which is what each of them logs in with. */
 export const seededCustomers: Readonly<Record<string, Customer>> = {
@@ -180,19 +170,21 @@ const branchRows: readonly BranchRow[] = [
 ];
 
 /** The branches; every fifth leaves out what the contract lets it leave out, as real records do. */
-const branches = branchRows.map(([id, name, city, country, line_1, postcode, latitude, longitude], index) => {
-  const sparse = index % 5 === 4;
-  return {
-    id,
-    bank: bankId,
-    name,
-    acceptsDeposits: index % 3 !== 2,
-    address: sparse ? { city, country } : { city, country, line_1, postcode },
-    lobby: { is24Hours: index % 4 === 0 },
-    location: sparse ? undefined : { latitude, longitude },
-    meta: { license: index % 2 === 0 ? 'PDDL' : 'CC-BY-4.0' },
-  };
-});
+export const branches = branchRows.map(
+  ([id, name, city, country, line_1, postcode, latitude, longitude], index) => {
+    const sparse = index % 5 === 4;
+    return {
+      id,
+      bank: bankId,
+      name,
+      acceptsDeposits: index % 3 !== 2,
+      address: sparse ? { city, country } : { city, country, line_1, postcode },
+      lobby: { is24Hours: index % 4 === 0 },
+      location: sparse ? undefined : { latitude, longitude },
+      meta: { license: index % 2 === 0 ? 'PDDL' : 'CC-BY-4.0' },
+    };
+  },
+);
 
 /** One product: its id, name, category, family, super family, and what there is to say about it. */
 type ProductRow = readonly [string, string, string, string, string, readonly string[]];
@@ -212,7 +204,7 @@ const productRows: readonly ProductRow[] = [
   ['trust-account', 'Trust Account', 'trust', 'accounts', 'private', []],
 ];
 
-const products = productRows.map(([id, name, category, family, super_family, meta]) => ({
+export const products = productRows.map(([id, name, category, family, super_family, meta]) => ({
   id,
   bank_id: bankId,
   name,
@@ -248,18 +240,10 @@ const codes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   languages: { el: 'Ελληνικά', bg: 'Български', ja: '日本語', ar: 'العربية', en: 'English' },
 };
 
-/** The records of every scenario. */
-export const commonRecords: Partial<Scenario> = {
-  customers: seededCustomers,
-  branches: Object.fromEntries(branches.map((branch) => [branch.id, branch])),
-  products: Object.fromEntries(products.map((product) => [product.id, product])),
-  metadata: Object.fromEntries(
-    Object.entries(codes).map(([id, names]) => [
-      id,
-      Object.entries(names).map(([code, name]) => ({ id, code, postedBy: 'bank', text: { name } })),
-    ]),
-  ),
-};
+/** The entries of each metadata id. */
+export const metadata = Object.entries(codes).flatMap(([id, names]) =>
+  Object.entries(names).map(([code, name]) => ({ id, code, postedBy: 'bank', text: { name } })),
+);
 
 /** A counterparty whom several accounts may have; an `is_alias` name is not the holder's own. */
 function payee(
@@ -351,55 +335,31 @@ const extras: readonly OtherAccount[] = [
   { bank: 'テスト銀行', kind: 'cash machine' },
 ];
 
-/** One message: when, as a scenario's file says it, and who says what. */
-type MessageRow = readonly [string, string, string, string];
+/** One message: the days before the start and the time of day, the department, the person, and the text. */
+type MessageRow = readonly [number, string, string, string, string];
 
 /** By customer, oldest first. */
-const messageRows: Readonly<Record<string, readonly MessageRow[]>> = {
+export const messageRows: Readonly<Record<string, readonly MessageRow[]>> = {
   alice: [
-    ['-118d 09:30', 'Welcome desk', 'Ελένη', 'Καλώς ήρθατε στην τράπεζά μας.'],
-    ['-80d 12:00', 'Cards', 'Jürgen', 'Your new card has been sent. Gültig ab 1. März.'],
-    ['-9d 16:45', '国際部', '佐藤', '円口座の手数料が変わります。'],
+    [118, '09:30', 'Welcome desk', 'Ελένη', 'Καλώς ήρθατε στην τράπεζά μας.'],
+    [80, '12:00', 'Cards', 'Jürgen', 'Your new card has been sent. Gültig ab 1. März.'],
+    [9, '16:45', '国際部', '佐藤', '円口座の手数料が変わります。'],
   ],
   bob: [
-    ['-116d 08:05', 'Welcome desk', 'Иванка', 'Добре дошли!'],
-    ['-2d 11:11', 'الأمان', 'ليلى', 'تم تسجيل الدخول من جهاز جديد.'],
+    [116, '08:05', 'Welcome desk', 'Иванка', 'Добре дошли!'],
+    [2, '11:11', 'الأمان', 'ليلى', 'تم تسجيل الدخول من جهاز جديد.'],
   ],
-  carol: [['-110d 10:00', 'Business', 'Aoife', 'Your studio account is open. Sláinte! 🎉']],
+  carol: [[110, '10:00', 'Business', 'Aoife', 'Your studio account is open. Sláinte! 🎉']],
   omar: [
-    ['-93d 07:20', 'Welcome desk', 'Ελένη', 'أهلاً وسهلاً'],
-    ['-1d 06:00', 'Accounts', 'Ελένη', 'حسابك مكشوف. يرجى الإيداع.'],
+    [93, '07:20', 'Welcome desk', 'Ελένη', 'أهلاً وسهلاً'],
+    [1, '06:00', 'Accounts', 'Ελένη', 'حسابك مكشوف. يرجى الإيداع.'],
   ],
 };
 
-/** Records of the base `standard`; the accounts are as they were before their first transaction. */
-export const standardRecords: Partial<Scenario> = {
-  accounts: Object.fromEntries(seededAccounts.map(({ id, account }) => [id, account])),
-  otherAccounts: Object.fromEntries(
-    seededAccounts.flatMap(({ id, history }, index) => {
-      const others = id === 'alice-current' ? extras : troubled;
-      const known = [...payeesOf(index), ...others, ...(id === 'bob-current' ? suppliers : [])];
-      return history === 0 ? [] : [[id, known]];
-    }),
-  ),
-  messages: Object.fromEntries(
-    Object.entries(messageRows).map(([customerId, rows]) => [
-      customerId,
-      rows.map(([date, from_department, from_person, message]) => ({
-        message,
-        from_department,
-        from_person,
-        date,
-      })),
-    ]),
-  ),
-};
-
-/** Records of the base `empty`: the account that each customer's login starts from, with nothing on it. */
-export const emptyRecords: Partial<Scenario> = {
-  accounts: Object.fromEntries(
-    seededAccounts
-      .filter(({ id }) => id.endsWith('-current'))
-      .map(({ id, currency, account }) => [id, { ...account, balance: { currency, amount: '0.00' } }]),
-  ),
-};
+/** The counterparties of the account at this index of `seededAccounts`. */
+export function otherAccountsOf(accountIndex: number): readonly OtherAccount[] {
+  const { id, history } = seededAccounts[accountIndex] ?? {};
+  if (!history) return [];
+  const others = id === 'alice-current' ? extras : troubled;
+  return [...payeesOf(accountIndex), ...others, ...(id === 'bob-current' ? suppliers : [])];
+}

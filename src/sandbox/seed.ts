@@ -1,23 +1,24 @@
 import type { Transaction, TransactionMetadata } from '../contract/transaction.ts';
-import type { Database, Seed } from './database.ts';
-import { add, negate } from './decimal.ts';
+import { createDatabase, type Database } from './database.ts';
 import { bankId } from './identity.ts';
+import { amountOf, centsOf } from './money.ts';
 import { payeeOf, payeeRef } from './payee.ts';
-import { type Scenario, seedRecords } from './scenario.ts';
-import { commonRecords, emptyRecords, payeesOf, seededAccounts, standardRecords } from './seed-data.ts';
 import {
-  addToStatement,
-  requestUrl,
-  type StatementLine,
-  type TransferStatus,
-  transfer,
-  uuidOf,
-} from './transfer.ts';
+  branches,
+  messageRows,
+  metadata,
+  otherAccountsOf,
+  payeesOf,
+  products,
+  seededAccounts,
+  seededCustomers,
+} from './seed-data.ts';
+import { addToStatement, requestUrl, type TransferStatus, transfer, uuidOf } from './transfer.ts';
 
 const day = 86_400_000;
 
 /** A time of day (UTC) so many days before the start, as an ISO 8601 text. */
-export type Ago = (days: number, time?: string) => string;
+type Ago = (days: number, time?: string) => string;
 
 /** `now`: the start, in milliseconds since 1970. */
 const agoFrom =
@@ -25,19 +26,31 @@ const agoFrom =
   (days, time = '09:00') =>
     `${new Date(now - days * day).toISOString().slice(0, 10)}T${time}:00.000Z`;
 
-/** Fills a new database deterministically: the same scenario and time give the same records. */
-export const seedOf =
-  (scenario: Scenario, now: number): Seed =>
-  (database) => {
-    const ago = agoFrom(now);
-    seedRecords(database, commonRecords, ago);
-    if (scenario.base === 'standard') {
-      seedRecords(database, standardRecords, ago);
-      seedTransactions(database, ago);
-      seedTransactionRequests(database, ago);
-    } else seedRecords(database, emptyRecords, ago);
-    seedRecords(database, scenario, ago);
-  };
+/** The database that the bank starts with: the same time gives the same records. */
+export function seededDatabase(now: number): Database {
+  const database = createDatabase();
+  const ago = agoFrom(now);
+  for (const [id, customer] of Object.entries(seededCustomers)) database.customers.put(id, customer);
+  for (const branch of branches) database.branches.put(branch.id, branch);
+  for (const product of products) database.products.put(product.id, product);
+  for (const entry of metadata) database.metadata.put(entry.id, null, entry);
+  for (const [index, { id, account }] of seededAccounts.entries()) {
+    database.accounts.put(id, account);
+    for (const other of otherAccountsOf(index)) database.otherAccounts.put(id, other.id ?? null, other);
+  }
+  for (const [customerId, rows] of Object.entries(messageRows)) {
+    for (const [days, time, from_department, from_person, message] of rows)
+      database.messages.put(customerId, null, {
+        message,
+        from_department,
+        from_person,
+        date: ago(days, time),
+      });
+  }
+  seedTransactions(database, ago);
+  seedTransactionRequests(database, ago);
+  return database;
+}
 
 const notes: readonly TransactionMetadata[] = [
   { comments: 'Thanks!', narrative: 'Monthly', tags: 'home,monthly', where: 'Nicosia' },
@@ -65,22 +78,15 @@ function generator(seed: number): (below: number) => number {
   };
 }
 
-/** What an account paid and got, oldest first: four times it pays, then it gets about as much. */
-function valuesOf(
-  account: { readonly currency: string },
-  count: number,
-  below: (n: number) => number,
-): string[] {
-  const values: string[] = [];
-  let paid = '0';
+/** The cents that an account paid and got, oldest first: four times it pays, then it gets about as much. */
+function valuesOf(count: number, below: (n: number) => number): bigint[] {
+  const values: bigint[] = [];
+  let paid = 0n;
   for (let step = 0; step < count; step++) {
-    const units = BigInt(400 + below(11_000));
-    // Yen have no smaller unit.
-    const text =
-      account.currency === 'JPY' ? `${units}` : `${units / 100n}.${String(units % 100n).padStart(2, '0')}`;
-    const value = step % 5 === 4 ? add(negate(paid), text) : negate(text);
-    paid = step % 5 === 4 ? '0' : add(paid, value);
-    values.push(value);
+    const cents = BigInt(400 + below(11_000));
+    const isIncome = step % 5 === 4;
+    values.push(isIncome ? cents + paid : -cents);
+    paid = isIncome ? 0n : paid + cents;
   }
   return values;
 }
@@ -90,12 +96,12 @@ function seedTransactions(database: Database, ago: Ago): void {
   const last = Date.parse(ago(daysSince, '08:30'));
   seededAccounts.forEach((account, accountIndex) => {
     const [employer, ...payees] = payeesOf(accountIndex);
-    const values = valuesOf(account, account.history, below);
-    const lines: StatementLine[] = [];
+    const { currency } = account;
+    const values = valuesOf(account.history, below);
     // The history ends with the account's balance.
-    let balance = values.reduce((rest, value) => add(rest, negate(value)), account.amount);
-    values.forEach((amount, step) => {
-      balance = add(balance, amount);
+    let balance = values.reduce((rest, value) => rest - value, centsOf('', account.amount, currency));
+    const lines = values.map((value, step) => {
+      balance += value;
       const id = database.nextId('tx');
       const posted = last - (accountIndex + (values.length - 1 - step) * 53) * hour;
       const at = new Date(posted).toISOString();
@@ -109,8 +115,8 @@ function seedTransactions(database: Database, ago: Ago): void {
           type: incoming ? 'SALARY' : step % 2 === 0 ? 'SEPA' : 'CARD',
           status: 'COMPLETED',
           description: descriptions[incoming ? 0 : 1 + (step % (descriptions.length - 1))],
-          value: { currency: account.currency, amount },
-          new_balance: { currency: account.currency, amount: balance },
+          value: { currency, amount: amountOf(value, currency) },
+          new_balance: { currency, amount: amountOf(balance, currency) },
           posted: at,
           posted_by_user_id: account.account.owners?.[0],
           posted_by_ip_address: '192.0.2.10',
@@ -123,7 +129,7 @@ function seedTransactions(database: Database, ago: Ago): void {
         metadata: step % 7 === 6 ? undefined : notes[(accountIndex + step) % notes.length],
       };
       database.transactions.put(account.id, id, transaction);
-      lines.push({ transactionId: id, at });
+      return { transactionId: id, at };
     });
     addToStatement(database, account.id, ...lines);
   });
@@ -170,7 +176,7 @@ function seedTransactionRequests(database: Database, ago: Ago): void {
   for (const [caller, fromId, toId, amount, description, ...state] of requestRows) {
     const [status, asked, made = []] = state;
     const payee = payeeOf(database, fromId, { account_id: toId });
-    const order = { fromId, payee, currency: 'EUR', amount };
+    const order = { fromId, payee, currency: 'EUR', cents: centsOf('', amount, 'EUR') };
     const transactionIds =
       state.length === 3 &&
       state[2].map((days) => {

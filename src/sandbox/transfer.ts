@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { currencyDecimals } from '../contract/currency.ts';
+import type { Account } from '../contract/account.ts';
 import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
-import { add, checkDigits, compare, decimalsNeeded, negate } from './decimal.ts';
 import { bankId } from './identity.ts';
+import { amountOf, centsOf } from './money.ts';
 import { ensureCounterparty, outcomes, type Payee } from './payee.ts';
 import { HttpError } from './request-checks.ts';
 
 /** A transaction as a statement lists it. */
-export interface StatementLine {
+interface StatementLine {
   readonly transactionId: string;
   /** When it was posted, as an ISO 8601 text. */
   readonly at: string;
@@ -62,7 +62,7 @@ export function uuidOf(name: string): string {
 
 /**
  * Checks a transfer to a payee.
- * Shape:  the accounts and the value, which fit: a positive decimal of their currency.
+ * Shape:  the accounts, and the cents of their currency.
  * Errors: HttpError 400 if the account pays itself, the amount or the currency is missing, the amount is not
  *         positive or finer than the currency, or the currency is not that of each account of this bank; 404 if an account is unknown.
  */
@@ -73,21 +73,24 @@ export function transferOrder(
   value: MoneyBody | undefined,
 ) {
   if (fromId === payee.id) throw new HttpError(400, 'Invalid payee');
-  const amount = value?.amount;
+  const { amount, currency } = value ?? {};
   if (amount === undefined) throw new HttpError(400, 'Invalid amount');
-  checkDigits('value.amount', amount);
-  if (compare(amount, '0') <= 0) throw new HttpError(400, 'The amount must be positive');
-  const currency = value?.currency;
   if (currency === undefined) throw new HttpError(400, 'Invalid currency');
+  const cents = centsOf('value.amount', amount, currency);
+  if (cents <= 0n) throw new HttpError(400, 'The amount must be positive');
   const held = accountOf(database, fromId).balance?.currency ?? '';
   const ofPayee = payee.outside ? held : (accountOf(database, payee.id).balance?.currency ?? '');
   for (const holds of [held, ofPayee]) {
     if (holds !== currency) throw new HttpError(400, 'Invalid currency');
   }
-  const decimals = currencyDecimals(currency) ?? 2;
-  if (decimalsNeeded(amount) > decimals) throw new HttpError(400, 'Invalid amount');
-  return { fromId, payee, currency, amount };
+  return { fromId, payee, currency, cents };
 }
+
+type Order = ReturnType<typeof transferOrder>;
+
+/** The cents that an account holds. */
+const heldBy = ({ balance }: Account): bigint =>
+  centsOf('balance.amount', balance?.amount ?? '0', balance?.currency);
 
 /** What a transfer's transactions say besides the accounts and the value. */
 interface TransferText {
@@ -114,15 +117,12 @@ function book(
   accountId: string,
   payee: Payee,
   { id, status }: Transferred,
-  value: { readonly currency: string; readonly amount: string },
+  { currency, cents }: Pick<Order, 'currency' | 'cents'>,
   text: TransferText,
 ): void {
   const account = accountOf(database, accountId);
-  const held = account.balance?.amount ?? '0';
-  const balance = {
-    currency: value.currency,
-    amount: status === 'COMPLETED' ? add(held, value.amount) : held,
-  };
+  const moved = status === 'COMPLETED' ? cents : 0n;
+  const balance = { currency, amount: amountOf(heldBy(account) + moved, currency) };
   if (status === 'COMPLETED') database.accounts.put(accountId, { ...account, balance });
   ensureCounterparty(database, accountId, payee);
   const transaction: Transaction = {
@@ -134,7 +134,7 @@ function book(
       type: text.type,
       status,
       description: text.description,
-      value,
+      value: { currency, amount: amountOf(cents, currency) },
       new_balance: balance,
       posted: text.at,
       posted_by_user_id: text.caller,
@@ -146,27 +146,26 @@ function book(
 
 /**
  * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee if that is an account
- * of this bank; and both balances, if it is completed. It has to run within one database transaction. The payee's
- * statement names the transaction, and with `isListed` the payer's does too: if no request of theirs will.
+ * of this bank; and both balances, if it is completed. The payee's statement names the transaction. So does the payer's
+ * with `isListed`, for a transfer that no request names.
  * Errors: HttpError 400 if the funds do not suffice.
  */
 export function transfer(
   database: Database,
-  order: ReturnType<typeof transferOrder>,
+  { fromId, payee, currency, cents }: Order,
   text: TransferText,
-  { status = outcomeOf(order.payee), isListed = false }: { status?: TransferStatus; isListed?: boolean } = {},
+  { status = outcomeOf(payee), isListed = false }: { status?: TransferStatus; isListed?: boolean } = {},
 ): Transferred {
-  const { fromId, payee, currency, amount } = order;
-  const held = accountOf(database, fromId).balance?.amount ?? '0';
-  if (status !== 'FAILED' && compare(held, amount) < 0) throw new HttpError(400, 'Insufficient funds');
+  if (status !== 'FAILED' && heldBy(accountOf(database, fromId)) < cents)
+    throw new HttpError(400, 'Insufficient funds');
 
   const made = { id: database.nextId('tx'), status };
   const line = { transactionId: made.id, at: text.at };
-  book(database, fromId, payee, made, { currency, amount: negate(amount) }, text);
+  book(database, fromId, payee, made, { currency, cents: -cents }, text);
   if (isListed) addToStatement(database, fromId, line);
   if (!payee.outside && status === 'COMPLETED') {
     const payer = { id: fromId, outside: null };
-    book(database, payee.id, payer, made, { currency, amount: add(amount, '0') }, text);
+    book(database, payee.id, payer, made, { currency, cents }, text);
     addToStatement(database, payee.id, line);
   }
   return made;

@@ -65,7 +65,7 @@ let sandbox: Sandbox;
 let bankql: TestBankql;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  sandbox = await startSandbox({ port: 0 });
   bankql = await createTestBankql({
     bankUrl: sandbox.url,
     defaults: { bankId: 'SNDBCY2N', viewId: 'owner' },

@@ -96,9 +96,6 @@ test.each<Given>([
   { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
   { LOG_LEVEL_FILE: fileWith('level', '\uFEFFwarn\r\n') },
   { LOG_LEVEL_FILE: fileWith('level16', Buffer.from('warn', 'utf16le')) },
-  { SANDBOX_SCENARIO: fileWith('scenario.json', '\uFEFF{}') },
-  { SANDBOX_SCENARIO: fileWith('scenario16.json', Buffer.from('{}', 'utf16le')) },
-  { SANDBOX_DB: join(folder, 'none', 's.db') },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
   { ...real, STATE_URL: `sqlite:${folder}/data` },
   ...[pem, `\uFEFF${pem}`, ` ${pem}`, 'x', ''].map((content, index) => ({

@@ -78,13 +78,6 @@ const folder = testFolder();
 
 const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
 test.each<[string, () => Record<string, string>, string]>([
-  ['faults of the sandbox bank', () => ({ SANDBOX_FAULTS: 'rain' }), 'SANDBOX_FAULTS=rain cannot be used: '],
-  [
-    'its database in no folder',
-    () => ({ SANDBOX_DB: join(folder, 'mistyped', 'bank.db') }),
-    'mistyped does not exist: create it, or correct the path.',
-  ],
-  ['its scenario', () => ({ SANDBOX_SCENARIO: 'rain' }), 'SANDBOX_SCENARIO=rain cannot be used: '],
   [
     'a level in LOG_LEVEL_FILE',
     () => {

@@ -13,7 +13,7 @@ describe('with an empty environment', () => {
     expect(config.server.defaults).toMatchObject({ bankId: 'SNDBCY2N', viewId: 'owner' });
     expect(config.state.url).toBe('memory:');
     expect([config.graphiql, config.server.introspection]).toEqual([true, true]);
-    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0 });
+    expect(config.sandbox).toEqual({ port: 4010 });
   });
 });
 

@@ -107,7 +107,6 @@ test.each<[Given, string]>([
 });
 
 test('lists may have several lines', () => {
-  expect(refusal({ SANDBOX_FAULTS: 'getCustomer:status=503;\n*:latency=3' })).toBeNull();
   const { server } = readConfig({ CORS_ORIGINS: 'https://a.example,\r\nhttps://b.example\n' });
   expect([...server.http.corsOrigins]).toEqual(['https://a.example', 'https://b.example']);
   expect(refusal({ NO_PROXY: 'a.example\nb.example' })).toBeNull();

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { commands } from '../../src/commands/commands.ts';
 import { type Variable, variables } from '../../src/config/variables.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
 import { freePort } from '../support/loopback.ts';
-import { patience, runProcess } from '../support/process.ts';
+import { patience } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');
@@ -27,11 +30,21 @@ test('the code of the page starts bankql with a sandbox bank, and stops both', a
   ]);
 });
 
-test('the command of the page is one of the sandbox', async () => {
+test('the command of the page starts a sandbox bank', async () => {
   const words = codeOf('sh').trim().split(' ');
-  expect(words.shift()).toBe('bankql');
-  const { code, output } = await runProcess({}, [...words, '--describe']);
-  expect([code, output]).toEqual([0, expect.stringContaining('http://127.0.0.1:4010/sandbox/reset')]);
+  expect([words.shift(), words.shift()]).toEqual(['bankql', 'sandbox']);
+  const { code, output } = await runCommand(commands.sandbox.run, [...words, `--port=${await freePort()}`]);
+  if (typeof code === 'number') return expect.fail(output);
+  await code.stop();
+  expect(output).toContain('The sandbox bank answers at http://127.0.0.1:');
+});
+
+test('the faults of the page can be set', async () => {
+  await using sandbox = await startSandbox({ port: 0 });
+  const bodies = [...page.matchAll(/sandbox\/faults -d '(.*)'/g)].map(([, body]) => body ?? '');
+  expect(bodies).toHaveLength(3);
+  for (const body of bodies)
+    expect((await fetch(`${sandbox.url}/sandbox/faults`, { method: 'PUT', body })).status).toBe(200);
 });
 
 test('the page has a row for each option and its variable', () => {

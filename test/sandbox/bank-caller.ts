@@ -72,7 +72,7 @@ export function callerOf(baseUrl: string): Call {
 export async function freshBank(
   options: Partial<SandboxOptions> = {},
 ): Promise<Sandbox & { readonly call: Call }> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options });
+  const sandbox = await startSandbox({ port: 0, ...options });
   return { ...sandbox, call: callerOf(sandbox.url) };
 }
 
@@ -122,3 +122,10 @@ export async function balanceOf(call: Call, accountId: string, caller = 'alice')
   const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller }));
   return String(Object(account.balance).amount);
 }
+
+/** An amount in euros, in cents. */
+export const cents = (amount: string): bigint => BigInt(amount.replace('.', ''));
+
+/** An amount and so many cents more, as the bank writes it. */
+export const plus = (amount: string, more: bigint): string =>
+  String(cents(amount) + more).replace(/(?=..$)/, '.');

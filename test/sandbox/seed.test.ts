@@ -1,21 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import type { GraphQLEnumType, GraphQLObjectType } from 'graphql';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TransactionRequest } from '../../src/contract/transaction-request.ts';
-import { openDatabase } from '../../src/sandbox/database.ts';
-import { compare } from '../../src/sandbox/decimal.ts';
 import { callers } from '../../src/sandbox/identity.ts';
-import { readScenario } from '../../src/sandbox/scenario.ts';
-import { seedOf } from '../../src/sandbox/seed.ts';
-import { lives, seededAccounts, seededCustomers } from '../../src/sandbox/seed-data.ts';
+import { seededDatabase } from '../../src/sandbox/seed.ts';
+import { seededAccounts, seededCustomers } from '../../src/sandbox/seed-data.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { freshBank } from './bank-caller.ts';
 
-const database = openDatabase(':memory:', seedOf(readScenario('standard'), Date.UTC(2026, 0, 31)));
+const database = seededDatabase(Date.UTC(2026, 0, 31));
 const accounts = database.accounts.all();
 const accountIds = seededAccounts.map(({ id }) => id);
 const isStatement = ({ resource_url }: TransactionRequest) => resource_url?.includes('#statement-');
-afterAll(() => database.close());
 
 test('there is enough of everything to look at, and as much as the docs say', async () => {
   const docs = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
@@ -62,7 +58,7 @@ test('the documented callers own the documented accounts, which hold 1,000 euros
       views_available: ['owner', 'public'],
       balance: { currency: 'EUR' },
     });
-    expect(compare(account?.balance?.amount ?? '0', '1000')).toBeGreaterThanOrEqual(0);
+    expect(Number(account?.balance?.amount)).toBeGreaterThanOrEqual(1000);
   }
 });
 
@@ -77,7 +73,7 @@ test.each(accountIds.filter((id) => id !== 'yuki-current'))(
       expect(transaction.this_account).toBe(id);
       expect(database.otherAccounts.get(id, transaction.other_account ?? '')).toBeDefined();
       if (id !== 'omar-current')
-        expect(compare(transaction.details?.new_balance?.amount ?? '-1', '0')).toBeGreaterThanOrEqual(0);
+        expect(Number(transaction.details?.new_balance?.amount)).toBeGreaterThanOrEqual(0);
     }
     expect(transactions.at(-1)?.details?.new_balance).toEqual(account?.balance);
     for (const request of database.transactionRequests.of(id)) {
@@ -150,14 +146,13 @@ describe('five lives', () => {
   test.each(callers)('%s has a record, and a current account to start from', (id) => {
     expect(database.customers.get(id)?.legal_name).toEqual(expect.any(String));
     expect(database.accounts.get(`${id}-current`)?.owners).toEqual([id]);
-    expect(lives).toHaveProperty(id);
   });
 
   test('a business has 200 suppliers, and a student nothing', () => {
     const suppliers = database.otherAccounts.of('bob-current').filter(({ kind }) => kind === 'supplier');
     expect(new Set(suppliers.map(({ IBAN }) => IBAN)).size).toBe(200);
     expect(new Set(suppliers.map(({ holder }) => holder?.name)).size).toBe(200);
-    expect(database.accounts.naming('owners', 'yuki').map(({ balance }) => balance)).toEqual([
+    expect(accounts.filter(({ owners }) => owners?.includes('yuki')).map(({ balance }) => balance)).toEqual([
       { currency: 'EUR', amount: '0.00' },
     ]);
     for (const of of [database.otherAccounts, database.transactions, database.transactionRequests])
@@ -167,7 +162,7 @@ describe('five lives', () => {
 
   test('one shares an account, and one owes money', () => {
     expect(database.accounts.get('family-joint')?.owners).toEqual(['alice', 'carol']);
-    expect(compare(database.accounts.get('omar-current')?.balance?.amount ?? '0', '0')).toBe(-1);
+    expect(Number(database.accounts.get('omar-current')?.balance?.amount)).toBeLessThan(0);
   });
 });
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { add } from '../../src/sandbox/decimal.ts';
-import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, plus, recordOf, recordsOf } from './bank-caller.ts';
 
 const { call } = bankForEach();
 
@@ -22,7 +21,7 @@ test('up to 1,000 is moved at once, and the request names its transaction', asyn
     from: { account_id: 'alice-current', bank_id: 'SNDBCY2N' },
     body: { to: { account_id: 'bob-current', bank_id: 'SNDBCY2N' }, value },
   });
-  expect(await balanceOf(call, 'bob-current', 'bob')).toBe(add(before, '1000.00'));
+  expect(await balanceOf(call, 'bob-current', 'bob')).toBe(plus(before, 100_000n));
   const transaction = await call('getTransaction', {
     ACCOUNT_ID: 'alice-current',
     TRANSACTION_ID: 'tx-0234',

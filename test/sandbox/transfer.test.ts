@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { add, negate } from '../../src/sandbox/decimal.ts';
-import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, cents, plus, recordOf, recordsOf } from './bank-caller.ts';
 
 const { call } = bankForEach();
 
@@ -36,8 +35,8 @@ test('moves the money to the last digit, and leaves a transaction on either side
   expect(answer.json).toEqual({ id: 'tx-0234', status: 'COMPLETED' });
 
   const amount = '10.01';
-  expect(await balanceOf(call, 'alice-current')).toBe(add(alice, negate(amount)));
-  expect(await balanceOf(call, 'bob-savings', 'bob')).toBe(add(bob, amount));
+  expect(await balanceOf(call, 'alice-current')).toBe(plus(alice, -cents(amount)));
+  expect(await balanceOf(call, 'bob-savings', 'bob')).toBe(plus(bob, cents(amount)));
   const paid = recordOf(
     'getTransaction',
     await call('getTransaction', { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0234' }),
@@ -49,7 +48,7 @@ test('moves the money to the last digit, and leaves a transaction on either side
       description: 'Ευχαριστώ',
       status: 'COMPLETED',
       value: { currency: 'EUR', amount: `-${amount}` },
-      new_balance: { amount: add(alice, negate(amount)) },
+      new_balance: { amount: plus(alice, -cents(amount)) },
     },
   });
   const got = recordOf(
@@ -84,7 +83,7 @@ test('reckons where doubles fail', async () => {
 
 test('takes all that there is, and not the smallest unit more', async () => {
   const all = await balanceOf(call, 'alice-savings');
-  expect((await pay('alice-savings', 'alice-current', add(all, '0.01'))).json).toEqual({
+  expect((await pay('alice-savings', 'alice-current', plus(all, 1n))).json).toEqual({
     code: 400,
     message: 'Insufficient funds',
   });
@@ -138,7 +137,7 @@ test('no sum is lost or made by 200 transfers, many at once, and no account is o
     ['bob', 'bob-savings'],
   ] as const;
   const balances = () => Promise.all(accounts.map(([caller, account]) => balanceOf(call, account, caller)));
-  const sum = (texts: string[]) => texts.reduce(add, '0.00');
+  const sum = (texts: string[]) => texts.reduce((all, text) => all + cents(text), 0n);
   const before = sum(await balances());
 
   const outcomes: number[] = [];

@@ -97,7 +97,7 @@ interface Sandboxed extends AsyncDisposable {
 
 /** bankql in front of a new sandbox bank. */
 async function startSandboxed(): Promise<Sandboxed> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  const sandbox = await startSandbox({ port: 0 });
   const calls: CallReport[] = [];
   const { defaults } = readConfig({}).server;
   const bankql = await createTestBankql({

@@ -10,7 +10,7 @@ export interface SandboxRecorder extends AsyncDisposable {
 }
 
 export async function startSandboxRecorder(options: Partial<SandboxOptions> = {}): Promise<SandboxRecorder> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options });
+  const sandbox = await startSandbox({ port: 0, ...options });
   async function forward({ method, path, headers, body }: RecordedCall) {
     const { host, connection, 'content-length': _length, ...rest } = headers;
     const response = await fetch(`${sandbox.url}${path}`, {

@@ -33,7 +33,7 @@ let sandbox: Sandbox;
 let fixture: ServerFixture;
 beforeAll(async () => {
   const { defaults, limits, documentLimits } = readConfig({}).server;
-  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  sandbox = await startSandbox({ port: 0 });
   fixture = await startServerFixture({
     defaults,
     limits,

@@ -53,7 +53,7 @@ async function forward({ method, path, headers, body }: RecordedCall) {
 
 beforeAll(async () => {
   const { defaults } = readConfig({}).server;
-  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  sandbox = await startSandbox({ port: 0 });
   bank = (await startRecordingBank()).otherwise(forward);
   bankql = await createTestBankql({
     bankUrl: bank.url,
