@@ -1,6 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
+import { slices } from '../slices.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
@@ -98,8 +99,9 @@ export interface BankClient {
 
 /** An answer is slow if it takes this part of its deadline. */
 const slowPart = 0.8;
-/** Up to this length an answer is parsed at once, in bytes: in less than a tenth of a millisecond. */
+/** Up to this length an answer is parsed at once, in bytes: in less than a tenth of a millisecond. A longer one waits for time. */
 const shortAnswer = 8 * 1024;
+const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
 /**
  * The way of a call, each step entered once on the way down and once on the way up:
@@ -128,14 +130,11 @@ export function createBankClient(options: BankOptions): BankClient {
     const { result, sent } = await sendRead(call, limits);
     const response = successOf(sent, result);
     const bytes = response.body.length;
-    const parse = async () => parseSuccess(sent, response, onUnreadable);
-    const parsed =
-      bytes <= shortAnswer
-        ? parse()
-        : new Promise<Awaited<ReturnType<typeof parse>>>((resolve) =>
-            limits.run(bytes, () => resolve(parse())),
-          );
-    const { answer, isValid, drifts } = await parsed;
+    if (bytes > shortAnswer && !slices.hasTime) {
+      await slices.wait(call.caller.name);
+      if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
+    }
+    const { answer, isValid, drifts } = parseSuccess(sent, response, onUnreadable);
     for (const drift of drifts) onDrift?.(drift);
     return { answer, isValid, trackId: sent.trackId, status: response.status, bytes };
   };

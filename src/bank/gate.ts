@@ -23,19 +23,11 @@ export interface OperationUsage {
   readonly waits: number;
 }
 
-/** The callers that wait. */
-export interface Crowd {
-  /** Whether the caller of this name is one of them. */
-  isWaiting(caller: string): boolean;
-}
-
 interface GateOptions {
   /** How many calls may be under way at the same time. */
   readonly max: number;
   /** How long a call waits for its turn, in milliseconds; without end once another call of its session was served. */
   readonly waitMs: number;
-  /** Called with the callers that wait while they are many (a quarter of `max`, at least two), and with null after that. */
-  readonly onCrowded?: ((crowd: Crowd | null) => void) | undefined;
 }
 
 /** The part of the calls that one caller, or all unproven callers of one peer, may have under way. */
@@ -50,12 +42,11 @@ const maxIdle = 1000;
  * one peer, have half of them at most. One bank operation has three quarters, of all and of a peer's half: behind a load balancer
  * that half is everybody's. Callers that wait are served in turn.
  */
-export class Gate implements Crowd {
+export class Gate {
   readonly #options: GateOptions;
   readonly #mostOfCaller: number;
   readonly #mostOfOperation: number;
   readonly #mostOfOperationOfPeer: number;
-  readonly #crowd: number;
   #free: number;
   /** The calls under way, by caller, by peer, and by bank operation of a peer. */
   readonly #held = new Map<string, number>();
@@ -63,7 +54,6 @@ export class Gate implements Crowd {
   readonly #operations = new Map<string, { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] }>();
   /** The calls that wait, by caller and bank operation; the callers in the order of their turns. */
   readonly #waiting = new Map<string, Map<string, Set<GateCall>>>();
-  #isCrowded = false;
   #isServing = false;
   #isFreed = false;
 
@@ -72,7 +62,6 @@ export class Gate implements Crowd {
     this.#mostOfCaller = Math.max(1, Math.floor(options.max * callerShare));
     this.#mostOfOperation = Math.max(1, Math.floor(options.max * operationShare));
     this.#mostOfOperationOfPeer = Math.max(1, Math.floor(this.#mostOfCaller * operationShare));
-    this.#crowd = Math.max(2, Math.floor(options.max / 4));
     this.#free = options.max;
   }
 
@@ -83,10 +72,6 @@ export class Gate implements Crowd {
   /** How many calls are under way. */
   get held(): number {
     return this.#options.max - this.#free;
-  }
-
-  isWaiting(caller: string): boolean {
-    return this.#waiting.has(caller);
   }
 
   /** Lets a call through at once, or lets it wait for its turn. */
@@ -114,7 +99,6 @@ export class Gate implements Crowd {
     this.#usageOf(operation).waiting--;
     if (queue.size === 0) queues?.delete(operation);
     if (queues?.size === 0) this.#waiting.delete(caller.name);
-    this.#noteCrowd();
     return true;
   }
 
@@ -172,7 +156,6 @@ export class Gate implements Crowd {
     const usage = this.#usageOf(operation);
     usage.waiting++;
     usage.waits++;
-    this.#noteCrowd();
     if (session?.isServed) return;
     const refuse = () => {
       if (!session?.isServed && this.cancel(call)) call.refuse();
@@ -207,11 +190,5 @@ export class Gate implements Crowd {
         if (this.#fits(call)) return call;
         else break;
     return null;
-  }
-
-  #noteCrowd(): void {
-    const isCrowded = this.#waiting.size >= this.#crowd;
-    if (isCrowded || this.#isCrowded) this.#options.onCrowded?.(isCrowded ? this : null);
-    this.#isCrowded = isCrowded;
   }
 }

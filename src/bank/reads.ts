@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
@@ -141,7 +140,7 @@ export class Reads {
     const joined = limits.unshared ? undefined : this.#open.get(group)?.get(key);
     try {
       const shared = joined ?? this.#start(call, limits, group, key, deadline);
-      const result = await shared.answerTo(limits, caller.name);
+      const result = await shared.answerTo(limits);
       if (joined !== undefined) this.#note(call, limits, 'joined');
       return result;
     } catch (error) {
@@ -211,7 +210,6 @@ interface Arriving {
 
 /** One that waits for a call, until its operation ends. */
 interface Reader extends Waiter {
-  readonly caller: string;
   readonly limits: ReadLimits;
   resolve(result: ReadResult): void;
   reject(error: unknown): void;
@@ -223,7 +221,7 @@ interface Reader extends Waiter {
  */
 class SharedCall implements CallLimits, Cancellation {
   readonly cancellation: Cancellation;
-  readonly readBudget: Pick<ReadBudget, 'keep'>;
+  readonly readBudget: ReadBudget;
   readonly deadline: number;
   readonly operationDeadline: OperationDeadline | null;
   pending: Cancellation['pending'];
@@ -232,9 +230,6 @@ class SharedCall implements CallLimits, Cancellation {
   readonly #onLeft: () => void;
   readonly #readers: Set<Reader>;
   #bytes: number;
-  /** Parses the answer, in the first turn of any caller that waits for it; and the callers that were asked for a turn. */
-  #parse: (() => void) | null;
-  #asked: Set<string> | null;
 
   /** Assigned here: each class with initializers takes one more call, for each read. */
   constructor(
@@ -253,22 +248,19 @@ class SharedCall implements CallLimits, Cancellation {
     this.#onLeft = onLeft;
     this.#readers = new Set();
     this.#bytes = 0;
-    this.#parse = null;
-    this.#asked = null;
   }
 
   /** Errors: those of the call; TransportFailure if its operation ends before, or has no room for the answer. */
-  answerTo(limits: ReadLimits, caller: string): Promise<ReadResult> {
+  answerTo(limits: ReadLimits): Promise<ReadResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
     const onEnd = (failure: TransportFailure) => {
       reject(failure);
       this.#readers.delete(reader);
       if (this.#readers.size === 0) this.#cancel();
     };
-    const reader = { caller, limits, resolve, reject, onEnd };
+    const reader = { limits, resolve, reject, onEnd };
     limits.operationDeadline?.addWaiter(reader);
     this.#readers.add(reader);
-    if (this.#parse !== null) this.#askForTurn(reader);
     return promise;
   }
 
@@ -278,25 +270,6 @@ class SharedCall implements CallLimits, Cancellation {
     this.#arriving.bytes += bytes;
     const { bytes: all, most } = this.#arriving;
     return this.#bytes <= Math.max(smallAnswer, most - all);
-  }
-
-  run(_bytes: number, parse: () => void): void {
-    this.#parse = AsyncResource.bind(parse);
-    for (const reader of this.#readers) this.#askForTurn(reader);
-  }
-
-  /** The operations of one caller have the same turns. One that comes later must not keep the answer's bytes until then. */
-  #askForTurn({ caller, limits: { readBudget } }: Reader): void {
-    this.#asked ??= new Set();
-    if (this.#asked.has(caller)) return;
-    this.#asked.add(caller);
-    const work = () => {
-      const parse = this.#parse;
-      this.#parse = null;
-      parse?.();
-    };
-    if (readBudget == null) work();
-    else readBudget.run(this.#bytes, work);
   }
 
   /** Ends the wait of all readers, with the result or with an error. */
@@ -328,6 +301,5 @@ class SharedCall implements CallLimits, Cancellation {
   #release(): void {
     this.#arriving.bytes -= this.#bytes;
     this.#bytes = 0;
-    this.#parse = null;
   }
 }

@@ -3,7 +3,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { refusals, type ShedReason } from '../capacity.ts';
 import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
-import { type Crowd, Gate, type GateCall, type OperationUsage } from './gate.ts';
+import { Gate, type GateCall, type OperationUsage } from './gate.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { headersOf, type PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
@@ -34,8 +34,6 @@ export interface TransportOptions {
   readonly network?: NetworkOptions | undefined;
   /** Called when a call or an update is refused because callers hold too much; it must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
-  /** Called with the callers whose reads wait for their turn, as Gate says; it must not throw. */
-  readonly onCrowded?: ((crowd: Crowd | null) => void) | undefined;
 }
 
 const defaults = { waitMs: 250, connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
@@ -45,17 +43,13 @@ export interface PoolUsage extends OperationUsage {
   readonly pool: 'kept' | 'alone';
 }
 
-/** Does work over so many bytes: at once, or in one of a GraphQL operation's turns if there is much to do. */
-type RunInTurn = (bytes: number, work: () => void) => void;
-
-/** What the GraphQL operation may keep of the bank's answers, and when it may work on them. */
+/** The room that the GraphQL operation has for the bank's answers. */
 export interface ReadBudget {
   /**
    * Counts so many bytes of an answer, which is kept until the operation ends; false if there is no room for them. A negative
    * number gives them back.
    */
   keep(bytes: number): boolean;
-  run: RunInTurn;
 }
 
 /** When a call is given up. */
@@ -67,9 +61,7 @@ export interface CallLimits {
   /** The GraphQL operation that it belongs to. */
   readonly operationDeadline: OperationDeadline | null;
   /** Null if nothing is bounded. */
-  readonly readBudget: Pick<ReadBudget, 'keep'> | null;
-  /** Parses a long answer when there is time for it; never if nobody needs it any more. */
-  run: RunInTurn;
+  readonly readBudget: ReadBudget | null;
   /** Called right before the request is written. If it throws, the request is not sent: the call fails, with `sent` false. */
   readonly beforeStart?: (() => void) | undefined;
 }
@@ -80,7 +72,6 @@ export const limitedBy = (deadline: number, beforeStart?: () => void): CallLimit
   cancellation: null,
   operationDeadline: null,
   readBudget: null,
-  run: (_bytes, work) => work(),
   beforeStart,
 });
 
@@ -163,7 +154,7 @@ export function createTransport(options: TransportOptions): Transport {
       );
     };
     return {
-      gate: new Gate({ max: connections, waitMs, onCrowded: isKept ? options.onCrowded : undefined }),
+      gate: new Gate({ max: connections, waitMs }),
       dispatcherAt(now) {
         // undici's own `clientTtl` asks for the time of day for each connection in use, at each call.
         if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();

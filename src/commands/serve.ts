@@ -5,7 +5,6 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
-import { processScheduler } from '../executor/scheduler.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
 import {
   createAutomaticPersistedQueries,
@@ -107,7 +106,6 @@ export async function serveBankql(
     network: { ...config.bankLimits.network, secureContext: tls?.secureContext },
     baseUrl,
     traceCall: tracing?.traceCall,
-    onCrowded: processScheduler.onCrowded,
   });
   const bank = limitBank(client, rateLimiter);
   if (config.bank !== null && parseStoreUrl(config.state.url).kind === 'memory')

@@ -4,14 +4,8 @@ import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/transport.ts';
 import { parsedTimes, valueBytes } from '../capacity.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import {
-  AnswerBudget,
-  type AnswerLimits,
-  clientHasLeft,
-  type ValueHolder,
-} from '../executor/answer-budget.ts';
+import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
-import { type ExpectedWork, type TurnTaker, turnMs, WorkQueue } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
@@ -22,7 +16,7 @@ import {
   type StaleAnswer,
 } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
-import { ListWork, mayWorkAtOnce } from '../schema/list-work.ts';
+import { ListWork } from '../schema/list-work.ts';
 import type { ExecutableOperation } from './documents.ts';
 
 /** The name of the header by which a request asks for an explanation, in lower case. */
@@ -53,8 +47,6 @@ export interface OperationObservation extends ReadUsage {
 
 /** Counts what a request holds of the process. */
 interface RequestHolder extends ValueHolder {
-  /** Its caller, whose operations take turns with those of others. */
-  readonly caller: TurnTaker;
   /** Set for a mutation: what it holds is counted, and never refused. */
   isMutation: boolean;
   /** Whether nothing more needs to be done for it: its client has left. */
@@ -106,31 +98,24 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
-/** Parsing so many bytes takes about as long as working on one entry of a list. */
-const recordBytes = 100;
-/** Parsing so many bytes takes a millisecond, or more. */
-const parsedInMs = 100_000;
-/** Receiving so many bytes takes a turn, or more: 200 kB in a millisecond. */
-const receivedInTurn = 200_000 * turnMs;
+/** The name by which a caller's time is counted (slices.ts). */
+export const callerNameOf = ({ credentials }: EngineRequest): string => credentials.identity?.name ?? '';
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
 export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
-  readonly turnTaker: TurnTaker | undefined;
+  readonly caller: string;
   /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
   /** Records its calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
-  readonly #expectedWork: ExpectedWork;
   readonly #services: RequestServices;
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
   #lists: ListWork | null = null;
-  #queue: WorkQueue | null = null;
-  #reads: WorkQueue | null = null;
   #isCallerAsked = false;
 
   constructor(
@@ -138,7 +123,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     request: EngineRequest,
     effects: MutationEffects | null,
     recorder: CallRecorder | null,
-    expectedWork: ExpectedWork,
   ) {
     const payments = recorder?.payments(services.payments) ?? services.payments;
     this.recorder = recorder;
@@ -147,9 +131,8 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     const { holder } = request;
     if (holder !== undefined) holder.isMutation = effects !== null;
     this.budget = new AnswerBudget(services.answerLimits, holder);
-    this.turnTaker = holder?.caller;
+    this.caller = callerNameOf(request);
     this.effects = effects;
-    this.#expectedWork = expectedWork;
     this.#services = services;
     this.#asking = request;
   }
@@ -174,7 +157,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
     if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
     const { credentials } = this.#asking;
-    const { effects, signal, turnTaker } = this;
+    const { effects, signal } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
     const options = {
@@ -184,7 +167,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
       signal,
       observer,
       usage,
-      turnTaker,
       readBudget: this,
     };
     this.#session = new BankSession(options);
@@ -196,27 +178,12 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
   }
 
   keep(bytes: number): boolean {
-    if (this.turnTaker !== undefined) this.turnTaker.owed += bytes / receivedInTurn;
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
-  }
-
-  run(bytes: number, work: () => void): void {
-    if (mayWorkAtOnce(bytes / recordBytes)) work();
-    else {
-      const { turnTaker: taker } = this;
-      this.#reads ??= new WorkQueue({ taker, goesOn: false });
-      this.#reads.push(work, bytes / parsedInMs);
-    }
   }
 
   get lists(): ListWork {
     this.#lists ??= new ListWork(this);
     return this.#lists;
-  }
-
-  get queue(): WorkQueue {
-    this.#queue ??= new WorkQueue({ taker: this.turnTaker, expectedWork: this.#expectedWork });
-    return this.#queue;
   }
 
   get stale(): readonly StaleAnswer[] {
@@ -225,7 +192,6 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
 
   cancelReads(): void {
     this.#session?.cancel();
-    this.#lists?.end(this.budget.exceeded ?? clientHasLeft);
   }
 
   get signal(): AbortSignal | undefined {

@@ -12,7 +12,6 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../bank/credentials.ts';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
-import type { ExpectedWork } from '../executor/scheduler.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { ownCopy } from '../own-copy.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
@@ -172,7 +171,6 @@ export class ExecutableOperation {
   /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions: boolean;
   readonly prepared: PreparedOperation;
-  readonly expectedWork: ExpectedWork = { turns: null };
   /** Its variables if it declares none; otherwise null. */
   readonly constantVariables: GraphQLResolveInfo['variableValues'] | null;
   /** Errors: LIMIT_EXCEEDED, see limits.ts; null for an operation that cannot exceed the limit. */

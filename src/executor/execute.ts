@@ -6,7 +6,7 @@ import {
   type GraphQLLeafType,
   isObjectType,
 } from 'graphql';
-import { AnswerLimitError, boundErrors, lengthOf, valuesAtOnce } from './answer-budget.ts';
+import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
 import { type Data, type Execution, PendingField, PendingRoot, type PendingValue } from './execution.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
@@ -192,8 +192,7 @@ function completeList(plan: ValuePlan, list: unknown, pending: PendingField): un
     ignoreRejections(list);
     throw error;
   }
-  if (execution.budget.values <= valuesAtOnce || !execution.mustWait)
-    return completeEntries(plan, list, length, pending);
+  if (!execution.mustWait) return completeEntries(plan, list, length, pending);
   return pending.defer(list, () => completeEntries(plan, list, length, pending));
 }
 

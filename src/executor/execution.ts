@@ -6,19 +6,19 @@ import {
   getArgumentValues,
   type ResponsePath,
 } from 'graphql';
+import { slices } from '../slices.ts';
 import { type AnswerBudget, clientHasLeft, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';
 import { ignoreRejections } from './promises.ts';
-import { WorkQueue } from './scheduler.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
   /** Afterwards it tells how large the answer is (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** Where its later values wait for its turn; nobody else's if omitted. */
-  readonly queue?: WorkQueue;
+  /** The name of the caller, whose time the completion of later values uses. */
+  readonly caller?: string;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;
 }
@@ -43,7 +43,6 @@ export class Execution {
   /** The root fields that are being executed. */
   root: PendingValue | null = null;
   readonly #options: ExecuteOptions;
-  #queue: WorkQueue | null = null;
   #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] | null = null;
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
@@ -54,15 +53,15 @@ export class Execution {
     this.#options = options;
   }
 
-  /** Whether the next value has to wait for this execution's turn, if `valuesAtOnce` have been completed. */
+  /** Whether the next value waits: the first `valuesAtOnce` never do. */
   get mustWait(): boolean {
-    return this.#queue?.isRunning !== true;
+    return this.budget.values > valuesAtOnce && !slices.hasTime;
   }
 
-  /** Runs work in this execution's turn. The work itself checks first whether the execution is over. */
+  /** Runs work when there is time. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    this.#queue ??= this.#options.queue ?? new WorkQueue();
-    this.#queue.push(() => {
+    const { caller = '' } = this.#options;
+    void slices.wait(caller).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });
@@ -211,20 +210,21 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     return this;
   }
 
-  /** Completes a value in the execution's turn. */
+  /** Completes a value when there is time. */
   defer(value: unknown, complete: Complete): this {
-    this.execution.defer(() => this.#completeLate(complete, value));
+    this.execution.defer(() => this.#completeNow(complete, value));
     return this;
   }
 
   #completeLate(complete: Complete, value: unknown): void {
+    if (this.execution.mustWait) this.defer(value, complete);
+    else this.#completeNow(complete, value);
+  }
+
+  #completeNow(complete: Complete, value: unknown): void {
     const { execution, parent } = this;
     if (execution.isOver) {
       ignoreRejections(value);
-      return;
-    }
-    if (execution.budget.values > valuesAtOnce && execution.mustWait) {
-      this.defer(value, complete);
       return;
     }
     let completed: unknown;

@@ -7,7 +7,6 @@ import type { Drift } from '../bank/response.ts';
 import type { ReadBudget } from '../bank/transport.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
-import type { TurnTaker } from '../executor/scheduler.ts';
 import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
@@ -60,8 +59,6 @@ interface BankSessionOptions {
   readonly observer?: CallObserver | undefined;
   /** Where its reads are counted that were answered without a call of their own. */
   readonly usage?: ReadUsage | undefined;
-  /** Its caller. Each read takes one of the caller's turns. */
-  readonly turnTaker?: TurnTaker | undefined;
   /** What it may keep of the bank's answers (default: nothing is bounded). */
   readonly readBudget?: ReadBudget | undefined;
 }
@@ -214,10 +211,9 @@ export class BankSession {
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
     return async <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
-      const { bank, credentials, observer, turnTaker, limits } = this.#options;
+      const { bank, credentials, observer, limits } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
       if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
-      if (turnTaker !== undefined) turnTaker.owed++;
       const body = bodyIn(operation, wanted);
       const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;

@@ -2,13 +2,12 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
-import { filterInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { builder, type InputFields } from './builder.ts';
 import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { rememberPositions } from './list-item.ts';
-import type { ListWork } from './list-work.ts';
+import { type ListWork, sortedBy } from './list-work.ts';
 import { comparedPart, foldText } from './text-search.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
@@ -141,18 +140,18 @@ export function branchSelection(
 
 type Condition = (branch: Branch) => boolean;
 
-function* select(
+function select(
   list: readonly Branch[],
   conditions: readonly Condition[],
   { near, orderBy }: BranchSearch,
-): Steps<Branch[]> {
+): Branch[] {
   rememberPositions(list);
-  const sorted = orderBy === 'NAME' ? yield* byName(list) : list;
-  const chosen = yield* filterInSteps(sorted, (branch) =>
+  const sorted = orderBy === 'NAME' ? byName(list) : list;
+  const chosen = sorted.filter((branch) =>
     conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true),
   );
   if (orderBy !== 'DISTANCE' || !near) return chosen;
-  return yield* sortInSteps(
+  return sortedBy(
     chosen,
     (branch) => nullOnError(() => distanceTo(near, unwrap(branch))),
     (one, other) => one - other,
@@ -187,11 +186,11 @@ function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
 const listsByName = new WeakMap<readonly Branch[], readonly Branch[]>();
 
 /** A list sorted by name, cached: a collator is slow. */
-function* byName(list: readonly Branch[]): Steps<readonly Branch[]> {
+function byName(list: readonly Branch[]): readonly Branch[] {
   const known = listsByName.get(list);
   if (known !== undefined) return known;
   compareNames ??= new Intl.Collator('en', { numeric: true }).compare;
-  const sorted = yield* sortInSteps(
+  const sorted = sortedBy(
     list,
     (branch) =>
       nullOnError(() => {

@@ -11,7 +11,6 @@ import {
 import type { Caller } from '../bank/credentials.ts';
 import { pathIds } from '../bank/request.ts';
 import type { Operation } from '../contract/operation.ts';
-import { WorkQueue } from '../executor/scheduler.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { bodyIn, createLoaders, type Read } from '../loaders/loaders.ts';
@@ -54,11 +53,7 @@ interface CallPlace {
 }
 
 /** The loaders of an estimate never answer: there is no list to work on. */
-const noLists = new ListWork({
-  budget: { spendSearch() {} },
-  queue: new WorkQueue(),
-  abandonment: undefined,
-});
+const noLists = new ListWork({ budget: { spendSearch() {} }, caller: '' });
 
 export interface CallEstimateOptions {
   readonly schema: GraphQLSchema;

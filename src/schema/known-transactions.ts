@@ -1,9 +1,9 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { forEachInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
+import { sortedBy } from './list-work.ts';
 import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
@@ -45,15 +45,14 @@ const entriesPerAnswer = 5;
 /** The transactions of the caller's payments from an account. Errors: AnswerLimitError; those of PaymentService.search. */
 async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promise<KnownTransaction[]> {
   const payments = await searchPayments({ accountId, states: ['DONE'] }, maxPayments, context);
-  const paid: KnownTransaction[] = [];
-  const read = forEachInSteps(payments, (payment) => {
-    if (payment.accountId !== accountId || payment.bankId !== bankId) return;
-    const { transactionId } = receiptOf(payment);
-    const at = payment.createdAt;
-    if (transactionId) paid.push({ id: transactionId, at, latest: at });
-  });
-  await context.lists.run(payments.length * entriesPerAnswer, read);
-  return paid;
+  const read = () =>
+    payments.flatMap((payment) => {
+      if (payment.accountId !== accountId || payment.bankId !== bankId) return [];
+      const { transactionId: id } = receiptOf(payment);
+      const at = payment.createdAt;
+      return id ? [{ id, at, latest: at }] : [];
+    });
+  return context.lists.run(payments.length * entriesPerAnswer, read);
 }
 
 /**
@@ -62,16 +61,16 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
  * of the same time, what is named last is the newest, and what is named before an own payment is older than that. A
  * request that cannot be read names none.
  */
-function* collect(
+function collect(
   requests: readonly TransactionRequest[],
   paid: readonly KnownTransaction[],
   since: Date | undefined,
-): Steps<KnownTransaction[]> {
+): KnownTransaction[] {
   const own = new Map(paid.map((entry) => [entry.id, entry]));
   const named = new Map<string, KnownTransaction>();
-  yield* forEachInSteps(requests, (request) => {
+  for (const request of requests) {
     const ids: unknown = request instanceof Error ? null : request.transaction_ids;
-    if (typeof ids !== 'string') return;
+    if (typeof ids !== 'string') continue;
     const at = endOf(request);
     let latest = at;
     const entries = (transactionIdsOf(request) ?? []).toReversed().map((id) => {
@@ -81,12 +80,12 @@ function* collect(
     });
     for (const entry of entries.reverse())
       if (!own.has(entry.id) && !named.has(entry.id)) named.set(entry.id, entry);
-  });
+  }
   // An own payment is newer than what is named before it.
   const wanted = [...own.values(), ...[...named.values()].reverse()].filter(
     ({ at }) => since === undefined || (at !== null && at >= since.getTime()),
   );
-  return yield* sortInSteps(
+  return sortedBy(
     wanted,
     ({ latest }) => latest,
     (one, other) => other - one,

@@ -13,7 +13,6 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import { filterInSteps } from '../steps.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
@@ -97,10 +96,7 @@ export function loadOtherAccounts(
   return listed.then((list) =>
     context.lists.once(list, JSON.stringify(['counterparties', id, text]), () => {
       rememberPositions(list);
-      return filterInSteps(
-        list,
-        (entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text)),
-      );
+      return list.filter((entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text)));
     }),
   );
 }

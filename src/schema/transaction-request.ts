@@ -9,7 +9,6 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { filterInSteps, forEachInSteps, type Steps } from '../steps.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -122,7 +121,7 @@ function findRequests(
   return listed.then((list) =>
     lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () => {
       rememberPositions(list);
-      return filterInSteps(list, isWanted);
+      return list.filter(isWanted);
     }),
   );
 }
@@ -202,14 +201,15 @@ export async function requestOf(
 }
 
 /** The position of the request that led to each transaction; `broken` is the first error of an entry. */
-function* indexByTransaction(
-  requests: readonly TransactionRequest[],
-): Steps<{ positions: ReadonlyMap<string, number>; broken: unknown }> {
+function indexByTransaction(requests: readonly TransactionRequest[]): {
+  positions: ReadonlyMap<string, number>;
+  broken: unknown;
+} {
   const asked = new Map<string, number>();
   const named = new Map<string, number>();
   let saysWhatWasAsked = false;
   let broken: unknown = null;
-  yield* forEachInSteps(requests, (entry, index) => {
+  for (const [index, entry] of requests.entries()) {
     try {
       const request = unwrap(entry);
       const hasBody = unwrap(request.body) != null;
@@ -220,7 +220,7 @@ function* indexByTransaction(
     } catch (error) {
       broken ??= error;
     }
-  });
+  }
   return { positions: saysWhatWasAsked ? asked : named, broken };
 }
 

@@ -1,14 +1,12 @@
 import type { ExecutionResult } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
-import { refusals, type ShedReason } from '../capacity.ts';
-import type { EngineRequest } from '../engine/context.ts';
-import { overloadedError } from '../engine/errors.ts';
+import { callerNameOf, type EngineRequest } from '../engine/context.ts';
 import type { ExplainOption } from '../engine/explain.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
-import { processScheduler } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
+import { slices } from '../slices.ts';
 import type { BankqlPlugin, OperationContext } from './plugins/operation-context.ts';
 import { useBoundedAnswers } from './plugins/use-bounded-answers.ts';
 import { useBudget } from './plugins/use-budget.ts';
@@ -28,8 +26,6 @@ export interface YogaOptions extends DocumentsOptions {
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
-  /** Called when an operation is refused because callers hold too much; it must not throw. */
-  readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
 export type BankqlYoga = ReturnType<typeof createBankqlYoga>;
@@ -42,7 +38,7 @@ export type PluginRequest = Pick<Request, 'method' | 'url'> & {
 /** How operations are executed: the plugins of a yoga server, one for each step. */
 export function createBankqlYoga(options: YogaOptions) {
   const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
-  const { explain = null, plugins = [], unexpected, onShed = () => {} } = options;
+  const { explain = null, plugins = [], unexpected } = options;
   const mask = createMaskError(unexpected);
   const services = { bank, payments, defaults, limits, answerLimits };
   const yoga = createYoga<OperationContext>({
@@ -87,12 +83,8 @@ export function createBankqlYoga(options: YogaOptions) {
     asking: EngineRequest,
     request: PluginRequest = withoutHttp,
   ): ExecutionResult | Promise<ExecutionResult> {
-    const begin = (isLate: boolean) => {
-      if (isLate) {
-        onShed('connections');
-        return toErrorResult(overloadedError(refusals.requests));
-      }
-      // It may have waited for its turn.
+    return slices.begin(callerNameOf(asking), () => {
+      // It may have waited.
       if (asking.holder?.isAbandoned === true) return { data: null };
       try {
         const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {
@@ -102,9 +94,7 @@ export function createBankqlYoga(options: YogaOptions) {
       } catch (error) {
         return toErrorResult(error);
       }
-    };
-    if (asking.holder === undefined) return begin(false);
-    return processScheduler.begin(asking.holder.caller, begin, asking.signal);
+    });
   }
 
   return { yoga, execute, toErrorResult };

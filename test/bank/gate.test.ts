@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Crowd, Gate, type GateCall } from '../../src/bank/gate.ts';
+import { Gate, type GateCall } from '../../src/bank/gate.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -9,8 +9,8 @@ interface Asked extends GateCall {
 }
 
 /** A gate, and what became of the calls that asked: the ids of those that are under way or were refused, in order. */
-function gateOf(max: number, onCrowded?: (crowd: Crowd | null) => void) {
-  const gate = new Gate({ max, waitMs: 250, onCrowded });
+function gateOf(max: number) {
+  const gate = new Gate({ max, waitMs: 250 });
   const entered: string[] = [];
   const refused: string[] = [];
   const underWay: Asked[] = [];
@@ -175,22 +175,4 @@ test('its usage tells what each bank operation takes, and what waits', () => {
     [0, 0, 1],
     [0, 0, 0],
   ]);
-});
-
-test('tells who waits when a quarter as many callers do as may go, when one leaves, and when fewer do again', () => {
-  const told: string[] = [];
-  const { gate, ask, leave } = gateOf(8, (crowd) => {
-    told.push(crowd === null ? 'none' : ['a', 'b', 'c'].filter((each) => crowd.isWaiting(each)).join(''));
-  });
-  // However many calls of one caller wait.
-  times(6, () => ask('a'));
-  times(2, () => ask('b'));
-  expect(told).toEqual([]);
-  const other = ask('b');
-  expect(told).toEqual(['ab']);
-  ask('c');
-  gate.cancel(other);
-  expect(told).toEqual(['ab', 'abc', 'ac']);
-  times(3, leave);
-  expect(told.at(-1)).toBe('none');
 });

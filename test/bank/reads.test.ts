@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
@@ -7,12 +7,13 @@ import type { ReadLimits } from '../../src/bank/reads.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
+import { slices } from '../../src/slices.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
 import { readFrom } from '../support/read-from.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
-import { lateBy } from '../support/waits.ts';
+import { lateBy, until } from '../support/waits.ts';
 
 let bank: RecordingBank;
 const open: BankClient[] = [];
@@ -338,7 +339,6 @@ describe('a long answer', () => {
   const { length } = JSON.stringify(long('a'));
   const read = (client: BankClient, limits: ReadLimits) =>
     readFrom(client, getBranches, ofBank(alice), limits);
-  const atOnce = (_bytes: number, work: () => void) => work();
 
   test('is one call for 50 readers, though the one that began it leaves while it arrives', async () => {
     const client = clientWith({ publicCacheTtlMs: 0, maxBodyBytes: 8 * 1024 * 1024 });
@@ -355,7 +355,6 @@ describe('a long answer', () => {
         hasLeft = true;
         return false;
       },
-      run: atOnce,
     };
     const first = read(client, { operationDeadline: leaving, readBudget: ofFirst }).catch(({ code }) => code);
     const others = Array.from({ length: 49 }, () => read(client, {}));
@@ -372,7 +371,7 @@ describe('a long answer', () => {
     bank.otherwise({ body: long('a') });
     const kept: number[][] = [[], []];
     const answers = await Promise.all(
-      kept.map((own) => read(client, { readBudget: { keep: (bytes) => own.push(bytes) > 0, run: atOnce } })),
+      kept.map((own) => read(client, { readBudget: { keep: (bytes) => own.push(bytes) > 0 } })),
     );
     expect(bank.calls).toHaveLength(1);
     expect(answers.map(({ bytes }) => bytes)).toEqual([length, length]);
@@ -382,7 +381,7 @@ describe('a long answer', () => {
   test('fails the reader whose budget has no room for it, and no other', async () => {
     const client = clientWith({ publicCacheTtlMs: 0 });
     bank.otherwise({ body: long('a') });
-    const full = { keep: () => false, run: atOnce };
+    const full = { keep: () => false };
     const [refused, served] = await Promise.allSettled([
       read(client, { readBudget: full }),
       read(client, {}),
@@ -406,27 +405,27 @@ describe('a long answer', () => {
     expect((await read(roomy, {})).bytes).toBe(length);
   });
 
-  test('is parsed in a turn of its operation; if that ends before, it is not parsed at all', async () => {
+  test('is parsed when there is time; if its operation ends before, it is not parsed at all', async () => {
     const drifts: string[] = [];
     const client = clientWith({ onDrift: ({ field }) => void drifts.push(field) });
-    const waiting: (() => void)[] = [];
-    const arrived = Promise.withResolvers<void>();
-    const readBudget = {
-      keep: () => true,
-      run(_bytes: number, work: () => void) {
-        if (waiting.push(work) === 2) arrived.resolve();
-      },
-    };
     bank.otherwise({ body: long('a') });
     const deadlines = [new OperationDeadline(), new OperationDeadline()] as const;
-    const reading = deadlines.map((operationDeadline) =>
-      read(client, { readBudget, operationDeadline, unshared: true }),
+    const wait = vi.spyOn(slices, 'wait');
+    // There is never time at once.
+    const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockReturnValue(false);
+    const { promise: time, resolve: giveTime } = Promise.withResolvers<void>();
+    wait.mockReturnValue(time);
+    onTestFinished(() => {
+      wait.mockRestore();
+      hasTime.mockRestore();
+    });
+    const outcomes = Promise.allSettled(
+      deadlines.map((operationDeadline) => read(client, { operationDeadline, unshared: true })),
     );
-    const outcomes = Promise.allSettled(reading);
-    await arrived.promise;
+    await until(() => wait.mock.calls.length === 2);
     deadlines[0].cancel();
     expect(drifts).toEqual([]);
-    for (const work of waiting) work();
+    giveTime();
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
     expect(drifts).toEqual(['location.latitude']);
   });

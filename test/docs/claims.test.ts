@@ -142,7 +142,7 @@ test('metrics that pages name exist', () => {
 });
 
 /**
- * A number that a page takes from the code is followed by its source: `10 ms<!-- src/executor/scheduler.ts iterationMs -->`.
+ * A number that a page takes from the code is followed by its source: `10 ms<!-- src/slices.ts sliceMs -->`.
  * The number, with its unit, is the text since the last space but one.
  */
 describe('numbers with a source', () => {

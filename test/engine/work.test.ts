@@ -10,6 +10,7 @@ import { createBankClient } from '../../src/bank/client.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createBankqlYoga } from '../../src/server/yoga.ts';
+import { slices } from '../../src/slices.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -177,6 +178,8 @@ function write(rows: readonly string[]): void {
 }
 
 const works = new Map<Shape, readonly Work[]>();
+// An operation that waits for time makes more promises.
+beforeAll(() => void vi.spyOn(slices, 'hasTime', 'get').mockReturnValue(true));
 beforeAll(async () => {
   promises.enable();
   for (const shape of shapes) works.set(shape, await workOf(shape));

@@ -1,8 +1,8 @@
-import { JsonWriter } from '../../src/engine/json.ts';
+import { jsonInSlices } from '../../src/engine/json.ts';
 
 /**
  * `node test/long/measure-json.ts`: the processor time that a large answer's JSON takes by JSON.stringify and by
- * JsonWriter, in milliseconds for each megabyte.
+ * jsonInSlices, in milliseconds for each megabyte.
  */
 const rows = 3_000;
 const columns = 20;
@@ -22,28 +22,24 @@ function answerOf(nameLength: number, text: string): object {
   return { list: Array.from({ length: rows }, (_, at) => row(at)) };
 }
 
-function msOf(serialize: () => unknown): number {
-  for (let round = 0; round < 3; round++) serialize();
+async function msOf(serialize: () => unknown): Promise<number> {
+  for (let round = 0; round < 3; round++) await serialize();
   const before = process.cpuUsage();
-  for (let round = 0; round < rounds; round++) serialize();
+  for (let round = 0; round < rounds; round++) await serialize();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000 / rounds;
 }
 
-function written(data: object): Buffer {
-  const writer = new JsonWriter(data, 256 * 1024);
-  while (!writer.writeChunk());
-  return Buffer.concat(writer.chunks);
-}
+const written = async (data: object) => Buffer.concat((await jsonInSlices(data, Infinity)) ?? []);
 
 for (const nameLength of [4, 16, 128]) {
   for (const text of ['Nicosia', 'Λευκωσία']) {
     const data = answerOf(nameLength, text);
-    const megabytes = written(data).length / 1_000_000;
-    const standard = msOf(() => Buffer.from(JSON.stringify(data))) / megabytes;
-    const ours = msOf(() => written(data)) / megabytes;
+    const megabytes = (await written(data)).length / 1_000_000;
+    const standard = (await msOf(() => Buffer.from(JSON.stringify(data)))) / megabytes;
+    const ours = (await msOf(() => written(data))) / megabytes;
     process.stdout.write(
-      `names of ${nameLength}, ${text} (${megabytes.toFixed(1)} MB): JSON.stringify ${standard.toFixed(1)} ms/MB, JsonWriter ${ours.toFixed(1)} ms/MB\n`,
+      `names of ${nameLength}, ${text} (${megabytes.toFixed(1)} MB): JSON.stringify ${standard.toFixed(1)} ms/MB, in slices ${ours.toFixed(1)} ms/MB\n`,
     );
   }
 }

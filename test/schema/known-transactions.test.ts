@@ -1,7 +1,5 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { WorkQueue } from '../../src/executor/scheduler.ts';
+import { describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -156,23 +154,4 @@ describe('the requests of an account', () => {
     expect(await ask({ status: ['COMPLETED'], since: '2026-01-01T00:00:00Z' })).toEqual([all[1], all[3]]);
     expect(new Set(all.map((node) => node?.id)).size).toBe(4);
   });
-});
-
-test('the answers to many payments are read in turns', async () => {
-  const memory = await createMemoryStore({ retentionMs: 86_400_000 });
-  const store: PaymentStore = {
-    ...memory,
-    get secret() {
-      return memory.secret;
-    },
-    /** The same payment a thousand times. */
-    search: async (query) => (await memory.search(query)).flatMap((one) => Array(1000).fill(one)),
-  };
-  await using fixture = await start([], store);
-  expect(failuresOf(await fixture.ask(PayKnown, { key: 'key-1' }))).toEqual([]);
-  const push = vi.spyOn(WorkQueue.prototype, 'push');
-  onTestFinished(() => push.mockRestore());
-  const { data } = await fixture.ask(Known, { first: 1 });
-  expect(data?.bank?.account?.knownTransactions?.totalCount).toBe(1);
-  expect(push.mock.calls.length).toBeGreaterThanOrEqual(4);
 });

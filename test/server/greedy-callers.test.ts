@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AttackedProcess } from '../support/attacked-process.ts';
 import { claims, createKey, type Issuer, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
-import { turns } from '../support/waits.ts';
 
 /** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
 
@@ -147,9 +146,6 @@ const readsOf = (name: string, count: number) => {
   );
   return JSON.stringify({ query: `{ bank(bankId: "held") { ${fields.join(' ')} } }` });
 };
-const waitingCalls = (bankql: AttackedProcess) =>
-  bankql.metric('bankql_bank_places_waited_for{bank_operation="getCustomer",pool="kept"}');
-
 /** The result, while the bank answers every call. */
 async function answeringAll<Result>(result: Promise<Result>): Promise<Result> {
   const answering = setInterval(() => {
@@ -172,31 +168,4 @@ test('100 names that one address invents do not keep the calls of another addres
   const answers = await answeringAll(Promise.all([...victims, ...inventing]));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   elsewhere.destroy();
-});
-
-test('while calls of many callers wait for connections, requests of a caller with many are refused before they make a call', async () => {
-  await using bankql = await start({ BANK_CONNECTIONS: '4', ...withHeaders() });
-  // One call of each is under way, so that their others wait on.
-  const patient = ['a', 'b'].map((name) => bankql.ask(readsOf(name, 3), byHeader(name)));
-  await expect.poll(() => waitingCalls(bankql)).toBe(3);
-  const greedyAsks = (body: (n: number) => string) =>
-    Array.from({ length: 40 }, (_, n) => bankql.ask(body(n), byHeader('greedy')));
-  await Promise.all(greedyAsks(() => '{"query":"{__typename}"}'));
-  // They arrive on open connections, in one iteration of the server's event loop: one at a time, all would begin without waiting.
-  const { child } = bankql.process;
-  child.kill('SIGSTOP');
-  const greedy = greedyAsks((n) => readsOf(`greedy-${n}`, 1));
-  await turns(10);
-  child.kill('SIGCONT');
-  const refused: string[] = [];
-  for (const [n, asked] of greedy.entries())
-    void asked.then(({ status }) => {
-      if (status === 503) refused.push(`greedy-${n}`);
-    });
-  await expect.poll(() => refused.length).toBeGreaterThan(0);
-  await answeringAll(Promise.all([...patient, ...greedy]));
-  expect(refused.filter((name) => arrived.some((path) => path.endsWith(`/${name}-0`)))).toEqual([]);
-  expect(await bankql.metric('bankql_requests_shed_total{why="connections"}')).toBeGreaterThanOrEqual(
-    refused.length,
-  );
 });

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
-import { newcomer } from '../../src/executor/scheduler.ts';
 import { explainByHeader } from '../../src/options/explain/explain.ts';
 import {
   type AutomaticPersistedQueries,
@@ -87,7 +86,6 @@ export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
 /** Counts nothing: what a request holds of a process with room for all. */
 export const createTestHolder = () => ({
-  caller: newcomer(),
   isMutation: false,
   isAbandoned: false,
   takeValues: () => true,

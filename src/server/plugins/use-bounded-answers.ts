@@ -2,16 +2,16 @@ import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import type { RequestContext } from '../../engine/context.ts';
 import { internalError } from '../../engine/errors.ts';
-import { jsonInTurns } from '../../engine/json.ts';
+import { jsonInSlices } from '../../engine/json.ts';
 import { BoundedResult, type BoundedResultOptions, tooMuchBuilt } from '../../engine/result.ts';
-import { schedule } from '../../executor/scheduler.ts';
+import { slices } from '../../slices.ts';
 import type { BankqlPlugin } from './operation-context.ts';
 import { withoutData } from './use-execution.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
  * Bounds the JSON of each answer. It is the last plugin: what others make of a result counts too. A large one is serialized
- * here, in its turns; a short one where it is sent.
+ * here, when there is time; a short one where it is sent.
  */
 export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlugin => ({
   onExecutionResult({ result, context: { run }, setResult }) {
@@ -33,20 +33,20 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
   },
 });
 
-/** A large answer, serialized in chunks, in its turns. */
+/** A large answer, serialized in chunks, when there is time. */
 async function serialize(
   answer: ExecutionResult,
   options: BoundedResultOptions,
   run: RequestContext,
 ): Promise<ExecutionResult> {
-  const { turnTaker } = run;
-  await new Promise<void>((resolve) => schedule(turnTaker, resolve));
+  const { caller } = run;
+  if (!slices.hasTime) await slices.wait(caller);
   // The client has left.
   if (run.signal?.aborted) return { data: null };
   // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
-    const dataJson = await jsonInTurns(answer.data, options.maxBytes, { taker: turnTaker });
+    const dataJson = await jsonInSlices(answer.data, options.maxBytes, { caller });
     const result = new BoundedResult(answer, { ...options, dataJson });
     return dataJson === null ? result.failed() : result;
   } catch (error) {

@@ -19,7 +19,6 @@ export const useBudget = (services: RequestServices): BankqlPlugin => ({
       asking,
       operation.kind === 'mutation' ? new MutationEffects() : null,
       context.explained?.recorder ?? null,
-      operation.expectedWork,
     );
   },
 });

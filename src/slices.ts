@@ -1,0 +1,133 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** How long work may run in one iteration of the event loop, in milliseconds. The rest waits for a later iteration. */
+const sliceMs = 10;
+/**
+ * Iterations without waiting work after a slice, unless they take as long as one. libuv accepts one connection in each, so that
+ * hundreds of connections would otherwise wait for hundreds of slices. An iteration with nothing to do takes microseconds.
+ */
+const iterationsBetween = 16;
+
+/** A caller that has work which waits. */
+interface WaitingCaller {
+  /** The time that its work has used since it began to wait, in addition to that with which it began. */
+  usedMs: number;
+  /** Operations that have begun: the last one goes first, so that half-built answers do not pile up. */
+  readonly begun: (() => void)[];
+  /** Operations that have not: the first one goes first, once nothing else of the caller waits. */
+  readonly beginnings: (() => void)[];
+}
+
+/**
+ * Divides long work, so that it does not hold the process: work runs at once while this iteration of the event loop has used less
+ * than a slice. Otherwise it waits, and the caller that has used the least time goes next. A caller that begins to wait has used
+ * as much as the least of those that wait already.
+ *
+ * A piece of work is not interrupted. Work of many pieces asks `hasTime` between them.
+ */
+export class Slices {
+  readonly #now: () => number;
+  /** By the callers' names. */
+  readonly #waiting = new Map<string, WaitingCaller>();
+  /** When the first work of this iteration of the event loop began; null before it. */
+  #beganAt: number | null = null;
+  /** How many iterations of the pause after the last slice are left, and since when it lasts. */
+  #pause = { left: 0, since: 0 };
+  #served: { readonly caller: string; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
+
+  constructor(now: () => number = performance.now.bind(performance)) {
+    this.#now = now;
+  }
+
+  /** Whether work may run now. */
+  get hasTime(): boolean {
+    const now = this.#now();
+    if (this.#beganAt === null) {
+      this.#beganAt = now;
+      awaitIteration(this.#onIteration);
+    }
+    return now - this.#beganAt < sliceMs;
+  }
+
+  /** Begins an operation, at once or when there is time. Errors: those of the work. */
+  begin<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.hasTime ? work() : this.#wait(caller, 'beginnings').then(work);
+  }
+
+  /** Runs work of an operation that has begun, at once or when there is time. Errors: those of the work. */
+  run<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.hasTime ? work() : this.wait(caller).then(work);
+  }
+
+  /** Resolves when there is time for work of an operation that has begun; never at once. */
+  wait(caller: string): Promise<void> {
+    return this.#wait(caller, 'begun');
+  }
+
+  #wait(caller: string, kind: 'begun' | 'beginnings'): Promise<void> {
+    let own = this.#waiting.get(caller);
+    if (own === undefined) {
+      own = { usedMs: this.#least()?.[1].usedMs ?? 0, begun: [], beginnings: [] };
+      this.#waiting.set(caller, own);
+    }
+    const { [kind]: queue } = own;
+    return new Promise((resolve) => {
+      queue.push(resolve);
+      // Makes sure that an iteration follows.
+      void this.hasTime;
+    });
+  }
+
+  #least(): [caller: string, own: WaitingCaller] | null {
+    let least: [string, WaitingCaller] | null = null;
+    for (const entry of this.#waiting) if (least === null || entry[1].usedMs < least[1].usedMs) least = entry;
+    return least;
+  }
+
+  readonly #onIteration = (): void => {
+    const { left, since } = this.#pause;
+    if (this.#waiting.size > 0 && left > 0 && this.#now() - since < sliceMs) {
+      this.#pause.left--;
+      awaitIteration(this.#onIteration);
+      return;
+    }
+    this.#beganAt = null;
+    if (this.#waiting.size === 0) return;
+    void this.hasTime;
+    this.#serve();
+  };
+
+  /** Serves the next piece of work: one in each iteration, however long it takes, and more while there is time. */
+  #serve(): void {
+    const next = this.#least();
+    if (next === null) return;
+    const [caller, own] = next;
+    this.#served = { caller, own, beganAt: this.#now() };
+    const resolve = own.begun.pop() ?? own.beginnings.shift();
+    resolve?.();
+    // The work runs in microtasks, which are over when the next tick begins.
+    queueMicrotask(() => process.nextTick(this.#goOn));
+  }
+
+  readonly #goOn = (): void => {
+    this.#charge();
+    if (this.#waiting.size > 0 && this.hasTime) this.#serve();
+    else this.#pause = { left: iterationsBetween, since: this.#now() };
+  };
+
+  /** Charges the caller that was served last. */
+  #charge(): void {
+    if (this.#served === null) return;
+    const { caller, own, beganAt } = this.#served;
+    this.#served = null;
+    own.usedMs += this.#now() - beganAt;
+    if (own.begun.length + own.beginnings.length === 0) this.#waiting.delete(caller);
+  }
+}
+
+/** Outside the asynchronous context of the request that asks, which would be retained otherwise. */
+const outside = AsyncLocalStorage.snapshot();
+const awaitIteration = (next: () => void) => void outside(setImmediate, next);
+
+/** Those of the process. */
+export const slices = new Slices();

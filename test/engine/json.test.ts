@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { jsonInSlices } from '../../src/engine/json.ts';
+import { idleSlices } from '../support/idle-slices.ts';
+import { clock } from '../support/monotonic-clock.ts';
+import { countIterations } from '../support/waits.ts';
+
+const jsonOf = async (value: unknown, chunkSize = 64) =>
+  String(Buffer.concat((await jsonInSlices(value, 1e9, { chunkSize })) ?? []));
+
+/** Compared by length and place first: a difference of long texts would fill the screen. */
+async function expectSame(value: unknown, chunkSize?: number): Promise<void> {
+  const expected = JSON.stringify(value);
+  const json = await jsonOf(value, chunkSize);
+  if (json !== expected) expect(json).toBe(expected);
+  expect(json === expected).toBe(true);
+}
+
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 100 }),
+  // Includes surrogates that stand alone.
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 90 })
+    .map((units) => String.fromCharCode(...units)),
+  fc.constantFrom('', '"', '\\', '\n', '\u2028', 'Λευκωσία', '🏦', '\ud83c', 'é'.repeat(64), 'é'.repeat(65)),
+);
+const leaf = fc.oneof(
+  texts,
+  fc.double(),
+  fc.integer(),
+  fc.boolean(),
+  fc.constantFrom(null, undefined, Number.NaN, Infinity, -0, 1e21, Symbol('s'), () => {}, new Date(0)),
+);
+const { value: anything } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    leaf,
+    fc.array(tie('value'), { maxLength: 5 }),
+    fc.dictionary(texts, tie('value'), { maxKeys: 5, noNullPrototype: false }),
+  ),
+}));
+
+test('is what JSON.stringify makes, whatever the size of its chunks', async () => {
+  await fc.assert(
+    fc.asyncProperty(anything, fc.integer({ min: 1, max: 300 }), (value, chunkSize) =>
+      expectSame({ value, list: [value, value] }, chunkSize),
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test.each([1, 1000])(
+  'writes leaves, and containers without members, as JSON.stringify does (chunks of %s)',
+  async (size) => {
+    for (const value of [
+      null,
+      true,
+      1.5,
+      'text',
+      '',
+      [],
+      {},
+      [[]],
+      { a: {} },
+      [undefined],
+      { a: undefined },
+      [{}, []],
+    ])
+      await expectSame(value, size);
+  },
+);
+
+test.each([1, 1000])(
+  'writes what toJSON gives: a text, an object, or nothing (chunks of %s)',
+  async (size) => {
+    const as = (value: unknown) => ({ toJSON: () => value });
+    const given = {
+      date: new Date(0),
+      object: as({ a: [1] }),
+      nothing: as(undefined),
+      list: [as(undefined), as(2)],
+    };
+    await expectSame(given, size);
+    await expectSame({ toJSON: 'a member of this name', more: 1 }, size);
+  },
+);
+
+test('writes entries of an object without a prototype, and __proto__ as any name', async () => {
+  const data: Record<string, unknown> = Object.create(null);
+  Object.defineProperty(data, '__proto__', { value: 'a name', enumerable: true });
+  for (const size of [1, 1000]) await expectSame(data, size);
+});
+
+test('nests as deep as the data', async () => {
+  let deep: unknown = 'end';
+  for (let depth = 0; depth < 2000; depth++) deep = depth % 2 === 0 ? [deep] : { deep };
+  await expectSame(deep);
+});
+
+test('writes entries with and without lists, in ASCII and Greek, one after the other', async () => {
+  const entry = (n: number) => ({
+    n,
+    name: n % 700 < 300 ? `Nicosia ${n}` : `Λευκωσία ${n}`,
+    address: n % 5 === 0 ? null : { city: 'Nicosia', absent: undefined },
+    ...(n % 311 === 0 ? { more: [n, [{ n }]] } : {}),
+  });
+  const list = Array.from({ length: 5000 }, (_, n) => (n % 97 === 0 ? n : entry(n)));
+  await expectSame({ list, texts: list.map(String) }, 256 * 1024);
+});
+
+test('its chunks are no longer than they may be, and a piece of it; a longer text is in one of its own', async () => {
+  const list = Array.from({ length: 6000 }, (_, n) => ({ n, name: 'x'.repeat(n === 3000 ? 90_000 : 10) }));
+  const chunks = (await jsonInSlices(list, 1e9, { chunkSize: 32 * 1024 })) ?? [];
+  expect(chunks.length).toBeGreaterThan(4);
+  const long = chunks.filter(({ length }) => length > 48 * 1024);
+  expect(long).toHaveLength(1);
+  expect(long[0]?.length).toBeLessThan(90_000 + 48 * 1024);
+});
+
+test('others are served between its chunks once time is used up, of a long list and of an object of many members alike', async () => {
+  // Each look at the clock takes 10 ms: each chunk has an iteration of the event loop of its own.
+  await idleSlices();
+  let now = clock.real();
+  clock.now = () => (now += 10);
+  onTestFinished(async () => {
+    await idleSlices();
+    clock.now = clock.real;
+  });
+  const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));
+  for (const data of [entries, { a: { b: [entries] } }, { ...entries }]) {
+    using iterations = countIterations();
+    await expectSame(data, 1000);
+    expect(iterations.count).toBeGreaterThan(1);
+  }
+});
+
+test('what is too long is not made to its end', async () => {
+  let made = 0;
+  const entry = {
+    text: 'x'.repeat(500),
+    get more() {
+      return made++;
+    },
+  };
+  const list = Array.from({ length: 10_000 }, () => entry);
+  expect(await jsonInSlices(list, 10_000, { chunkSize: 1000 })).toBeNull();
+  expect(made).toBeLessThan(1000);
+  expect(await jsonInSlices('x', 3)).toEqual([Buffer.from('"x"')]);
+  expect(await jsonInSlices('x', 2)).toBeNull();
+});
+
+test('fails as JSON.stringify does', async () => {
+  await expect(jsonInSlices(['x'.repeat(2000), 1n], 1e9, { chunkSize: 1000 })).rejects.toThrow(TypeError);
+  const thrown = new Error('no');
+  const failing = {
+    get member(): never {
+      throw thrown;
+    },
+  };
+  await expect(jsonInSlices({ failing }, 1e9, { chunkSize: 1 })).rejects.toThrow(thrown);
+});
