@@ -1,4 +1,4 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import { refusals } from '../capacity.ts';
 import { answerTooLong } from '../executor/answer-budget.ts';
 import { overloadedError } from './errors.ts';
@@ -69,3 +69,14 @@ export const noRoom = () => overloadedError(refusals.unread);
 
 /** There is no room for the values of a large answer. */
 export const tooMuchBuilt = () => overloadedError(refusals.values);
+
+/** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
+export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
+  const [error] = result.errors ?? [];
+  if (error === undefined) return result;
+  const { retryAfter: _, ...extensions } = error.extensions;
+  const isDone = extensions.writes !== undefined || extensions.idempotencyKey !== undefined;
+  if (!isDone) return result;
+  const final = { ...extensions, retryable: false, http: { status: 503 } };
+  return { ...result, errors: [new GraphQLError(error.message, { extensions: final })] };
+}

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
 import { internalError } from '../../src/engine/errors.ts';
-import { BoundedResult } from '../../src/engine/result.ts';
+import { BoundedResult, finalIfItWrote } from '../../src/engine/result.ts';
 import { createResultSerializer } from '../../src/server/response.ts';
 import { documented } from '../support/documented.ts';
 
@@ -61,4 +61,24 @@ test('data whose JSON was made before stands where it belongs', () => {
     );
     expect(String(made?.body)).toBe(String(plain?.body));
   }
+});
+
+test('who has paid or written is not asked to try again, whatever ends the answer', () => {
+  const refusal = (extensions: object) => ({
+    errors: [
+      new GraphQLError('m', {
+        extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1, ...extensions },
+      }),
+    ],
+  });
+  const paid = { idempotencyKey: 'k', state: 'DONE' };
+  for (const done of [paid, { writes: [] }])
+    expect(finalIfItWrote(refusal(done)).errors?.[0]?.extensions).toEqual({
+      ...done,
+      code: 'OVERLOADED',
+      retryable: false,
+      http: { status: 503 },
+    });
+  const nothing = refusal({});
+  expect(finalIfItWrote(nothing)).toBe(nothing);
 });

@@ -33,7 +33,7 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
   },
 });
 
-/** A large answer, serialized in chunks. */
+/** A large answer, serialized in chunks, when there is time. */
 async function serialize(
   answer: ExecutionResult,
   options: BoundedResultOptions,

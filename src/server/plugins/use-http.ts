@@ -1,5 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
+import { callerNameOf } from '../../engine/context.ts';
+import { slices } from '../../slices.ts';
 import { headerPairs } from '../response.ts';
 import type { BankqlPlugin } from './operation-context.ts';
 
@@ -8,10 +10,11 @@ import type { BankqlPlugin } from './operation-context.ts';
  * multipart.
  */
 export const useHttp = (): BankqlPlugin => ({
-  onRequestParse({ serverContext: { http }, setRequestParser, endResponse, fetchAPI }) {
+  onRequestParse({ serverContext, setRequestParser, endResponse, fetchAPI }) {
+    const { http } = serverContext;
     // The normal form of a path may be the endpoint's where the path itself is not, such as `/graphql/.`.
     if (http === undefined) return endResponse(new fetchAPI.Response(null, { status: 404 }));
-    setRequestParser(() => http.paramsOf() as object);
+    setRequestParser(() => slices.begin(callerNameOf(serverContext.asking), () => http.paramsOf() as object));
   },
   async onResultProcess({ result, serverContext, setResult, setResultProcessor, resultProcessor }) {
     if (serverContext.http === undefined) return;

@@ -16,7 +16,7 @@ import {
 import type { RequestContext } from '../../engine/context.ts';
 import { RequestError, shownError } from '../../engine/errors.ts';
 import { withFields } from '../../engine/map-fields.ts';
-import { noRoom } from '../../engine/result.ts';
+import { finalIfItWrote, noRoom } from '../../engine/result.ts';
 import {
   type AnswerLimits,
   answerTooLong,
@@ -231,7 +231,8 @@ async function* resultsOf(
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
     found(run).cancelReads();
-    const { errors = [] } = withoutData(budget.exceeded ?? cause);
+    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
     const last = isFirst
       ? { data: null, errors: shown, hasNext: false }
