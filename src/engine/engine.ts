@@ -237,14 +237,13 @@ export function createEngine({
     options: BoundedResultOptions,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    const { caller } = context;
-    if (!slices.hasTime) await slices.wait(caller);
+    if (!slices.hasTime) await slices.wait(context);
     // The client has left.
     if (context.signal?.aborted) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
     if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
     try {
-      const dataJson = await jsonInSlices(answer.data, options.maxBytes, { caller });
+      const dataJson = await jsonInSlices(answer.data, options.maxBytes, { operation: context });
       const result = new BoundedResult(answer, { ...options, dataJson });
       return dataJson === null ? result.failed() : result;
     } catch (error) {

@@ -84,7 +84,7 @@ export function createIncremental(): IncrementalOption {
       if (!('initialResult' in result)) return result;
       return incrementalResult(result, {
         ...options,
-        caller: context.caller,
+        operation: context,
         exceeded: () => budget.exceeded,
         cancel: () => context.cancelReads(),
       });

@@ -27,7 +27,7 @@ import { locateError } from '../../executor/errors.ts';
 import type { ExecuteOptions } from '../../executor/execution.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
 import { eachSelection, isDeferred, type Selection } from '../../executor/selection.ts';
-import { slices } from '../../slices.ts';
+import { type SlicedOperation, slices } from '../../slices.ts';
 import { withFields } from '../map-fields.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -53,7 +53,7 @@ const executeIn = {
  */
 export function executeIncrementally(
   args: ExecutionArgs,
-  { budget, caller = '' }: Pick<ExecuteOptions, 'caller'> & { readonly budget: AnswerBudget },
+  { budget, operation }: Pick<ExecuteOptions, 'operation'> & { readonly budget: AnswerBudget },
   form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
@@ -69,7 +69,7 @@ export function executeIncrementally(
   try {
     const options = {
       budget,
-      turns: new Turns(budget, caller),
+      turns: new Turns(budget, operation),
       onExceeded: (limit: unknown) => stop.abort(limit),
     };
     const schema = withFields(args.schema, (field) => countedField(field, options));
@@ -171,7 +171,7 @@ const entriesInTurn = 100;
  */
 export class Turns {
   readonly #budget: Pick<AnswerBudget, 'values'>;
-  readonly #caller: string;
+  readonly #operation: SlicedOperation;
   /** What waits for a turn, in order. */
   readonly #waiting: (() => void)[] = [];
   #next = 0;
@@ -180,9 +180,9 @@ export class Turns {
   /** The values that had been completed when the last turn began. */
   #before = 0;
 
-  constructor(budget: Pick<AnswerBudget, 'values'>, caller = '') {
+  constructor(budget: Pick<AnswerBudget, 'values'>, operation: SlicedOperation = { caller: '' }) {
     this.#budget = budget;
-    this.#caller = caller;
+    this.#operation = operation;
   }
 
   /** Whether so much was completed since the last turn that others are served first. */
@@ -198,7 +198,7 @@ export class Turns {
   }
 
   #schedule(): void {
-    void slices.wait(this.#caller).then(() => this.#run());
+    void slices.wait(this.#operation).then(() => this.#run());
   }
 
   #run(): void {

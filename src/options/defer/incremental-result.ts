@@ -4,11 +4,12 @@ import { shownError } from '../../engine/errors.ts';
 import { jsonInSlices } from '../../engine/json.ts';
 import { finalIfItWrote } from '../../engine/result.ts';
 import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
+import type { SlicedOperation } from '../../slices.ts';
 import type { IncrementalResults } from './incremental-execution.ts';
 
 export interface IncrementalResultOptions
   extends Pick<IncrementalOptions, 'maxBytes' | 'mask' | 'extensions' | 'withoutData'> {
-  readonly caller: string;
+  readonly operation: SlicedOperation;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
   /** Cancels what is still read for it. */
@@ -45,7 +46,7 @@ interface AnyResult extends Fallible {
  */
 export function incrementalResult(
   { initialResult, subsequentResults }: IncrementalResults,
-  { maxBytes, caller, exceeded, cancel, mask, extensions, withoutData }: IncrementalResultOptions,
+  { maxBytes, operation, exceeded, cancel, mask, extensions, withoutData }: IncrementalResultOptions,
 ): Results {
   const isOf2022 = !('pending' in initialResult);
   /** The ids of what is still to come. */
@@ -79,7 +80,7 @@ export function incrementalResult(
       ...(completed === undefined ? {} : { completed: completed.map(showIn) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInSlices(shown, maxBytes - bytes, { caller, chunkSize });
+    const chunks = await jsonInSlices(shown, maxBytes - bytes, { operation, chunkSize });
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
     bytes += json.length;

@@ -46,7 +46,7 @@ function resultOf(
   const result = incrementalResult(
     { initialResult: initial, subsequentResults: results() },
     {
-      caller: '',
+      operation: { caller: '' },
       maxBytes: 10_000,
       mask,
       exceeded: () => null,
