@@ -8,14 +8,22 @@ const sliceMs = 10;
  */
 const iterationsBetween = 16;
 
+/** An operation that has begun. Each has an object of its own. */
+export interface SlicedOperation {
+  /** The name of its caller. */
+  readonly caller: string;
+}
+
 /** A caller that has work which waits. */
 interface WaitingCaller {
   /** The time that its work has used since it began to wait, in addition to that with which it began. */
   usedMs: number;
-  /** Operations that have begun: the last one goes first, so that half-built answers do not pile up. */
-  readonly begun: (() => void)[];
-  /** Operations that have not: the first one goes first, once nothing else of the caller waits. */
+  /** The work of operations that have begun: the first operation goes on to its end, so that half-built answers do not pile up. */
+  readonly begun: Map<SlicedOperation, (() => void)[]>;
+  /** Operations that have not begun. */
   readonly beginnings: (() => void)[];
+  /** Whether an operation begins next, if one waits: beginnings and the rest alternate. */
+  beginsNext: boolean;
 }
 
 /**
@@ -51,31 +59,32 @@ export class Slices {
 
   /** Begins an operation, at once or when there is time. Errors: those of the work. */
   begin<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
-    return this.hasTime ? work() : this.#wait(caller, 'beginnings').then(work);
+    if (this.hasTime) return work();
+    return new Promise<void>((resolve) => this.#waitingCaller(caller).beginnings.push(resolve)).then(work);
   }
 
   /** Runs work of an operation that has begun, at once or when there is time. Errors: those of the work. */
-  run<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
-    return this.hasTime ? work() : this.wait(caller).then(work);
+  run<Result>(operation: SlicedOperation, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.hasTime ? work() : this.wait(operation).then(work);
   }
 
   /** Resolves when there is time for work of an operation that has begun; never at once. */
-  wait(caller: string): Promise<void> {
-    return this.#wait(caller, 'begun');
+  wait(operation: SlicedOperation): Promise<void> {
+    const { begun } = this.#waitingCaller(operation.caller);
+    const queue = begun.get(operation) ?? [];
+    begun.set(operation, queue);
+    return new Promise((resolve) => void queue.push(resolve));
   }
 
-  #wait(caller: string, kind: 'begun' | 'beginnings'): Promise<void> {
+  #waitingCaller(caller: string): WaitingCaller {
+    // Makes sure that an iteration follows.
+    void this.hasTime;
     let own = this.#waiting.get(caller);
     if (own === undefined) {
-      own = { usedMs: this.#least()?.[1].usedMs ?? 0, begun: [], beginnings: [] };
+      own = { usedMs: this.#least()?.[1].usedMs ?? 0, begun: new Map(), beginnings: [], beginsNext: true };
       this.#waiting.set(caller, own);
     }
-    const { [kind]: queue } = own;
-    return new Promise((resolve) => {
-      queue.push(resolve);
-      // Makes sure that an iteration follows.
-      void this.hasTime;
-    });
+    return own;
   }
 
   #least(): [caller: string, own: WaitingCaller] | null {
@@ -103,7 +112,10 @@ export class Slices {
     if (next === null) return;
     const [caller, own] = next;
     this.#served = { caller, own, beganAt: this.#now() };
-    const resolve = own.begun.pop() ?? own.beginnings.shift();
+    const [pieces] = own.begun.values();
+    const begins = own.beginnings.length > 0 && (own.beginsNext || pieces === undefined);
+    own.beginsNext = !begins;
+    const resolve = begins ? own.beginnings.shift() : pieces?.pop();
     resolve?.();
     // The work runs in microtasks, which are over when the next tick begins.
     queueMicrotask(() => process.nextTick(this.#goOn));
@@ -121,7 +133,10 @@ export class Slices {
     const { caller, own, beganAt } = this.#served;
     this.#served = null;
     own.usedMs += this.#now() - beganAt;
-    if (own.begun.length + own.beginnings.length === 0) this.#waiting.delete(caller);
+    // Only the first operation can have ended.
+    const [first] = own.begun;
+    if (first?.[1].length === 0) own.begun.delete(first[0]);
+    if (own.begun.size + own.beginnings.length === 0) this.#waiting.delete(caller);
   }
 }
 

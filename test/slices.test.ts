@@ -23,7 +23,7 @@ function createSlices() {
       now += milliseconds;
     },
     /** Uses up the time of this iteration. */
-    useUp: () => void slices.run('nobody', work('used up', 10)),
+    useUp: () => void slices.begin('nobody', work('used up', 10)),
     /** The work of the next slices, each of which ends with `|`. */
     async slicesOf(count: number) {
       done.length = 0;
@@ -71,10 +71,10 @@ test('the time of what a piece resumes counts as its own', async () => {
   const { begin, slices, work, useUp, slicesOf } = createSlices();
   useUp();
   void slices
-    .wait('resumes')
+    .wait({ caller: 'resumes' })
     .then(() => {})
     .then(work('resumed', 7));
-  void begin('resumes', 1, 'second');
+  void slices.wait({ caller: 'resumes' }).then(work('second', 1));
   void begin('other', 2);
   void begin('other', 2);
   expect(await slicesOf(2)).toBe('resumed other other | second |');
@@ -112,9 +112,9 @@ test('work that fails fails for its caller, and the next goes on', async () => {
   const failing = () => {
     throw new Error('the work');
   };
-  expect(() => slices.run('a', failing)).toThrow('the work');
+  expect(() => slices.begin('a', failing)).toThrow('the work');
   useUp();
-  const failed = expect(slices.run('a', failing)).rejects.toThrow('the work');
+  const failed = expect(slices.begin('a', failing)).rejects.toThrow('the work');
   expect(await begin('b', 1)).toBe('b');
   await failed;
 });
@@ -124,20 +124,21 @@ test('work runs in the asynchronous context in which it was asked for', async ()
   const requests = new AsyncLocalStorage<string>();
   useUp();
   const seen = ['one', 'two'].map((name) =>
-    requests.run(name, () => slices.run('a', () => requests.getStore())),
+    requests.run(name, () => slices.begin('a', () => requests.getStore())),
   );
   expect(await Promise.all(seen)).toEqual(['one', 'two']);
 });
 
-test('an operation that has begun goes on before others of its caller, the latest one to its end, before others begin', async () => {
+test('of the operations of a caller, the first goes on to its end before the next one; beginnings alternate with that', async () => {
   const { slices, begin, work, useUp, slicesOf } = createSlices();
   const operation = (name: string) => async () => {
-    for (let piece = 1; piece <= 3; piece++) await slices.wait('a').then(work(`${name}${piece}`, 1));
+    const own = { caller: 'a' };
+    for (let piece = 1; piece <= 3; piece++) await slices.wait(own).then(work(`${name}${piece}`, 1));
   };
   const begun = [operation('x')(), operation('y')()];
   useUp();
   begun.push((async () => slices.begin('a', operation('z')))());
   void begin('a', 1, 'last');
-  expect(await slicesOf(1)).toBe('y1 y2 y3 x1 x2 x3 z1 z2 z3 last |');
+  expect(await slicesOf(1)).toBe('x1 last x2 x3 y1 y2 y3 z1 z2 z3 |');
   await Promise.all(begun);
 });

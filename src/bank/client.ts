@@ -131,7 +131,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const response = successOf(sent, result);
     const bytes = response.body.length;
     if (bytes > shortAnswer && !slices.hasTime) {
-      await slices.wait(call.caller.name);
+      await slices.wait({ caller: call.caller.name });
       if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
     }
     const { answer, isValid, drifts } = parseSuccess(sent, response, onUnreadable);

@@ -17,6 +17,7 @@ import {
 } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
+import type { SlicedOperation } from '../slices.ts';
 import type { ExecutableOperation } from './documents.ts';
 
 /** The name of the header by which a request asks for an explanation, in lower case. */
@@ -102,7 +103,7 @@ export interface RequestServices {
 export const callerNameOf = ({ credentials }: EngineRequest): string => credentials.identity?.name ?? '';
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
-export class RequestContext implements Context, ExecuteOptions, ReadBudget {
+export class RequestContext implements Context, ExecuteOptions, ReadBudget, SlicedOperation {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
@@ -179,6 +180,10 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget {
 
   keep(bytes: number): boolean {
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
+  }
+
+  get operation(): SlicedOperation {
+    return this;
   }
 
   get lists(): ListWork {

@@ -1,11 +1,11 @@
-import { slices } from '../slices.ts';
+import { type SlicedOperation, slices } from '../slices.ts';
 
 /** In characters. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
 
 interface JsonInSlicesOptions {
-  /** The name of the caller, whose time it uses. */
-  readonly caller?: string;
+  /** Whose time it uses. */
+  readonly operation?: SlicedOperation;
   readonly chunkSize?: number;
 }
 
@@ -17,7 +17,7 @@ interface JsonInSlicesOptions {
 export async function jsonInSlices(
   value: unknown,
   maxBytes: number,
-  { caller = '', chunkSize = defaultChunkSize }: JsonInSlicesOptions = {},
+  { operation = { caller: '' }, chunkSize = defaultChunkSize }: JsonInSlicesOptions = {},
 ): Promise<readonly Buffer[] | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -33,7 +33,7 @@ export async function jsonInSlices(
     if (text.length < chunkSize) continue;
     endChunk();
     if (bytes > maxBytes) return null;
-    if (!slices.hasTime) await slices.wait(caller);
+    if (!slices.hasTime) await slices.wait(operation);
   }
   endChunk();
   return bytes > maxBytes ? null : chunks;

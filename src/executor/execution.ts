@@ -6,7 +6,7 @@ import {
   getArgumentValues,
   type ResponsePath,
 } from 'graphql';
-import { slices } from '../slices.ts';
+import { type SlicedOperation, slices } from '../slices.ts';
 import { type AnswerBudget, clientHasLeft, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';
@@ -17,8 +17,8 @@ import type { PreparedSelection, Selection } from './selection.ts';
 export interface ExecuteOptions {
   /** Afterwards it tells how large the answer is (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** The name of the caller, whose time the completion of later values uses. */
-  readonly caller?: string;
+  /** Whose time the completion of later values uses. */
+  readonly operation?: SlicedOperation;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;
 }
@@ -43,6 +43,7 @@ export class Execution {
   /** The root fields that are being executed. */
   root: PendingValue | null = null;
   readonly #options: ExecuteOptions;
+  readonly #operation: SlicedOperation;
   #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] | null = null;
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
@@ -51,6 +52,7 @@ export class Execution {
     this.variableValues = variableValues;
     this.budget = budget;
     this.#options = options;
+    this.#operation = options.operation ?? { caller: '' };
   }
 
   /** Whether the next value waits: the first `valuesAtOnce` never do. */
@@ -60,8 +62,7 @@ export class Execution {
 
   /** Runs work when there is time. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    const { caller = '' } = this.#options;
-    void slices.wait(caller).then(() => {
+    void slices.wait(this.#operation).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });

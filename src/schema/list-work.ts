@@ -1,11 +1,9 @@
 import type { AnswerBudget } from '../executor/answer-budget.ts';
 import { getOrMake } from '../get-or-make.ts';
-import { slices } from '../slices.ts';
+import { type SlicedOperation, slices } from '../slices.ts';
 
-interface ListWorkOptions {
+interface ListWorkOptions extends SlicedOperation {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;
-  /** The name of the operation's caller. */
-  readonly caller: string;
 }
 
 /**
@@ -31,7 +29,7 @@ export class ListWork {
   /** Does work that takes as long as so many entries of a list. Errors: AnswerLimitError; those of the work. */
   async run<Result>(entries: number, work: () => Result): Promise<Result> {
     this.charge(entries);
-    return slices.run(this.#operation.caller, work);
+    return slices.run(this.#operation, work);
   }
 
   /** The same for work that is not over a list at hand: it charges for itself. `source` is the object that it works on. */

@@ -4,7 +4,7 @@ import { turns } from './waits.ts';
 /** Resolves when no work of the nameless caller waits in `slices`: only then may a test set the clock back. */
 export async function idleSlices(): Promise<void> {
   while (slices.hasTime);
-  // Begins once nothing that has begun waits.
-  await slices.begin('', () => {});
+  // The operation that comes last goes last.
+  await slices.wait({ caller: '' });
   await turns();
 }

@@ -39,14 +39,13 @@ async function serialize(
   options: BoundedResultOptions,
   run: RequestContext,
 ): Promise<ExecutionResult> {
-  const { caller } = run;
-  if (!slices.hasTime) await slices.wait(caller);
+  if (!slices.hasTime) await slices.wait(run);
   // The client has left.
   if (run.signal?.aborted) return { data: null };
   // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
-    const dataJson = await jsonInSlices(answer.data, options.maxBytes, { caller });
+    const dataJson = await jsonInSlices(answer.data, options.maxBytes, { operation: run });
     const result = new BoundedResult(answer, { ...options, dataJson });
     return dataJson === null ? result.failed() : result;
   } catch (error) {
