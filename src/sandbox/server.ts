@@ -68,7 +68,7 @@ const routes = Object.values(operations)
   .map((row) => ({ row, template: row.path.split('/') }))
   .sort((one, other) => one.row.path.split('{').length - other.row.path.split('{').length);
 
-/** The operation that a request calls, and the ids of its path; null if there is none. */
+/** The operation that a request calls, and the ids of its path; null if no operation has the path. */
 function routeOf(method: string | undefined, parts: readonly string[]): { row: Row; ids: Ids } | null {
   const isId = (part: string) => part.startsWith('{');
   const route = routes.find(
@@ -111,7 +111,7 @@ function perform({ row, ids, headers, query, body }: Call, database: Database, a
   return row.envelope === null ? result : { [row.envelope]: result };
 }
 
-/** What the work answers; a refusal has its status, any other failure is the sandbox's own: 500. */
+/** Runs the work. A refusal has its status; any other failure is a defect of the sandbox and answers 500. */
 async function answerOf(work: () => unknown): Promise<Answer> {
   try {
     return { status: 200, json: writeExactJson(await work()) };

@@ -49,7 +49,7 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
 /** The head of a request, as node:http gives it. */
 export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
 
-/** What a request holds of the process, and what is known of whoever sent it. */
+/** The part of the process that a request holds, and its caller. */
 export type Admission = Pick<
   ConnectionAwareResponse,
   'peer' | 'identify' | 'awaitMore' | 'admit' | 'signal'
@@ -177,7 +177,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     return throughYoga(head, body, accepted, { asking, http: { accepted, paramsOf, finish } });
   }
 
-  /** Yoga takes streams in an order of its own: it is told of the one that the client wants most. */
+  /** Yoga would choose a stream in a fixed order: it gets only the type that the client wants most. */
   async function throughYoga(
     { method, rawHeaders }: Head,
     body: Uint8Array | null,
@@ -232,7 +232,7 @@ const withMethod = ({ url, headers, rawHeaders }: Head, method: string): Head =>
 
 const endpoint = 'http://bankql/graphql';
 
-/** Of a request that is refused before its caller is known. */
+/** A request that is refused before its caller is known. */
 const nobody: Caller = { subscriptionKey: null, authProviderName: null, authId: null };
 
 /** Whether a browser opens the address of GraphQL, which then answers with GraphiQL's page. */

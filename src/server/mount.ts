@@ -35,7 +35,7 @@ interface MountOptions {
 
 type Answer = Response | GraphQLHttpResponse | Refused;
 
-/** What a request that came through another server holds of the process. */
+/** The part of the process that a request through another server holds. */
 class MountedRequest implements Holder, Admission {
   caller = nobody;
   requests = 0;

@@ -200,7 +200,7 @@ export async function writeResponse(
       if (!response.write(next.value)) await drained(response);
     if (!response.destroyed) response.end();
   } catch (error) {
-    // A stream without its end is told from a whole one.
+    // A client can tell a stream without its end from a whole one.
     if (response.socket === null) response.destroy();
     else response.socket.destroySoon();
     if (!(error instanceof DOMException)) throw error;

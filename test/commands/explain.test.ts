@@ -44,7 +44,7 @@ test('a variable that is required and not given has a placeholder', async () => 
        makeTransaction(input: $input) { replayed payment @include(if: $yes) { accountId } }
      }
      query Lists($scope: AccountScope!, $n: Int!, $ids: [ID!]!, $name: String) {
-       bank { accounts(accountId: "a", scope: $scope, first: $n) { totalCount } branches(filter: { name: $name }) { totalCount } }
+       bank { accounts(accountId: "a", scope: $scope, first: $n) { totalCount } branches(search: $name) { totalCount } }
        nodes(ids: $ids) { id }
      }`,
   );

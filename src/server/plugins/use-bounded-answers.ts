@@ -10,8 +10,7 @@ import { withoutData } from './use-execution.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Bounds the JSON of each answer. It is the last plugin: what others make of a result counts too. A large one is serialized
- * here, when there is time; a short one where it is sent.
+ * Bounds the JSON of each answer. It is the last plugin: what others make of a result counts too. A large answer is serialized here if there is time, and a short one by the handler that sends it.
  */
 export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlugin => ({
   onExecutionResult({ result, context: { run }, setResult }) {

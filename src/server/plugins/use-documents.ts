@@ -44,7 +44,7 @@ export function useDocuments(
         const { query, operationName, variables } = askedFor;
         setParams({ query, variables, ...(operationName !== null && { operationName }) });
       } catch (error) {
-        // Yoga would check them once more, in its own words.
+        // Yoga would check them again, with other messages.
         setParams({ query: '' });
         setResult({ errors: mask.all(error) });
       }
