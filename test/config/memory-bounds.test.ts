@@ -27,7 +27,7 @@ test('a usual heap has room for all, and only the answers being built take more 
   };
   expect(inMegabytes(2048)).toEqual({ ...most, builtAnswers: 512 });
   expect(inMegabytes(65_536)).toEqual({ ...most, builtAnswers: 4096 });
-  expect(memoryBoundsOf(2048 * megabyte).requests).toBe(1000);
+  expect(memoryBoundsOf(2048 * megabyte).requests).toBe(256);
 });
 
 test('a small heap is shared out: all that is kept in it, when it is full, is less than half', () => {

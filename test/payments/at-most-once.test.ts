@@ -14,7 +14,9 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
   beforeAll(async () => {
     bank = made.use(await startPaymentBank());
     state = made.use(await start());
-    const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url };
+    // The callers of one address may have 200 requests in progress.
+    const bounds = { MAX_IN_FLIGHT: '1000', MAX_IN_FLIGHT_PER_CALLER: '200' };
+    const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url, ...bounds };
     const [one, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
     replicas = [made.use(one), made.use(other)];
   });
