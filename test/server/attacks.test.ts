@@ -19,7 +19,8 @@ import { lateBy, until } from '../support/waits.ts';
  * process's own processor time, while this process could read the answer: that does not depend on what else the machine does.
  */
 const megabyte = 1024 * 1024;
-const worstWorkMs = 300;
+/** The attackers claim their names at the good caller's address. There it is served, and how soon is not promised. */
+const worstWorkMs = 1000;
 const maxGrownMegabytes = 300;
 
 const key = 'Zq7subscriptionkey';
