@@ -1,4 +1,5 @@
 import { uses } from '../capacity.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { Identity } from './credentials.ts';
 
 /** A call that asks to be let through. */
@@ -45,6 +46,19 @@ interface Held {
 
 type Counts = { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] };
 
+/** Calls of one bank operation that wait: those of the unproven callers of a peer, or those of one proven caller. */
+interface Waiting {
+  readonly operation: string;
+  readonly peer: string | null;
+  /** By caller, in the order of their turns; each call with the timer that ends its wait, if any does. */
+  readonly callers: Map<string, Map<GateCall, NodeJS.Timeout | null>>;
+}
+
+/** The peer of an unproven caller; null for a proven one. */
+const peerOf = ({ name, group }: Identity): string | null => (group === name ? null : group);
+const keyOf = ({ caller, operation }: GateCall): string =>
+  `${operation} ${peerOf(caller) ?? `caller ${caller.name}`}`;
+
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
  * one peer, have half of them at most. One bank operation has three quarters, of all and of a peer's half: behind a load balancer
@@ -60,8 +74,8 @@ export class Gate {
   readonly #held = new Map<string, Held>();
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, Counts>();
-  /** The calls that wait, by caller and bank operation; the callers in the order of their turns. */
-  readonly #waiting = new Map<string, Map<string, Set<GateCall>>>();
+  /** The calls that wait, by bank operation and peer, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting>();
   #isServing = false;
   #isFreed = false;
 
@@ -101,24 +115,35 @@ export class Gate {
   /** Forgets a call that waits. Returns whether it did. */
   cancel(call: GateCall): boolean {
     const { caller, operation } = call;
-    const queues = this.#waiting.get(caller.name);
-    const queue = queues?.get(operation);
-    if (!queue?.delete(call)) return false;
+    const key = keyOf(call);
+    const waiting = this.#waiting.get(key);
+    const calls = waiting?.callers.get(caller.name);
+    const timer = calls?.get(call);
+    if (waiting === undefined || calls === undefined || timer === undefined) return false;
+    if (timer !== null) clearTimeout(timer);
+    calls.delete(call);
+    if (calls.size === 0) waiting.callers.delete(caller.name);
+    if (waiting.callers.size === 0) this.#waiting.delete(key);
     this.#usageOf(operation).waiting--;
-    if (queue.size === 0) queues?.delete(operation);
-    if (queues?.size === 0) this.#waiting.delete(caller.name);
     return true;
   }
 
-  #fits({ caller: { name, group }, operation }: GateCall): boolean {
+  #fits({ caller, operation }: GateCall): boolean {
+    return this.#hasRoom(operation, peerOf(caller)) && this.#hasShare(caller.name);
+  }
+
+  /** Whether a call of an operation may go, if its caller has less than its share. */
+  #hasRoom(operation: string, peer: string | null): boolean {
     if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
-    const own = this.#held.get(name);
-    if (own !== undefined && own.calls >= this.#mostOfCaller) return false;
-    const peer = group === name ? undefined : this.#held.get(group);
-    if (peer === undefined) return true;
+    const held = peer === null ? undefined : this.#held.get(peer);
+    if (held === undefined) return true;
     return (
-      peer.calls < this.#mostOfCaller && (peer.byOperation.get(operation) ?? 0) < this.#mostOfOperationOfPeer
+      held.calls < this.#mostOfCaller && (held.byOperation.get(operation) ?? 0) < this.#mostOfOperationOfPeer
     );
+  }
+
+  #hasShare(name: string): boolean {
+    return (this.#held.get(name)?.calls ?? 0) < this.#mostOfCaller;
   }
 
   #letThrough(call: GateCall): void {
@@ -155,46 +180,48 @@ export class Gate {
 
   #enqueue(call: GateCall): void {
     const { caller, operation, session } = call;
-    const queues = this.#waiting.get(caller.name) ?? new Map<string, Set<GateCall>>();
-    this.#waiting.set(caller.name, queues);
-    const queue = queues.get(operation) ?? new Set();
-    queues.set(operation, queue.add(call));
+    const peer = peerOf(caller);
+    const waiting = getOrMake(this.#waiting, keyOf(call), () => ({ operation, peer, callers: new Map() }));
     const usage = this.#usageOf(operation);
     usage.waiting++;
     usage.waits++;
-    if (session?.isServed) return;
     const refuse = () => {
       if (!session?.isServed && this.cancel(call)) call.refuse();
     };
     // After a pause of the event loop, calls that have ended meanwhile are noticed first.
-    setTimeout(() => setImmediate(refuse), this.#options.waitMs).unref();
+    const timer = session?.isServed
+      ? null
+      : setTimeout(() => setImmediate(refuse), this.#options.waitMs).unref();
+    getOrMake(waiting.callers, caller.name, () => new Map()).set(call, timer);
   }
 
-  /** Serves the callers in turn. A call that fails at once is noticed by the loop: it must not nest. */
+  /** Serves the operations in turn, and the callers of each. A call that fails at once is noticed by the loop: it must not nest. */
   #serve(): void {
     this.#isFreed = true;
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#isFreed) {
       this.#isFreed = false;
-      for (const [name, queues] of this.#waiting) {
+      for (const [key, waiting] of this.#waiting) {
         if (this.#free === 0) break;
-        const call = this.#firstThatFits(queues);
-        if (call === null) continue;
-        this.cancel(call);
         // Its next call waits behind those of the others.
-        if (this.#waiting.delete(name)) this.#waiting.set(name, queues);
-        this.#letThrough(call);
+        if (this.#serveOne(waiting) && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       }
     }
     this.#isServing = false;
   }
 
-  #firstThatFits(queues: Map<string, Set<GateCall>>): GateCall | null {
-    for (const queue of queues.values())
-      for (const call of queue)
-        if (this.#fits(call)) return call;
-        else break;
-    return null;
+  /** Lets the first call through that fits. Returns whether there was one. */
+  #serveOne({ operation, peer, callers }: Waiting): boolean {
+    if (!this.#hasRoom(operation, peer)) return false;
+    for (const [name, calls] of callers) {
+      const [call] = calls.keys();
+      if (call === undefined || !this.#hasShare(name)) continue;
+      this.cancel(call);
+      if (callers.delete(name)) callers.set(name, calls);
+      this.#letThrough(call);
+      return true;
+    }
+    return false;
   }
 }
