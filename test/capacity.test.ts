@@ -241,7 +241,7 @@ describe('over a socket', () => {
     expect(shed).toEqual(['requests']);
   });
 
-  test('where readiness needs room, /ready is 503 as long as there is none, and not for one caller’s own limit', async () => {
+  test('if readiness depends on capacity, /ready is 503 while all of it is held, and not if one caller is at its cap', async () => {
     await using fixture = await startServerFixture({
       capacity: capacityLimits({ requests: 2, requestsPerCaller: 1 }),
       authenticate: authenticateByHeaders(null, true),

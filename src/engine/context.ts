@@ -48,7 +48,7 @@ export interface OperationObservation extends ReadUsage {
 
 /** Counts what a request holds of the process. */
 interface RequestHolder extends ValueHolder {
-  /** Set for a mutation: what it holds is counted, and never refused. */
+  /** Whether it is a mutation, whose values and unread bytes are counted and never refused. */
   isMutation: boolean;
   /** Whether nothing more needs to be done for it: its client has left. */
   readonly isAbandoned: boolean;

@@ -339,7 +339,7 @@ const outside = AsyncLocalStorage.snapshot();
 const refusals = new Map<ShedReason, RequestError>();
 
 /** One error for each reason: a refusal must cost far less than what is refused, and an error costs most of it. */
-const overloaded = (why: ShedReason): RequestError =>
+export const overloaded = (why: ShedReason): RequestError =>
   getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));
 
 interface ListenOptions {

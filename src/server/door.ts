@@ -8,7 +8,7 @@ import type { OperationObserver } from './request-scope.ts';
 export interface DoorOptions {
   readonly policy: HttpPolicyOptions;
   readonly logger: Logger;
-  /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
+  /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
   readonly onHttpRefusal?: ((status: HttpRefusal) => void) | undefined;
   readonly observer?: OperationObserver | undefined;
 }

@@ -1,15 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '../bank/credentials.ts';
-import {
-  type Capacity,
-  type Counted,
-  type Holder,
-  nobody,
-  refusalOnArrival,
-  type ShedReason,
-} from '../capacity.ts';
-import { overloadedError } from '../engine/errors.ts';
-import { peerOf } from './connection.ts';
+import { type Capacity, type Counted, type Holder, nobody, type ShedReason } from '../capacity.ts';
+import { overloaded, peerOf } from './connection.ts';
 import type { Door, Refused } from './door.ts';
 import type { Admission, AnswerRequest, BodyReader, Head } from './handlers.ts';
 import { ClientDisconnected, readChunks } from './request.ts';
@@ -90,7 +82,7 @@ class MountedRequest implements Holder, Admission {
 }
 
 function check(why: ShedReason | null): void {
-  if (why !== null) throw overloadedError(refusalOnArrival(why));
+  if (why !== null) throw overloaded(why);
 }
 
 export function createMount({ door, answer, capacity, observer, ...options }: MountOptions) {

@@ -21,9 +21,9 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
-  /** Is told of everything that is refused because callers hold too much; it must not throw. */
+  /** Called with the reason when a request, or a part of one, is refused because callers hold too much. It must not throw. */
   readonly onShed?: (why: ShedReason) => void;
-  /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
+  /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
   /** Watches every request for GraphQL, also those that are not accepted. */
   readonly observer?: OperationObserver;

@@ -461,7 +461,7 @@ describe('what is said of answers', () => {
     ]);
   });
 
-  test('what drifts is told of each answer, and is understood', async () => {
+  test('each answer with drifts is reported, and is understood', async () => {
     const drifts: string[] = [];
     const client = clientWith({
       publicCacheTtlMs: 0,

@@ -134,7 +134,7 @@ test('others are served between its chunks once time is used up, of a long list 
   }
 });
 
-test('what is too long is not made to its end', async () => {
+test('JSON that is too long is not written to its end', async () => {
   let made = 0;
   const entry = {
     text: 'x'.repeat(500),

@@ -7,8 +7,8 @@ import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { serve, update, updateCases, versionIn } from '../support/update-cases.ts';
 
 /**
- * The bodies of all writes and payments as they go over the wire, to the byte and in their order: a payment's fingerprint
- * is made of its bytes. The record was made before the contract described records; `UPDATE_BODIES=1` makes it anew.
+ * The bodies of all writes and payments as they go over the wire, byte for byte, in the order of the list. A payment's
+ * fingerprint is computed from its bytes. `UPDATE_BODIES=1` writes written-bodies.json again.
  */
 
 const place = new URL('written-bodies.json', import.meta.url);

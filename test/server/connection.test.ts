@@ -230,7 +230,7 @@ test.each([
   },
 );
 
-test('if the client leaves, all of its requests are told', async () => {
+test('if the client leaves, the signal of each of its requests is aborted', async () => {
   const closed: string[] = [];
   let arrived = 0;
   const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {

@@ -356,7 +356,7 @@ describe('while the bank is away', () => {
 });
 
 describe('a bank with habits', () => {
-  test('is understood, and what drifts is told by operation and field', async () => {
+  test('is understood, and each drift is reported with its operation and field', async () => {
     const drifts: Drift[] = [];
     const bankql = await bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
     bank.behave(
