@@ -4,19 +4,18 @@ import { codeBlock, executePage, jsonBlock } from '../support/executed-page.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 /** A document, and what an earlier run put behind it. */
-const block = /^```(graphql( explain)?)\n([\s\S]*?)^```\n(?:\n```json\n[\s\S]*?^```\n(?:\nREST: .*\n)?)?/gm;
+const block = /^```(graphql)\n([\s\S]*?)^```\n(?:\n```json\n[\s\S]*?^```\n(?:\nREST: .*\n)?)?/gm;
 
 test('the answers in docs/clients.md are those of the sandbox bank', async () => {
   const now = Date.parse('2026-01-15T12:00:00Z');
-  await using fixture = await startRecordedSandbox({ sandbox: { now }, bankql: { explains: true } });
+  await using fixture = await startRecordedSandbox({ sandbox: { now } });
   const { bankql, recorder } = fixture;
   const { file, executed, count } = await executePage(
     'clients.md',
     block,
-    async ([, language = '', explain, document = '']) => {
+    async ([, language = '', document = '']) => {
       recorder.calls.length = 0;
-      const headers = explain === undefined ? alice : { ...alice, 'x-bankql-explain': 'plan' };
-      const answer = await bankql.ask(document, {}, headers);
+      const answer = await bankql.ask(document, {}, alice);
       const calls = recorder.calls.map(({ method, path }) => `\`${method} ${path.replace('/v1/api', '')}\``);
       const rest = calls.length === 0 ? 'none' : calls.sort().join(', ');
       return `${codeBlock(language, document)}\n${jsonBlock(answer)}\nREST: ${rest}\n`;

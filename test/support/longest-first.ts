@@ -31,7 +31,6 @@ const longest = [
   'payments/state-seen',
   'engine/documents',
   'commands/payments/operator-story',
-  'schema/call-estimate',
   'bank/retry',
   'bank/bulkhead',
   'server/slow-clients',
