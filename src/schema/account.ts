@@ -11,11 +11,12 @@ import { type Field, recordField } from '../contract/record.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
+import { customerNode } from './customer.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { knownTransactions } from './known-transactions.ts';
 import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import {
   accountOf,
@@ -25,12 +26,12 @@ import {
   nodeFromIds,
   nodesFromRecord,
   noteOtherId,
-  pathFields,
   recordOf,
 } from './node.ts';
-import { isCodeOf, otherAccounts } from './other-account.ts';
+import { isCodeOf, otherAccountNode, otherAccounts } from './other-account.ts';
 import { type PutResult, updatedViewDescription, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
+import { transactionNode } from './transaction.ts';
 import { transactionRequests } from './transaction-request.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
@@ -47,7 +48,7 @@ export const AccountScope = builder.enumType('AccountScope', {
 export type AccountNode = NodeRef<ViewIds, Account>;
 
 /** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
-const accountNode = defineNodeType({
+export const accountNode = defineNodeType({
   name: 'Account',
   ...identifiedBy('bankId', 'accountId', 'viewId'),
   read: readAccount,
@@ -167,7 +168,7 @@ implementNode(accountNode, account, (t) => ({
   view: t.field({
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
-    ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+    ...nodeFromIds(accountNode, ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
       bankId,
       accountId,
       viewId: restId('viewId', viewId),
@@ -191,7 +192,7 @@ implementNode(accountNode, account, (t) => ({
     description:
       'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
     ...nodesFromRecord(
-      'Customer',
+      customerNode,
       (account: AccountNode) => recordOf(account).owners,
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
       recordField(account, 'owners'),
@@ -204,7 +205,7 @@ implementNode(accountNode, account, (t) => ({
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
     ...nodeFromIds(
-      'OtherAccount',
+      otherAccountNode,
       (account: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
         ...accountOf(account),
         otherAccountId: notGlobalId('otherAccountId', otherAccountId),
@@ -215,13 +216,12 @@ implementNode(accountNode, account, (t) => ({
   transaction: t.field({
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ...nodeFromIds('Transaction', (account: AccountNode, { transactionId }: { transactionId: string }) => ({
+    ...nodeFromIds(transactionNode, (account: AccountNode, { transactionId }: { transactionId: string }) => ({
       ...accountOf(account),
       transactionId: restId('transactionId', transactionId),
     })),
   }),
   transactionRequests: t.field(transactionRequests),
-  knownTransactions: t.field(knownTransactions),
 }));
 
 const written = writtenRecord({
@@ -248,7 +248,7 @@ written.put({
   node: (ids) => ids,
   written: () => ({
     description: 'The account, read again through the view. REST: getAccountsScope.',
-    ...nodeFromIds('Account', ({ node }: PutResult<ViewIds>) => accountOf(node)),
+    ...nodeFromIds(accountNode, ({ node }: PutResult<ViewIds>) => accountOf(node)),
   }),
 });
 

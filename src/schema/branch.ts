@@ -8,6 +8,7 @@ import {
 } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import {
   type BranchSearch,
   branchQueryOf,
@@ -21,7 +22,7 @@ import {
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, recordOf } from './node.ts';
 import { writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
@@ -37,7 +38,7 @@ const loadBranches = (
   query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
-const branchNode = defineNodeType({
+export const branchNode = defineNodeType({
   name: 'Branch',
   ...listedBy(['bankId'], 'branchId', branchQuery),
   read: readBranch,

@@ -2,9 +2,10 @@ import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
+import { bankNode, pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
+import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, recordOf } from './node.ts';
 import { writtenRecord } from './record-mutations.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
@@ -12,7 +13,7 @@ import { viewerAccount, viewerWhoIs } from './viewer.ts';
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 
 /** Customers by bank and customer id. Read through getCustomer. */
-const customerNode = defineNodeType({
+export const customerNode = defineNodeType({
   name: 'Customer',
   ...identifiedBy('bankId', 'customerId'),
   read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
@@ -25,7 +26,7 @@ implementNode(customerNode, customer, (t) => ({
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
     ...nodesFromRecord(
-      'Bank',
+      bankNode,
       (customer: CustomerNode) => recordOf(customer).bank_id,
       (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     ),

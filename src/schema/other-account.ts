@@ -13,6 +13,8 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
+import { accountNode } from './account.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
@@ -26,7 +28,6 @@ import {
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
-  pathFields,
   recordOf,
   type ViewArgument,
 } from './node.ts';
@@ -127,7 +128,7 @@ function otherAccountsIn(
 }
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
-const otherAccountNode = defineNodeType({
+export const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
   ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', otherAccountQuery),
   read: async (ids, { session }) => {
@@ -221,7 +222,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
   account: t.field({
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-    ...nodeFromIds('Account', accountOf),
+    ...nodeFromIds(accountNode, accountOf),
   }),
   linkedAccount: t.field({
     description:
@@ -231,7 +232,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
         description: "The view through which it is read; the counterparty's view if it is left out.",
       }),
     },
-    ...nodeFromRecord('Account', linkedAccountOf),
+    ...nodeFromRecord(accountNode, linkedAccountOf),
   }),
 }));
 

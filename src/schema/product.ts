@@ -11,12 +11,13 @@ import {
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId, pathFields } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId } from './node.ts';
 import { versionIn, writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
@@ -25,7 +26,7 @@ type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
 export type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
-const productNode = defineNodeType({
+export const productNode = defineNodeType({
   name: 'Product',
   ...listedBy(['bankId'], 'productId', productQuery, (id) => validateId('productId', id)),
   read: readProduct,

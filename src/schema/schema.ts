@@ -4,6 +4,7 @@ import './account-ref.ts';
 import './bank.ts';
 import './branch.ts';
 import './customer.ts';
+import './known-transactions.ts';
 import './message.ts';
 import './metadata.ts';
 import './node.ts';

@@ -9,6 +9,7 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import { accountNode } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -25,6 +26,7 @@ import {
   validateViewIds,
 } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { transactionNode } from './transaction.ts';
 
 /** What identifies a transaction request. */
 interface RequestPosition {
@@ -51,7 +53,7 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
  * Transaction requests by account, view and `resource_url`. No operation
  * reads a single one: it is looked up in the list.
  */
-const transactionRequestNode = defineNodeType({
+export const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
   bankIds: [],
   key: z.union([
@@ -203,7 +205,7 @@ implementNode(
   (t) => ({
     account: t.field({
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
-      ...nodeFromIds('Account', accountOf),
+      ...nodeFromIds(accountNode, accountOf),
     }),
     from: t.field({
       type: AccountRefObject,
@@ -228,7 +230,7 @@ implementNode(
         'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: idPage,
       ...nodesFromRecord(
-        'Transaction',
+        transactionNode,
         (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
         transactionIn,
       ),

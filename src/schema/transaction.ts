@@ -14,6 +14,8 @@ import {
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
+import { accountNode } from './account.ts';
+import { pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { byOwnId } from './list-item.ts';
@@ -25,9 +27,9 @@ import {
   nodeFromIds,
   nodeFromRecord,
   noteOtherId,
-  pathFields,
   recordOf,
 } from './node.ts';
+import { otherAccountNode } from './other-account.ts';
 import { updatedViewDescription, writtenRecord } from './record-mutations.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
@@ -50,13 +52,13 @@ implementNode(transactionNode, transaction, (t) => ({
   }),
   account: t.field({
     description: 'The account through which it was read. REST: getAccountsScope.',
-    ...nodeFromIds('Account', accountOf),
+    ...nodeFromIds(accountNode, accountOf),
   }),
   version: t.string(written.version),
   thisAccount: t.field({
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
-    ...nodeFromRecord('Account', (node: TransactionNode) => {
+    ...nodeFromRecord(accountNode, (node: TransactionNode) => {
       const record = recordOf(node);
       const accountId = unwrap(record.this_account);
       if (!accountId) return null;
@@ -71,7 +73,7 @@ implementNode(transactionNode, transaction, (t) => ({
   otherAccount: t.field({
     description:
       "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
-    ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
+    ...nodeFromRecord(otherAccountNode, (node: TransactionNode) => {
       const otherAccountId = unwrap(recordOf(node).other_account);
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
