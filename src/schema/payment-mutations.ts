@@ -1,19 +1,16 @@
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
-import type { CallInput } from '../bank/request.ts';
 import { accountRef, amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { validateIdempotencyKey } from '../payments/payment-errors.ts';
-import { type PaymentInput, paymentDetails } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions, knownObject } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { mapListItem } from './list-item.ts';
@@ -196,7 +193,6 @@ const implementPayload = (name: string, description: string) =>
         nullable: true,
         description:
           "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if bankql has no record of this payment. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
-        extensions: knownObject(({ payment }: { payment: object }) => payment),
         resolve: (payload, _args, context) => paymentOf(payload, context),
       }),
       replayed: t.exposeBoolean('replayed', {
@@ -222,9 +218,10 @@ const implementPayload = (name: string, description: string) =>
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
  * `payment { state }` that of a payment with a record. A client that selects neither would take the payload for a success.
- * Errors: otherwise those of `send`.
+ * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
  */
 async function payloadOf(
+  operation: PaymentOperation,
   idempotencyKey: string,
   context: Context,
   info: GraphQLResolveInfo,
@@ -233,6 +230,7 @@ async function payloadOf(
   // Its reads' deadline counts from here: the payment takes a part of the operation's time.
   const { session } = context;
   try {
+    session.checkPayment(operation);
     return { ...(await send()), idempotencyKey, userErrors: [] };
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
@@ -253,21 +251,6 @@ async function payloadOf(
   }
 }
 
-/** The extensions of a field that makes a payment. Plans have the errors that it has before anything is sent. */
-const paymentExtensions = <T extends PaymentOperation, Input extends { readonly idempotencyKey: string }>(
-  operation: T,
-  callOf: (input: Input, defaults: Defaults) => Pick<CallInput<T> & PaymentInput, 'ids' | 'body'>,
-) =>
-  fieldExtensions({
-    payment: true,
-    estimate(_root: object, { input }: { input: Input }, context: EstimateContext) {
-      const call = callOf(input, context.defaults);
-      validateIdempotencyKey(input.idempotencyKey);
-      context.send(operation, call);
-      return { parent: { payment: paymentDetails(call) } };
-    },
-  });
-
 const atMostOnce =
   'Sent at most once for an idempotency key. What went wrong is in `userErrors`, or in `errors` if the document selects neither that nor `payment { state }`.';
 
@@ -278,13 +261,13 @@ builder.mutationField('makeTransaction', (t) =>
       'How a transfer ended. It is done if `userErrors` is empty.',
     ),
     nullable: true,
+    extensions: fieldExtensions({ payment: true }),
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
-    extensions: paymentExtensions(postMakeTransaction, transferOf),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
         const call = { ...transferOf(input, defaults), credentials };
         const paid = await payments.pay(postMakeTransaction, {
@@ -303,13 +286,13 @@ builder.mutationField('putTransactionRequest', (t) =>
       'How a request for a transaction ended. The bank took it if `userErrors` is empty.',
     ),
     nullable: true,
+    extensions: fieldExtensions({ payment: true }),
     description: `Asks for a transaction, which may wait for the customer to confirm it. ${atMostOnce} REST: putTransactionsRequestAccount.`,
-    extensions: paymentExtensions(putTransactionsRequestAccount, requestOf),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
         const call = { ...requestOf(input, defaults), credentials };
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {

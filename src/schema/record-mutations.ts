@@ -12,12 +12,7 @@ import { type Selection, selects } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
-import {
-  type EstimateContext,
-  fieldExtensions,
-  type KnownObject,
-  startPrefetch,
-} from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { changesType, clearedBy, inputType, ownIdIn, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { shownId } from './list-item.ts';
@@ -96,8 +91,7 @@ function whereIn<Name extends string>(
 }
 
 /**
- * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`, and the extensions that
- * plans use.
+ * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`.
  * `callOf` derives the call from the arguments; its errors are the field's. `payloadOf` derives the payload from
  * the call and the bank's answer, which is undefined while it is not known, and if the bank sent only a status.
  */
@@ -116,12 +110,7 @@ export function writeField<
     const { answer, trackId } = await session.write(operation, call.ids, call.body);
     return { ...payloadOf(call, answer ?? undefined), trackId };
   };
-  const estimate = (_root: object, args: Args, context: EstimateContext): KnownObject => {
-    const call = callOf(args, context.defaults);
-    context.send(operation, call);
-    return { parent: payloadOf(call, undefined) };
-  };
-  return { resolve, extensions: fieldExtensions({ estimate }) };
+  return { resolve };
 }
 
 /** The payload of a put. */
@@ -194,9 +183,7 @@ export function writtenRecord<
         [noun]: t.field({
           description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
           ...written,
-          ...(canRead
-            ? {}
-            : { extensions: fieldExtensions({ ...written.extensions.bankql, nullMeansError: true }) }),
+          ...(canRead ? {} : { extensions: fieldExtensions({ nullMeansError: true }) }),
           ...options.written?.(),
         } as never),
         trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
@@ -364,15 +351,6 @@ export function writtenRecord<
       return { written: { node: { ...node, record }, trackId }, conflict };
     };
 
-    const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
-      const { node, ids } = callOf(args.input as UpdateInput<More>, context.defaults);
-      context.invalidate();
-      startPrefetch(() => read(node, context));
-      // Two updates of one record are two writes, even with equal bodies.
-      context.send(operation, { ids, body: undefined });
-      return { parent: { written: { node, trackId: '' }, conflict: null } };
-    };
-
     type Result = UpdateResult<Node>;
     const Payload = builder.objectRef<Result>(payload).implement({
       description:
@@ -403,7 +381,6 @@ export function writtenRecord<
         description: `${description} REST: ${reads}, then ${operation.id}.`,
         args: { input: t.arg({ type: Input, required: true, description: 'What to change, and how.' }) },
         resolve,
-        extensions: fieldExtensions({ estimate }),
       }),
     );
   }
@@ -414,8 +391,6 @@ export function writtenRecord<
 /**
  * A payload's field that leads to the written record: as the bank's answer shows it, or read again if a selected field
  * needs that, or null without an id to read it by. Spread it into a Pothos field.
- *
- * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
  */
 function writtenNode<Payload, Ids extends object, Item>(
   nodeType: NodeType<Ids, Item>,
@@ -428,11 +403,7 @@ function writtenNode<Payload, Ids extends object, Item>(
     if (node === null || node.record !== undefined) return node;
     return canRead(node) ? nodeType.load(node, context, info) : null;
   };
-  const estimate = (payload: Payload): KnownObject | null => {
-    const parent = nodeOf(payload);
-    return parent && { parent };
-  };
-  return { type: nodeType.object, nullable: true, resolve, extensions: fieldExtensions({ estimate }) };
+  return { type: nodeType.object, nullable: true, resolve };
 }
 
 /**
