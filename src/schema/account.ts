@@ -163,14 +163,12 @@ const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An accou
 export const accountsFrom = <Parent, Args extends object = object>(
   idsOf: (parent: Parent, args: Args, context: ReadContext) => ViewIds,
   scopeOf: (args: Args) => Scope = () => 'permissions',
-  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
 ) =>
   connectionFromIds(
     AccountConnection,
     (parent: Parent, args: Args, context) =>
       loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
     (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context)),
-    plannedParent,
   );
 
 implementNode(accountNode, account, (t) => ({

@@ -16,8 +16,7 @@ export interface OperationLimits {
    */
   readonly timeoutMs: number;
   /**
-   * The number of REST calls. An operation that is known to need more (call-estimate.ts) is refused before it runs;
-   * calls over the limit at run time fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
+   * The number of REST calls. Further ones are not made and fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
    */
   readonly restCalls: number;
 }
@@ -133,6 +132,11 @@ export class BankSession {
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);
+  }
+
+  /** Errors: CALL_BUDGET_EXCEEDED if the operation made all its calls before its payment, which then is not sent. */
+  checkPayment(operation: Operation): void {
+    if (this.#calls >= this.#options.limits.restCalls) throw this.#tooManyCalls(operation);
   }
 
   /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */

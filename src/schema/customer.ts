@@ -2,14 +2,12 @@ import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
-import type { ReadContext } from './context.ts';
-import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
-import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
+import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 
@@ -21,10 +19,6 @@ export const customerNode = defineNodeType({
 });
 
 export const customerVersion = (record: Customer) => versionOf(customer, record);
-
-/** A customer whom a record will name may be the viewer. */
-const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
-  hasPlaceholderId(customer.customerId) ? viewerCustomer(viewerOf(context)) : customer;
 
 implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
@@ -42,16 +36,14 @@ implementNode(customerNode, customer, (t) => ({
     description:
       "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
     args: pageArguments,
-    ...accountsFrom(
-      (customer: CustomerNode, _args: object, context) => viewerAccount(viewerWhoIs(customer, context)),
-      undefined,
-      plannedCustomer,
+    ...accountsFrom((customer: CustomerNode, _args: object, context) =>
+      viewerAccount(viewerWhoIs(customer, context)),
     ),
   }),
   messages: t.field({
     description:
       "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
     args: pageArguments,
-    ...messagesFrom(viewerWhoIs, plannedCustomer),
+    ...messagesFrom(viewerWhoIs),
   }),
 }));

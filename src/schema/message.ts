@@ -33,15 +33,11 @@ builder.objectField(MessageObject, 'id', (t) =>
 const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
 
 /** The caller's messages at a bank. */
-export const messagesFrom = <Parent>(
-  bankOf: (parent: Parent, context: ReadContext) => BankIds,
-  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
-) =>
+export const messagesFrom = <Parent>(bankOf: (parent: Parent, context: ReadContext) => BankIds) =>
   connectionFromIds(
     MessageConnection,
     (parent: Parent, _args: object, context) =>
       context.session.loaders.messagesOwner.load(bankOf(parent, context)),
     () => (record) => record,
-    plannedParent,
     (entry) => (typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry)),
   );

@@ -5,6 +5,7 @@ import { putTransactionsRequestAccount, type TransactionRequest } from '../contr
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
@@ -218,9 +219,10 @@ const implementPayload = (name: string, description: string) =>
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
  * `payment { state }` that of a payment with a record. A client that selects neither would take the payload for a success.
- * Errors: otherwise those of `send`.
+ * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
  */
 async function payloadOf(
+  operation: PaymentOperation,
   idempotencyKey: string,
   context: Context,
   info: GraphQLResolveInfo,
@@ -229,6 +231,7 @@ async function payloadOf(
   // Its reads' deadline counts from here: the payment takes a part of the operation's time.
   const { session } = context;
   try {
+    session.checkPayment(operation);
     return { ...(await send()), idempotencyKey, userErrors: [] };
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
@@ -265,7 +268,7 @@ builder.mutationField('makeTransaction', (t) =>
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
         const paid = await payments.pay(postMakeTransaction, {
           input: { ...transferOf(input, defaults), credentials },
@@ -289,7 +292,7 @@ builder.mutationField('putTransactionRequest', (t) =>
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
         const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
