@@ -290,17 +290,6 @@ test('a payment is told in the first result, whatever its payload defers', async
   expect(fixture.bank.lines().filter((line) => line.startsWith('POST'))).toHaveLength(1);
 });
 
-test('an update tells of its conflict, whether or not that is deferred', async () => {
-  slow.release();
-  const updating = await read(`mutation {
-    updateAccount(input: { bankId: "BANK", accountId: "a", viewId: "owner", ifVersion: "other", changes: { label: "L" } }) {
-      __typename ... @defer { conflict { label } } } }`);
-  expect(mergedData(await payloadsOf(updating))).toEqual({
-    updateAccount: { __typename: 'UpdateAccountPayload', conflict: { label: 'Current' } },
-  });
-  expect(fixture.bank.lines()).toEqual([accountCall]);
-});
-
 test.each(['... @defer { makeTransaction(input: $input) { payment { transactionId } } }', '...F @defer'])(
   'a payment cannot be deferred: %s',
   async (fields) => {
