@@ -12,7 +12,6 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 const alone = [
   'test/engine/{documents,many-documents}.test.ts',
   'test/bank/bounded-memory.test.ts',
-  'test/server/kept-texts.test.ts',
   'test/server/rate-limit/bounded-counters.test.ts',
 ];
 

@@ -462,3 +462,22 @@ test('a header that is given twice is found behind thousands of others', async (
   const twice = `${head}Auth-ID: alice\r\n${between}Auth-ID: bob\r\n\r\n${query}`;
   expect(await raw(twice)).toContain('The credential Auth-ID is given 2 times; give it once.');
 });
+
+test('what is asked for depends on the path alone', async () => {
+  const statusOf = async (method: string, path: string) =>
+    (await fetch(new URL(path, fixture.url), method === 'POST' ? postOf(query) : { method })).status;
+  for (const path of ['/graphql?x=/health', '/graphql/?x=/ready', '/behind/a/proxy/graphql?x=/nowhere']) {
+    expect([path, await statusOf('GET', `${path}&query={__typename}`)]).toEqual([path, 200]);
+    expect([path, await statusOf('POST', path)]).toEqual([path, 200]);
+  }
+  for (const [path, status] of [
+    ['/health', 200],
+    ['/ready', 200],
+    ['/nowhere', 404],
+    ['/graphql/elsewhere', 404],
+  ] as const)
+    for (const method of ['GET', 'POST'])
+      expect([path, method, await statusOf(method, `${path}?x=/graphql`)]).toEqual([path, method, status]);
+  const refused = await fetch(fixture.url, { method: 'PUT' });
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, POST']);
+});

@@ -5,7 +5,6 @@ const longest = [
   'server/graphiql/page',
   'payments/state-unavailable',
   'commands/workers/primary',
-  'payments/client-gone',
   'payments/crash',
   'payments/stores/sqlite/sqlite-store',
   'simulation/interleavings',
@@ -13,9 +12,7 @@ const longest = [
   'payments/history',
   'server/unread',
   'secrets-process',
-  'commands/unwritten-outcome-lines',
   'server/attacks',
-  'server/resilience-faults',
   'bank/bounded-memory',
   'payments/at-most-once',
   'server/rate-limit/bounded-counters',
@@ -27,14 +24,10 @@ const longest = [
   'docs/quick-start',
   'payments/stores/postgres/postgres-faults',
   'executor/differential',
-  'payments/stores/sqlite/sqlite-store-sharing',
   'payments/state-seen',
   'engine/documents',
-  'commands/payments/operator-story',
   'schema/call-estimate',
   'bank/retry',
-  'bank/bulkhead',
-  'server/slow-clients',
 ].map((name) => `/test/${name}.test.ts`);
 
 const placeOf = ({ moduleId }: TestSpecification) => {
