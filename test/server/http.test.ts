@@ -324,12 +324,6 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect(health.status).toBe(200);
   });
 
-  test('HEAD changes nothing', async () => {
-    const mutation = '?query=mutation{putProduct(input:{product:{}}){trackId}}';
-    expect((await fetch(fixture.url + mutation, { method: 'HEAD' })).status).toBe(405);
-    expect(fixture.bank.calls).toEqual([]);
-  });
-
   test.each(['{', '{ nothing }'])('%s over an event stream is an event with the error', async (query) => {
     const headers = { ...json, Accept: 'text/event-stream' };
     const answer = await send({ headers, body: JSON.stringify({ query }) });
@@ -338,26 +332,6 @@ describe('what GraphQL over HTTP asks of a server', () => {
     const get = await fetch(`${fixture.url}?query=${query}`, { headers: { Accept: 'text/event-stream' } });
     expect([get.status, await get.text()]).toEqual([200, expect.stringContaining('event: next')]);
   });
-});
-
-test('a document is told up to five different violations, each once', async () => {
-  const wrong = '{ a b c a d e f ...g bank(x: 1) { nothing } }';
-  const headers = { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' };
-  for (let time = 0; time < 2; time++) {
-    const answer = await send({ headers, body: JSON.stringify({ query: wrong }) });
-    expect(answer.status).toBe(400);
-    const { errors } = (await answer.json()) as {
-      errors: { message: string; extensions: { code: string } }[];
-    };
-    expect(new Set(errors.map(({ extensions }) => extensions.code))).toEqual(
-      new Set(['GRAPHQL_VALIDATION_FAILED']),
-    );
-    const messages = errors.map(({ message }) => message);
-    expect(new Set(messages).size).toBe(messages.length);
-    expect(messages.length).toBeGreaterThan(1);
-    expect(messages.length).toBeLessThanOrEqual(5);
-    expect(messages[0]).toMatch(/^Cannot query field "a"/);
-  }
 });
 
 describe('CORS', () => {
@@ -439,20 +413,6 @@ describe('a client that asks before it sends its body', () => {
       expect([time, text.match(/^HTTP.*/gm)]).toEqual([time, ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK']]);
     }
     socket.destroy();
-  });
-});
-
-describe('a request that is not HTTP as it should be is refused, and its connection closed', () => {
-  test.each([
-    ['two lengths', `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345`],
-    ['a length and chunks', `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
-    ['lines that end in LF', 'POST /graphql HTTP/1.1\nHost: b\n\n'],
-    ['a header over 16 kB', `${post}X: ${'x'.repeat(20_000)}\r\n\r\n`],
-    ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
-  ])('%s', async (_what, text) => {
-    expect(await raw(text)).toMatch(/^HTTP\/1\.1 4(00|31) /);
-    expect(fixture.bank.calls).toEqual([]);
   });
 });
 

@@ -18,7 +18,6 @@ const longest = [
   'server/rate-limit/bounded-counters',
   'ops/alerts',
   'payments/stores/postgres/postgres-driver',
-  'engine/many-documents',
   'examples/mobile-bff',
   'server/isolation',
   'docs/quick-start',
