@@ -64,11 +64,13 @@ export function useDocuments(
     onValidate({ setValidationFn }) {
       // The cache has applied bankql's rules. Other plugins may have added some.
       setValidationFn((schema, document, rules = []) => {
-        const others = (rules as readonly ValidationRule[]).filter((rule) => !specifiedRules.includes(rule));
+        const others: ValidationRule[] = [];
+        for (const rule of rules as readonly ValidationRule[]) if (!specified.has(rule)) others.push(rule);
         return others.length === 0 ? valid : validate(schema, document, others);
       });
     },
   };
 }
 
+const specified: ReadonlySet<ValidationRule> = new Set(specifiedRules);
 const valid: readonly [] = Object.freeze([]);
