@@ -8,6 +8,7 @@ import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
+import { withLimits } from '../support/limits.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
 import { testFolder } from '../support/test-folder.ts';
@@ -181,9 +182,7 @@ test('1,050 connections that ask for 7 MB each and never read', async () => {
   await using flooded = await AttackedProcess.start({
     ...environment,
     STATE_URL: 'memory:',
-    LIMIT_UNREAD_BYTES: String(50 * megabyte),
-    LIMIT_UNREAD_MS: '1500',
-    MAX_IN_FLIGHT: '30',
+    ...withLimits({ unreadBytes: 50 * megabyte, unreadMs: 1500, requests: 30 }),
     METRICS_PORT: '0',
   });
   const aliases = Array.from({ length: 10 }, (_, n) => `b${n}: branches { nodes { name } }`).join(' ');
@@ -229,7 +228,7 @@ async function statusesOf(
     ...environment,
     BANK_ID: 'hanging',
     STATE_URL: 'memory:',
-    MAX_IN_FLIGHT_PER_CALLER: '2',
+    ...withLimits({ requestsPerCaller: 2 }),
     ...own,
   });
   const leaving = new AbortController();

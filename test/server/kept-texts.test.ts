@@ -55,7 +55,7 @@ test('what the URL of a GET asks for keeps nothing of the rest of the URL', asyn
 
 test('a count of the calls of a caller whose key is in the URL keeps nothing of the rest of the URL', async () => {
   const authenticate = authenticateByHeaders(null);
-  const limiter = createRateLimiter({ perCaller: { calls: 10, seconds: 3600 }, perKey: null });
+  const limiter = createRateLimiter({ calls: 10, seconds: 3600 });
   const { kept } = await megabytesOf((index) => {
     const url = received(`/graphql?subscription-key=one-of-many-keys-${index}&other=${padding}`);
     const caller = authenticate({ url, rawHeaders: [] }, 'peer 127.0.0.1');

@@ -20,7 +20,7 @@ export const useExplain = ({ explain, defaults, limits }: UseExplainOptions): Ba
     if (explain === null)
       throw new RequestError(
         'BAD_USER_INPUT',
-        `${explainHeader} is switched off here; the operator switches it on with EXPLAIN=on.`,
+        `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
       );
     const operation = found(context.operation);
     const variableValues = found(context.variables);
