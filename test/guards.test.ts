@@ -152,8 +152,8 @@ test('no files import each other in a circle when they run, except the types of 
       return;
     }
     path.push(file);
+    // They name each other inside `fields` functions (schema/import-order.test.ts).
     for (const imported of runtimeImports.get(file) ?? [])
-      // They name each other inside `fields` functions (schema/import-order.test.ts).
       if (layerOf(file) !== 'schema' || layerOf(imported) !== 'schema') visit(imported);
     path.pop();
     done.add(file);
@@ -289,12 +289,10 @@ test('an operation is one of GraphQL: those of the bank are called bank operatio
     .filter(({ file }) => file.startsWith('telemetry/'))
     .flatMap(({ text }) => [...text.matchAll(/'(bankql_\w+)',\s*'([^']+)'/g)])
     .map(([, name = '', help = '']) => ({ name, text: help }));
-  const variables = Object.entries(allVariables).map(
-    ([name, { description, rarely = '' }]: [string, Variable]) => ({
-      name,
-      text: `${description}. ${rarely}`,
-    }),
-  );
+  const variables = Object.entries(allVariables).map(([name, { description }]: [string, Variable]) => ({
+    name,
+    text: description,
+  }));
   const descriptions = [...readFileSync(join(root, 'schema.graphql'), 'utf8').matchAll(/"""([^"]+)"""/g)].map(
     ([, text = '']) => ({ name: 'schema.graphql', text }),
   );

@@ -1,12 +1,12 @@
 import { validateBankId } from '../bank/ids.ts';
-import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
+import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
 import { bankNode, pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, recordOf } from './node.ts';
-import { writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
@@ -19,9 +19,11 @@ export const customerNode = defineNodeType({
   read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
 });
 
+export const customerVersion = (record: Customer) => versionOf(customer, record);
+
 implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
-  version: t.string(written.version),
+  version: t.string(versionField(customerVersion)),
   banks: t.field({
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
@@ -46,18 +48,3 @@ implementNode(customerNode, customer, (t) => ({
     ...messagesFrom(viewerWhoIs),
   }),
 }));
-
-const written = writtenRecord({
-  resource: customer,
-  operation: putCustomerID,
-  nodeType: customerNode,
-  reads: 'getCustomer',
-});
-
-const place = {
-  ids: { customerId: "The customer's id at the bank." },
-  node: (ids: CustomerIds) => ids,
-};
-
-written.put({ ...place, name: 'putCustomer' });
-written.update({ ...place, name: 'updateCustomer' });

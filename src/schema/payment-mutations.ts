@@ -15,6 +15,7 @@ import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { mapListItem } from './list-item.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
+import { bankIdInput } from './record-mutations.ts';
 import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
@@ -22,11 +23,11 @@ import {
   toTransactionRequestNode,
 } from './transaction-request.ts';
 
-/** The mutations that make payments, one for each of the bank's two operations. Both answer with the same payload. */
+/** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
 const paymentFields = (t: InputFields) => ({
-  bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+  bankId: bankIdInput(t),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
   to: t.field({
     type: AccountRefInput,
@@ -261,17 +262,16 @@ builder.mutationField('makeTransaction', (t) =>
       'How a transfer ended. It is done if `userErrors` is empty.',
     ),
     nullable: true,
-    extensions: fieldExtensions({ payment: true }),
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
+    extensions: fieldExtensions({ payment: true }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: (_root, { input }, context, info) =>
       payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
-        const call = { ...transferOf(input, defaults), credentials };
         const paid = await payments.pay(postMakeTransaction, {
-          input: call,
+          input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
         });
         return { ...paid, transactionRequests: null };
@@ -286,20 +286,20 @@ builder.mutationField('putTransactionRequest', (t) =>
       'How a request for a transaction ended. The bank took it if `userErrors` is empty.',
     ),
     nullable: true,
-    extensions: fieldExtensions({ payment: true }),
     description: `Asks for a transaction, which may wait for the customer to confirm it. ${atMostOnce} REST: putTransactionsRequestAccount.`,
+    extensions: fieldExtensions({ payment: true }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
     resolve: (_root, { input }, context, info) =>
       payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
-        const call = { ...requestOf(input, defaults), credentials };
+        const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
-          input: call,
+          input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: answer && nodesOf(answer, call.ids, paid.trackId) };
+        return { ...paid, transactionRequests: answer && nodesOf(answer, ids, paid.trackId) };
       }),
   }),
 );
