@@ -84,17 +84,16 @@ Prints the schema in GraphQL's schema definition language.
     run: async (context) => (await import('./schema.ts')).printSchema(context),
   },
   explain: {
-    summary: 'says what queries cost in REST calls',
-    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--entries N] [--json]
+    summary: 'runs queries against the sandbox bank, and counts their REST calls',
+    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--json]
 
-Prints the REST calls of each operation in the .graphql files, by the field that asks for them: once, at most once, or once
-for each entry of a list (n). Nothing is called.
+Runs each operation in the .graphql files against a fresh sandbox bank in this process, as its customer alice, and prints the REST
+calls that it made, by the field that asked for them. Exits with 1 if an operation has errors. No other bank is called.
 
   --operation NAME   only this operation
-  --variables FILE   its variables, as JSON; without them those that have defaults
-  --max N            exits with 1 if an operation may make more than N calls
-  --entries N        how many entries a list has for --max; 10 by default
-  --json             the plans as JSON
+  --variables FILE   the variables, as JSON
+  --max N            exits with 1 if an operation makes more than N calls
+  --json             the calls as JSON
 
   bankql explain src/queries/overview.graphql --max 20
 `,

@@ -4,7 +4,7 @@ import { RequestError } from '../engine/errors.ts';
 import { foreignIdNames } from '../engine/params.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
-import type { ConnectionAwareResponse } from './connection.ts';
+import type { RequestHolder } from './request-holder.ts';
 
 /** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
 export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
@@ -217,7 +217,7 @@ export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  response: Pick<ConnectionAwareResponse, 'awaitMore'>,
+  holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -228,12 +228,12 @@ export function readBody(
       request.pause();
       reject(error);
     };
-    response.awaitMore(0);
+    holder.awaitMore(0);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) return refuse(tooLong(maxBytes));
       try {
-        if (size < length) response.awaitMore(chunk.length);
+        if (size < length) holder.awaitMore(chunk.length);
         chunks.push(chunk);
       } catch (error) {
         refuse(error);
@@ -251,7 +251,7 @@ export function readBody(
 export async function readChunks(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  admission: Pick<ConnectionAwareResponse, 'awaitMore'>,
+  holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -259,7 +259,7 @@ export async function readChunks(
     for await (const chunk of body) {
       size += chunk.length;
       if (size > maxBytes) throw tooLong(maxBytes);
-      admission.awaitMore(chunk.length);
+      holder.awaitMore(chunk.length);
       chunks.push(chunk);
     }
   } catch (error) {

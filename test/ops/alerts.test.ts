@@ -15,7 +15,7 @@ import { testFolder } from '../support/test-folder.ts';
 const root = join(import.meta.dirname, '../..');
 
 test.skipIf(!hasPromtool)('the tests that come with the rules pass', () => {
-  expect(runRuleTests(join(root, 'ops/prometheus/alerts.test.yml'))).toContain('SUCCESS');
+  expect(runRuleTests(join(root, 'ops/helm/alerts.test.yml'))).toContain('SUCCESS');
 });
 
 describe.skipIf(!hasPromtool)('scraped each minute', () => {
@@ -180,7 +180,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
 });
 
 test('every alert has a severity, a runbook entry under its URL, and there a first command for each deployment', () => {
-  const rules = readFileSync(join(root, 'ops/prometheus/alerts.yml'), 'utf8');
+  const rules = readFileSync(join(root, 'ops/helm/alerts.yml'), 'utf8');
   const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
   const entries = new Map(
     runbook
@@ -198,6 +198,8 @@ test('every alert has a severity, a runbook entry under its URL, and there a fir
     const commands = /```sh\n([^`]*)```/.exec(entry)?.[1] ?? '';
     for (const deployment of ['systemd', 'compose', 'Kubernetes'])
       expect(commands, `${name}: ${deployment}`).toMatch(new RegExp(`^.+ # ${deployment}$`, 'm'));
+    // The port that ops/systemd opens for metrics.
+    for (const port of commands.matchAll(/127\.0\.0\.1:(\d+)\/metrics/g)) expect(port[1]).toBe('9464');
     return anchor;
   });
   // No entry is left of an alert that is gone.
