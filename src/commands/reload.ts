@@ -25,7 +25,7 @@ export function createReload(
         );
       }
     }
-    if (reloaded.length > 0) logger.info({ reloaded }, 'SIGHUP: reloaded');
+    logger.info({ reloaded }, 'SIGHUP: reloaded');
   }
 
   const reloads = createSerialQueue();

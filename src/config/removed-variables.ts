@@ -69,7 +69,7 @@ const replaced: Readonly<Record<string, string>> = {
   SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
-    'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',
+    'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
 const remedies = new Map([
