@@ -25,7 +25,7 @@ export function createReload(
         );
       }
     }
-    logger.info({ reloaded }, 'SIGHUP: reloaded');
+    if (reloaded.length > 0) logger.info({ reloaded }, 'SIGHUP: reloaded');
   }
 
   const reloads = createSerialQueue();
