@@ -4,7 +4,7 @@ import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
-import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import { payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postText } from '../support/requests.ts';
