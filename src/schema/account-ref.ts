@@ -7,7 +7,6 @@ import type { ReadContext } from './context.ts';
 import { fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { fieldsOf, inputType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
 import { findCounterparty, loadOtherAccounts } from './other-account.ts';
 
@@ -59,7 +58,7 @@ AccountRefObject.implement({
           const { viewId } = context.defaults;
           const account = payer ?? { bankId: unknownId(), accountId: unknownId(), viewId };
           startPrefetch(() => loadOtherAccounts(account, {}, context));
-          return { parent: { ...account, otherAccountId: unknownId(), ...byOwnId } };
+          return { parent: { ...account, otherAccountId: unknownId() } };
         },
       }),
       resolve: ({ named, payer }, _args, context) => {

@@ -1,11 +1,4 @@
-import {
-  type Branch,
-  type BranchQuery,
-  branch,
-  branchQuery,
-  getBranches,
-  putBranchID,
-} from '../contract/branch.ts';
+import { type Branch, type BranchQuery, branch, getBranches, putBranchID } from '../contract/branch.ts';
 import type { OwnIds } from '../contract/operation.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import {
@@ -20,12 +13,12 @@ import {
 } from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
+import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
 import { writtenRecord } from './record-mutations.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
-type BranchIds = ListedIds<'bankId', 'branchId', BranchQuery>;
+type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
 
 export type BranchNode = NodeRef<BranchIds, Branch>;
 
@@ -36,18 +29,20 @@ const loadBranches = (
 ): Promise<Branch[]> =>
   query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
+const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
+
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 const branchNode = defineNodeType({
   name: 'Branch',
-  ...listedBy(['bankId'], 'branchId', branchQuery),
-  read: readBranch,
+  ...listedBy(['bankId'], 'branchId', {
+    shape: branch,
+    operation: getBranches,
+    load: loadAll,
+    nameOf: itemId,
+  }),
+  read: async (ids: BranchIds, context) =>
+    findListItem(await loadAll(ids, context), String(ids.branchId), getBranches),
 });
-
-async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
-  const { bankId, branchId } = ids;
-  if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
-  return findListItem(await session.loaders.branches.load({ bankId }), branchId, getBranches);
-}
 
 /** The field of a bank that lists them. */
 export const branches = {
@@ -61,17 +56,8 @@ export const branches = {
       const listed = loadBranches({ bankId, query: branchQueryOf(args) }, context.session);
       return select === null ? listed : listed.then((list) => select(list, context.lists));
     },
-    (list, { bankId }, args) => {
-      const query = branchQueryOf(args);
-      return (record, index): BranchNode => ({
-        bankId,
-        branchId: itemId(record),
-        query,
-        index,
-        list,
-        record,
-      });
-    },
+    (list, { bankId }) =>
+      (record): BranchNode => ({ bankId, branchId: itemId(record), list, record }),
   ),
 };
 
@@ -106,7 +92,7 @@ const written = writtenRecord({
 
 const place = {
   ids: { branchId: "The branch's id at the bank." },
-  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, ...byOwnId }),
+  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ids,
 };
 
 written.put({ ...place, name: 'putBranch' });
@@ -116,7 +102,7 @@ async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Bra
   const { bankId, branchId } = ids;
   const list = await context.session.loaders.branches.load({ bankId });
   if (branchId !== null) checkNotRepeated(list, branchId, getBranches, 'branches');
-  return readBranch(ids, context);
+  return findListItem(list, String(branchId), getBranches);
 }
 
 written.update({ ...place, name: 'updateBranch', read: readOnlyBranch });

@@ -9,9 +9,9 @@ import { ofSource } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { parseDateTime } from './date-time.ts';
-import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
+import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
 import { currencyCodeOf, minorUnitsOf } from './scalars.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
@@ -37,7 +37,7 @@ export const implementNode = <Ids extends object, Item extends object>(
     fields: (t) => ({
       ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, record, nodeType)),
+      ...(nodeType.isListed && listedId(t, record)),
       ...ownFields(t),
     }),
   });
@@ -49,30 +49,19 @@ export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isO
 function listedId<Ids extends object, Item extends object>(
   t: ObjectFields<NodeRef<Ids, Item>>,
   of: z.ZodObject,
-  nodeType: NodeType<Ids, Item>,
 ): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
   const { name, description, rest } = own;
-  const idOf = (node: object): string | null => Reflect.get(node, name);
   return {
     [name]: t.id({
       nullable: true,
-      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
-      extensions: fieldExtensions({
-        answeredByIds: true,
-        estimate: (node: Ids, _args: object, context: EstimateContext) => {
-          if (idOf(node) === null) startPrefetch(() => nodeType.read(node, context));
-          return null;
-        },
-      }),
-      resolve: (node, _args, context) => {
-        const { record } = node;
-        const id = idOf(node);
-        // If the bank sent something other than text, the record holds an error here.
-        if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
-        return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
-      },
+      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries.`,
+      extensions: answeredByIds,
+      // If the bank sent something other than text, the record holds an error here.
+      resolve: ofSource(
+        (node: NodeRef<Ids, Item>) => Reflect.get(node, name) ?? Reflect.get(node.record ?? {}, rest),
+      ),
     }),
   };
 }

@@ -22,7 +22,7 @@ import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
   TransactionRequestObject,
-  toTransactionRequestNode,
+  transactionRequestsIn,
 } from './transaction-request.ts';
 
 /** The mutations that make payments, one for each of the bank's two operations. Both answer with the same payload. */
@@ -316,15 +316,11 @@ builder.mutationField('putTransactionRequest', (t) =>
           input: call,
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: answer && nodesOf(answer, call.ids, paid.trackId) };
+        return { ...paid, transactionRequests: answer && nodesOf(answer, call.ids) };
       }),
   }),
 );
 
-/** The requests in the bank's answer to the payment with this Track-ID. */
-const nodesOf = (list: readonly TransactionRequest[], account: ViewIds, trackId: string) =>
-  list.map((entry, index) =>
-    mapListItem(entry, index, (request) =>
-      toTransactionRequestNode(account, request, { index, list, trackId }),
-    ),
-  );
+/** The requests in the bank's answer to a payment. */
+const nodesOf = (list: readonly TransactionRequest[], account: ViewIds) =>
+  list.map((entry, index) => mapListItem(entry, index, transactionRequestsIn(list, account)));

@@ -16,7 +16,6 @@ import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -76,7 +75,7 @@ implementNode(transactionNode, transaction, (t) => ({
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
       const { data: record } = otherAccount.safeParse(namedObject(recordOf(node), 'other_account'));
-      return { ...accountOf(node), otherAccountId, ...byOwnId, record };
+      return { ...accountOf(node), otherAccountId, record };
     }),
   }),
 }));
