@@ -30,7 +30,7 @@ describe('yoga, as bankql sets it up', () => {
     ['a query', () => get('{ __typename }'), 200],
     [
       'a mutation by GET',
-      () => get('mutation { putProduct(input: { product: { id: "p" } }) { trackId } }'),
+      () => get('mutation { putProduct(input: { product: { productId: "p" } }) { trackId } }'),
       405,
     ],
     ['another method', () => new Request('http://bankql.test/graphql', { method: 'PUT', body: '{}' }), 405],

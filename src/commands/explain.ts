@@ -20,6 +20,7 @@ import { readText } from '../config/environment.ts';
 import { orStop, StartError } from '../errors.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { mostCalls, planCalls } from '../options/explain/plan.ts';
+import { schema } from '../schema/schema.ts';
 import { type CliContext, readWords } from './command.ts';
 import { documentCheckOf } from './schema.ts';
 
@@ -94,7 +95,7 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
 
 /** Returns a function that explains the operations of a file. All files have the same schema. Errors: StartError, of that function. */
 function explainerOf(config: Config, { operation: name, variables }: ReturnType<typeof readOptions>) {
-  const { served, check } = documentCheckOf(config);
+  const check = documentCheckOf(config);
   const defaults = {
     ...config.server.defaults,
     bankId: config.server.defaults.bankId ?? 'the-bank',
@@ -108,12 +109,12 @@ function explainerOf(config: Config, { operation: name, variables }: ReturnType<
     );
     return operations.map((operation) => {
       const definitions = operation.variableDefinitions ?? [];
-      const given = withPlaceholders(served, definitions, variables);
-      const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
+      const given = withPlaceholders(schema, definitions, variables);
+      const coerced = getVariableValues(schema, definitions, given, { maxErrors: 1 });
       if (coerced.variableValues === undefined)
         throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
       const plan = planCalls({
-        schema: served,
+        schema,
         operation,
         fragments: fragmentsOf(document),
         defaults,

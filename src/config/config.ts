@@ -137,8 +137,6 @@ function configOf(values: Values) {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     /** Whether a request may ask what it costs. */
     explains: values.EXPLAIN ?? bank === null,
-    /** Which schema is served: `app` has no mutations of the bank's staff. */
-    schema: values.SCHEMA,
     logLevel: values.LOG_LEVEL,
     logSample: values.LOG_SAMPLE,
     logTime: values.LOG_TIME,

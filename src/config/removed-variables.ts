@@ -23,6 +23,8 @@ const removedVariables: Readonly<Record<string, string>> = {
   SANDBOX_FAULTS: 'set faults while the sandbox bank runs, by PUT /sandbox/faults.',
   SANDBOX_LATENCY_MS: 'set it while the sandbox bank runs: PUT /sandbox/faults {"*": {"latency": 300}}.',
   SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
+  SCHEMA:
+    'the whole schema is served; the bank refuses what a customer may not do, and PERSISTED_ONLY accepts only documents of an app.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
     'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',

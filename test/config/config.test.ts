@@ -105,7 +105,6 @@ test.each<[Record<string, string>, string]>([
   [{ BANK_PAYMENT_RECEIPT: '.id' }, 'give a path such as data.status'],
   [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not one'],
   [{ CORS_HEADERS: 'X-App, no:header' }, 'no:header is not one'],
-  [{ SCHEMA: 'br' }, 'SCHEMA=br '],
   [{ LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
   ...['0', '257', 'all', '1.5'].map((text): [Record<string, string>, string] => [
     { WORKERS: text },

@@ -10,7 +10,7 @@ const PutEach = graphql(`
       trackId
       branch { branchId name acceptsDeposits }
     }
-    putProduct(input: { product: { id: "P" } }) { trackId product { productId name bankIds } }
+    putProduct(input: { product: { productId: "P" } }) { trackId product { productId name bankIds } }
     putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
       trackId
       message { message date }

@@ -36,7 +36,7 @@ const writes: readonly (readonly [string, string, object, Readonly<Record<string
   ],
   [
     'putProduct',
-    'putProduct(input: { product: { id: "P" } }) { trackId product { productId name } }',
+    'putProduct(input: { product: { productId: "P" } }) { trackId product { productId name } }',
     { product: { productId: 'P', name: 'n' } },
     { '/v1/api/banks/BANK/products/P': { name: 'n' } },
   ],
@@ -144,7 +144,7 @@ describe('where a PUT is answered without the record', () => {
     await fixture.ask(product);
     fixture.bank.otherwise(answering(put, { '/P': { name: 'after' } }));
     const result = await fixture.ask(
-      'mutation { putProduct(input: { product: { id: "P" } }) { product { name } } }',
+      'mutation { putProduct(input: { product: { productId: "P" } }) { product { name } } }',
     );
     expect(result.data).toEqual({ putProduct: { product: { name: 'after' } } });
     expect((await fixture.ask(product)).data).toEqual({ bank: { product: { name: 'after' } } });
