@@ -37,7 +37,7 @@ export const implementNode = <Ids extends object, Item extends object>(
     fields: (t) => ({
       ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, record, nodeType)),
+      ...(nodeType.isListed && listedId(t, record)),
       ...ownFields(t),
     }),
   });
@@ -49,24 +49,19 @@ export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isO
 function listedId<Ids extends object, Item extends object>(
   t: ObjectFields<NodeRef<Ids, Item>>,
   of: z.ZodObject,
-  nodeType: NodeType<Ids, Item>,
 ): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
   const { name, description, rest } = own;
-  const idOf = (node: object): string | null => Reflect.get(node, name);
   return {
     [name]: t.id({
       nullable: true,
-      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
+      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries.`,
       extensions: answeredByIds,
-      resolve: (node, _args, context) => {
-        const { record } = node;
-        const id = idOf(node);
-        // If the bank sent something other than text, the record holds an error here.
-        if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
-        return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
-      },
+      // If the bank sent something other than text, the record holds an error here.
+      resolve: ofSource(
+        (node: NodeRef<Ids, Item>) => Reflect.get(node, name) ?? Reflect.get(node.record ?? {}, rest),
+      ),
     }),
   };
 }
