@@ -14,7 +14,7 @@ export const useExplain = (explain: ExplainOption | null): BankqlPlugin => ({
     if (explain === null)
       throw new RequestError(
         'BAD_USER_INPUT',
-        `${explainHeader} is switched off here; the operator switches it on with EXPLAIN=on.`,
+        `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
       );
     context.explained = explain(header);
   },
