@@ -1,5 +1,4 @@
-import { type Branch, type BranchQuery, branch, getBranches, putBranchID } from '../contract/branch.ts';
-import type { OwnIds } from '../contract/operation.ts';
+import { type Branch, type BranchQuery, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import {
   type BranchSearch,
@@ -15,7 +14,7 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
-import { writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
@@ -32,7 +31,7 @@ const loadBranches = (
 const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
-const branchNode = defineNodeType({
+export const branchNode = defineNodeType({
   name: 'Branch',
   ...listedBy(['bankId'], 'branchId', {
     shape: branch,
@@ -43,6 +42,16 @@ const branchNode = defineNodeType({
   read: async (ids: BranchIds, context) =>
     findListItem(await loadAll(ids, context), String(ids.branchId), getBranches),
 });
+
+/** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
+export async function readBranchForUpdate(ids: BranchIds, context: ReadContext): Promise<Branch> {
+  const branchId = String(ids.branchId);
+  const list = await loadAll(ids, context);
+  checkNotRepeated(list, branchId, getBranches, 'branches');
+  return findListItem(list, branchId, getBranches);
+}
+
+export const branchVersion = (record: Branch) => versionOf(branch, record);
 
 /** The field of a bank that lists them. */
 export const branches = {
@@ -63,7 +72,7 @@ export const branches = {
 
 implementNode(branchNode, branch, (t) => ({
   ...pathFields(t, 'branch'),
-  version: t.string(written.version),
+  version: t.string(versionField(branchVersion)),
   distanceKm: t.float({
     nullable: true,
     description:
@@ -82,27 +91,3 @@ implementNode(branchNode, branch, (t) => ({
     },
   }),
 }));
-
-const written = writtenRecord({
-  resource: branch,
-  operation: putBranchID,
-  nodeType: branchNode,
-  reads: 'getBranches',
-});
-
-const place = {
-  ids: { branchId: "The branch's id at the bank." },
-  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ids,
-};
-
-written.put({ ...place, name: 'putBranch' });
-
-/** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
-async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
-  const { bankId, branchId } = ids;
-  const list = await context.session.loaders.branches.load({ bankId });
-  if (branchId !== null) checkNotRepeated(list, branchId, getBranches, 'branches');
-  return findListItem(list, String(branchId), getBranches);
-}
-
-written.update({ ...place, name: 'updateBranch', read: readOnlyBranch });

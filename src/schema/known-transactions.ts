@@ -16,7 +16,6 @@ import {
   type Edge,
   type PageArguments,
   pageArguments,
-  pageEntry,
 } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
@@ -98,10 +97,8 @@ const TransactionConnection = connectionTo(
     },
     node: {
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
-      ...nodeFromRecord(
-        'Transaction',
-        ({ node }: Edge<TransactionIds>) => transactionIn(node, node.transactionId),
-        ({ node }, unknownId) => transactionIn(node, unknownId()),
+      ...nodeFromRecord('Transaction', ({ node }: Edge<TransactionIds>) =>
+        transactionIn(node, node.transactionId),
       ),
     },
     cursor: { description: 'The place of this transaction, for `after` and `before`.' },
@@ -128,10 +125,6 @@ export const knownTransactions = {
     prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);
-    },
-    estimateUnknown: (ids: ViewIds) => {
-      const account = accountOf(ids);
-      return { parent: { ...account, node: account, [pageEntry]: {} } };
     },
   }),
   resolve: async (
