@@ -161,19 +161,6 @@ test('documents that this version would refuse are named with their reasons, and
   });
 });
 
-test('deprecated members that a document uses are reported, and the check passes', async () => {
-  const file = await manifest('deprecated.json', {
-    put: 'mutation Put { putBranch(input: { branchId: "B", branch: { acceptsDeposits: true, bank: "A" } }) { trackId } }',
-  });
-  expect(await check([file])).toEqual({
-    code: 0,
-    lines: [
-      'put  Put: deprecated: The input field BranchInput.bank is deprecated. Renamed to `bankName`, as it is called where it is read.',
-      `${file}: of 1 documents 0 would be refused, 1 use what is deprecated.`,
-    ],
-  });
-});
-
 test('each of the formats that are served is checked, several manifests at once', async () => {
   const body = 'query Gone { nothing }';
   const apollo = await manifest('apollo.json', {
