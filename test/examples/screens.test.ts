@@ -185,20 +185,14 @@ test('and those of a forint', () => {
   expect(format('1250.50', 'HUF').replace(/\s/, ' ')).toBe('HUF 1,250.50');
 });
 
-const examples = join(import.meta.dirname, '../../examples');
-const textOf = (file: string) => readFileSync(join(examples, file), 'utf8');
-
-const manifest: Record<string, string> = JSON.parse(textOf('mobile-bff/manifest.json'));
+const manifest: Record<string, string> = JSON.parse(read('mobile-bff/manifest.json'));
 /** GraphQL in the sources of the web app. */
-const inSources = globSync('web/src/*.{ts,tsx}', { cwd: examples })
-  .map(textOf)
+const inSources = globSync('web/src/*.{ts,tsx}', { cwd: folder })
+  .map(read)
   .flatMap((source) => [...source.matchAll(/graphql\(`([^`]*)`/g)].map(([, text = '']) => text));
 
 test.each([
-  ...globSync('{screens,mobile-bff/operations}/*.graphql', { cwd: examples }).map((file) => [
-    file,
-    textOf(file),
-  ]),
+  ...globSync('{screens,mobile-bff/operations}/*.graphql', { cwd: folder }).map((file) => [file, read(file)]),
   ...Object.entries(manifest),
   ['web', inSources.join('\n')],
 ])('no document of the examples uses what is deprecated: %s', (_, text = '') => {
