@@ -45,9 +45,6 @@ edit('CHANGELOG.md', (text) => {
 edit('package.json', ownVersion(1));
 edit('client/package.json', ownVersion(1));
 edit('package-lock.json', ownVersion(2));
-edit('ops/kubernetes/kustomization.yaml', (text) =>
-  text.replace(`newTag: ${previous}`, `newTag: ${version}`),
-);
 edit('ops/helm/Chart.yaml', (text) =>
   text
     .replace(/^version: .*$/m, `version: ${version}`)

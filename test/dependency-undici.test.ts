@@ -66,7 +66,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
       const transport = createTransport({ origin: '${origin}', connections: 2, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null, traceparent: null };
+        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null };
         const limits = limitedBy(performance.now() + 9000);
         const { body, reason, sent, cause } = await transport.send(sample, limits);
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());

@@ -129,11 +129,9 @@ export function createBankClient(options: BankOptions): BankClient {
   const attempt: Send = async (call, limits) => {
     const startedAt = performance.now();
     const trace = traceCall?.(call, call.resendCount) ?? null;
-    const traceparent = trace?.traceparent ?? null;
-    const traced = traceparent === null ? call : { ...call, traceparent };
     const breaker = breakers.of(call.operation);
     const generation = breaker === null ? 0 : breaker.tryAcquire();
-    const result = generation === null ? paused() : await transport.send(traced, limits);
+    const result = generation === null ? paused() : await transport.send(call, limits);
     if (generation !== null) breaker?.record(generation, result);
     if (onCall !== undefined || trace !== null) {
       const report = reportOf(call, result, performance.now() - startedAt, trace);

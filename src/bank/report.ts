@@ -24,8 +24,6 @@ export interface CallReport {
 interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
-  /** The header `traceparent` that goes with it; null for none. */
-  readonly traceparent: string | null;
   end(report: CallReport): void;
 }
 

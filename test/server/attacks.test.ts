@@ -7,6 +7,7 @@ import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
+import { withLimits } from '../support/limits.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { testFolder } from '../support/test-folder.ts';
@@ -180,9 +181,7 @@ test('1,050 connections that ask for 7 MB each and never read', async () => {
   await using flooded = await AttackedProcess.start({
     ...environment,
     STATE_URL: 'memory:',
-    LIMIT_UNREAD_BYTES: String(50 * megabyte),
-    LIMIT_UNREAD_MS: '1500',
-    MAX_IN_FLIGHT: '30',
+    ...withLimits({ unreadBytes: 50 * megabyte, unreadMs: 1500, requests: 30 }),
     METRICS_PORT: '0',
   });
   const aliases = Array.from({ length: 10 }, (_, n) => `b${n}: branches { nodes { name } }`).join(' ');
@@ -228,7 +227,7 @@ async function statusesOf(
     ...environment,
     BANK_ID: 'hanging',
     STATE_URL: 'memory:',
-    MAX_IN_FLIGHT_PER_CALLER: '2',
+    ...withLimits({ requestsPerCaller: 2 }),
     ...own,
   });
   const leaving = new AbortController();

@@ -4,7 +4,7 @@ import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
-import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import { payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postText } from '../support/requests.ts';
@@ -251,17 +251,6 @@ test('a payment is told in the first result, whatever its payload defers', async
   });
   await paying.leave();
   expect(fixture.bank.lines().filter((line) => line.startsWith('POST'))).toHaveLength(1);
-});
-
-test('an update tells of its conflict, whether or not that is deferred', async () => {
-  slow.release();
-  const updating = await read(`mutation {
-    updateAccount(input: { bankId: "BANK", accountId: "a", viewId: "owner", ifVersion: "other", changes: { label: "L" } }) {
-      __typename ... @defer { conflict { label } } } }`);
-  expect(mergedData(await payloadsOf(updating))).toEqual({
-    updateAccount: { __typename: 'UpdateAccountPayload', conflict: { label: 'Current' } },
-  });
-  expect(fixture.bank.lines()).toEqual([accountCall]);
 });
 
 test.each(['... @defer { makeTransaction(input: $input) { payment { transactionId } } }', '...F @defer'])(
