@@ -7,7 +7,6 @@ import { builder, type ObjectFields } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
 import { productNode, products } from './product.ts';
@@ -84,7 +83,6 @@ BankObject.implement({
       ...nodeFromIds(branchNode, ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
         bankId,
         branchId: notGlobalId('branchId', branchId),
-        ...byOwnId,
       })),
     }),
     product: t.field({
@@ -93,7 +91,6 @@ BankObject.implement({
       ...nodeFromIds(productNode, ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,
         productId: restId('productId', productId),
-        ...byOwnId,
       })),
     }),
     products: t.field(products),

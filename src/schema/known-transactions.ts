@@ -1,6 +1,6 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { accountNode } from './account.ts';
+import { type AccountIds, accountNode } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -122,13 +122,13 @@ const knownTransactions = {
   extensions: fieldExtensions({
     answeredByIds: true,
     nullMeansError: true,
-    prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
+    prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);
     },
   }),
   resolve: async (
-    ids: ViewIds,
+    ids: AccountIds,
     { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
     context: Context,
   ): Promise<KnownTransactions> => {

@@ -7,7 +7,6 @@ import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -69,7 +68,7 @@ implementNode(transactionNode, transaction, (t) => ({
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
       const { data: record } = otherAccount.safeParse(namedObject(recordOf(node), 'other_account'));
-      return { ...accountOf(node), otherAccountId, ...byOwnId, record };
+      return { ...accountOf(node), otherAccountId, record };
     }),
   }),
 }));
