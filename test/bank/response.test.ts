@@ -3,7 +3,6 @@ import { brokenValueIn, type Drift, parseResponse, validateResponse } from '../.
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { BankqlError } from '../../src/errors.ts';
 
 const { getCustomer, getBranches, getTransaction, getAccountsScope, getProduct, postProducts } = operations;
 

@@ -88,8 +88,8 @@ describe('another name of the same caller: the repeat is a new payment', () => {
   });
 
   test.each<[string, Change]>([
-    ['IDENTITY_PROVIDER_CLAIM', { providerClaim: 'provider' }],
-    ['IDENTITY_AUTH_ID_CLAIM', { authIdClaim: 'customer' }],
+    ['the first of IDENTITY_CLAIMS', { providerClaim: 'provider' }],
+    ['the second of IDENTITY_CLAIMS', { authIdClaim: 'customer' }],
     ['IDENTITY_ISSUER, whose name is the provider', { issuer: 'https://login.other.example/' }],
   ])('by %s', async (_, change) => {
     expect((await ask(pay, named({}), await headersOf(issuerName))).data).toMatchObject(paid);
