@@ -43,17 +43,13 @@ export const schema = withNullMeanings(
   }),
 );
 
-/** Adds to the description of each field that only an error makes null that this is so, before what it costs. */
+/** Adds to the description of each field that only an error makes null that this is so. */
 function withNullMeanings(built: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(built.getTypeMap())) {
     if (!isObjectType(type)) continue;
-    for (const field of Object.values(type.getFields())) {
-      const text = field.description;
-      if (!text || isNonNullType(field.type) || !nullMeansError(type.name, field)) continue;
-      const cost = text.search(/(?<=[.] )(REST: |REST then: |Costs )/);
-      const before = cost < 0 ? `${text} ` : text.slice(0, cost);
-      field.description = `${before}Null only with an error. ${cost < 0 ? '' : text.slice(cost)}`.trimEnd();
-    }
+    for (const field of Object.values(type.getFields()))
+      if (!isNonNullType(field.type) && nullMeansError(type.name, field))
+        field.description = `${field.description} Null only with an error.`;
   }
   return built;
 }
