@@ -77,7 +77,7 @@ export const variablesAsEnvExample = (): string => {
   ].join('\n');
 };
 
-/** The rows of the table in docs/hardening.md: the resources that callers can hold. */
+/** The rows of the table in docs/operate.md: the resources that callers can hold. */
 export const usesTable = (): string => {
   const capOf = (cap: number | string) =>
     typeof cap === 'string' ? `\`${cap}\`` : cap === 1 ? 'all' : `1/${1 / cap}`;
@@ -89,6 +89,6 @@ export const usesTable = (): string => {
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('docs/configuration.md', configurationPage());
   writeFileSync('.env.example', variablesAsEnvExample());
-  const page = 'docs/hardening.md';
+  const page = 'docs/operate.md';
   writeFileSync(page, readFileSync(page, 'utf8').replace(/^\| `requests` [\s\S]*?(?=\n\n)/m, usesTable));
 }

@@ -31,7 +31,7 @@ interface Use {
   readonly cap: number | 'MAX_IN_FLIGHT_PER_CALLER';
 }
 
-/** `npm run configuration` writes this table into docs/hardening.md; the configuration and the metrics are made from it. */
+/** `npm run configuration` writes this table into docs/operate.md; the configuration and the metrics are made from it. */
 export const uses = {
   requests: {
     unit: 'requests that are complete and not yet answered',

@@ -146,8 +146,8 @@ test('a caller that holds something stays known, however many others come and go
   ]);
 });
 
-test('docs/hardening.md shows the table of uses', () => {
-  const page = readFileSync(join(import.meta.dirname, '../docs/hardening.md'), 'utf8');
+test('docs/operate.md shows the table of uses', () => {
+  const page = readFileSync(join(import.meta.dirname, '../docs/operate.md'), 'utf8');
   expect(page).toContain(`\n${usesTable()}\n\n`);
 });
 

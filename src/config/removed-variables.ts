@@ -25,7 +25,7 @@ const removedVariables: Readonly<Record<string, string>> = {
   SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
-    'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',
+    'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
   RATE_LIMIT_URL:
     'calls are counted in memory now; for several replicas, divide RATE_LIMIT by their number, or limit in the proxy.',
 };

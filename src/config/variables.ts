@@ -135,7 +135,7 @@ export const sections = {
     ),
     IDENTITY: variable(
       optional(oneOf(['headers', 'jwt'], 'headers')),
-      'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
+      'how callers are identified: `jwt`, by a verified bearer token ([how](operate.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
     ),
     IDENTITY_JWKS_URL: variable(
       optional(keysAddress, 'none; required with `jwt`'),
@@ -164,7 +164,7 @@ export const sections = {
     }),
     VIEWER_CUSTOMER_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
-      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` with the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](deploy.md#who-is-logged-in))',
+      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` with the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](operate.md#who-is-logged-in))',
     ),
     VIEWER_ACCOUNT_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
@@ -172,7 +172,7 @@ export const sections = {
     ),
     RATE_LIMIT: variable(
       optional(rateLimit),
-      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
+      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     RATE_LIMIT_PER_KEY: variable(
       optional(rateLimit),
@@ -181,7 +181,7 @@ export const sections = {
     ),
     PERSISTED_DOCUMENTS: variable(
       optional(anyText),
-      'a manifest of documents that clients may send by their ids ([how](hardening.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
     ),
     PERSISTED_ONLY: variable(flag(false), 'accept only documents of the manifest'),
   },
@@ -191,7 +191,7 @@ export const sections = {
         storeAddress,
         '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
       ),
-      'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
+      'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](operate.md#payment-stores))',
       { isSecret: true },
     ),
     STATE_ALLOW_VOLATILE: variable(
@@ -201,32 +201,32 @@ export const sections = {
     ),
     BANK_PAYMENT_STATUS: variable(
       optional(jsonPath),
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](payment-operations.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](operate.md#teach-bankql-your-bank))",
       { rarely: 'the log says that answers to payments are not known' },
     ),
     BANK_PAYMENT_RECEIPT: variable(
       optional(jsonPath),
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if it is there ([how](payment-operations.md#teach-bankql-your-bank))',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if it is there ([how](operate.md#teach-bankql-your-bank))',
       { rarely: 'the log says that answers to payments are not known' },
     ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,
-      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
       { rarely: 'the log says that answers to payments are not known' },
     ),
     BANK_PAYMENT_REJECTED: variable(
       outcomeWords,
-      'words, codes or whole texts by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      'words, codes or whole texts by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
       { rarely: 'the log says that answers to payments are not known' },
     ),
     READY_NEEDS_STATE: variable(
       flag(false),
-      '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
+      '`/ready` answers 503 while payments cannot be recorded ([how](operate.md#payment-stores))',
       { rarely: 'replicas that cannot send payments should get no requests at all' },
     ),
     IDEMPOTENCY_TTL_DAYS: variable(
       wholeNumber(30, 1, 3650),
-      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](payment-stores.md#time-and-retention)',
+      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
       {
         rarely: 'the law or your apps need records for longer',
       },
@@ -329,7 +329,7 @@ export const sections = {
     PORT: variable(port(4000), 'the port to listen on; 0 for any free port'),
     WORKERS: variable(
       workerCount,
-      'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
+      'the number of worker processes; `auto` means one per core ([how](operate.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
     ),
     METRICS_PORT: variable(optional(anyPort), 'the port for Prometheus metrics; 0 for any free port'),
     METRICS_HOST: variable(optional(hostName, '`HOST`'), 'the address for `METRICS_PORT`', {
@@ -357,7 +357,7 @@ export const sections = {
 
     APQ: variable(
       flag(false),
-      'accept automatic persisted queries from Apollo and urql: a client sends a text with its SHA-256 once, and later only the hash ([how](hardening.md#persisted-documents))',
+      'accept automatic persisted queries from Apollo and urql: a client sends a text with its SHA-256 once, and later only the hash ([how](operate.md#persisted-documents))',
       { rarely: 'clients use automatic persisted queries' },
     ),
     MAX_IN_FLIGHT: variable(
@@ -373,7 +373,7 @@ export const sections = {
     }),
     READY_NEEDS_ROOM: variable(
       flag(false),
-      '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',
+      '`/ready` answers 503 while bankql is overloaded ([when](operate.md#what-callers-hold))',
       { rarely: 'a load balancer should avoid busy replicas' },
     ),
     DRAIN_DELAY_MS: variable(
@@ -449,12 +449,12 @@ export const sections = {
   'For people who explore': {
     GRAPHIQL: variable(
       optional(anyFlag, 'on with the sandbox, else off'),
-      'GraphiQL for browsers ([how](explore.md#graphiql)); with a real bank, it also needs `INTROSPECTION=on` for its documentation and `EXPLAIN=on` for its REST calls',
+      'GraphiQL for browsers ([how](clients.md#see-the-rest-calls)); with a real bank, it also needs `INTROSPECTION=on` for its documentation and `EXPLAIN=on` for its REST calls',
       { rarely: 'developers explore a real bank' },
     ),
     EXPLAIN: variable(
       optional(anyFlag, 'on with the sandbox, else off'),
-      'whether requests may ask for their cost in REST calls with the header `x-bankql-explain` ([how](explore.md))',
+      'whether requests may ask for their cost in REST calls with the header `x-bankql-explain` ([how](clients.md#see-the-rest-calls))',
       { rarely: 'developers explain queries against a real bank' },
     ),
     INTROSPECTION: variable(

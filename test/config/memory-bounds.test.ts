@@ -1,6 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { valueBytes } from '../../src/capacity.ts';
@@ -46,16 +44,6 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
   const total = Object.values(inHeap).reduce((sum, each) => sum + each, 0);
   expect(total).toBeLessThan(192 / 2);
   expect(memoryBoundsOf(192 * megabyte).requests).toBe(192);
-});
-
-test('docs/sizing.md says what the table says', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/sizing.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| .* \| 1\/(\d+) of the heap \| (\d+) MB \|$/gm)].map(
-    ([, part, most]) => [Number(part), Number(most)],
-  );
-  const small = inMegabytes(64);
-  const most = inMegabytes(2 ** 30);
-  expect(rows).toEqual(Object.keys(small).map((name) => [64 / Number(small[name]), most[name]]));
 });
 
 test('what a variable says stands, whatever the heap', () => {

@@ -1,6 +1,6 @@
 // How long bankql's executor and graphql's own take for the same operations over data that is there:
 // `node test/long/measure-executor.ts`. When a later graphql compiles operations, its compiled execution belongs in `executors`:
-// docs/decisions/0001-compile-operations-to-plans.md says what follows from its ratio.
+// docs/decisions.md says what follows from its ratio.
 import {
   buildSchema,
   type ExecutionResult,

@@ -15,7 +15,7 @@ import {
 } from '../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
-/** What docs/hardening.md says of a payment that is repeated at a bankql with other settings. */
+/** What docs/operate.md says of a payment that is repeated at a bankql with other settings. */
 
 const pay = `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" }, idempotencyKey: "key" }) {
   replayed userErrors { code } } }`;
