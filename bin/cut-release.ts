@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, print, visit } from 'graphql';
 import { messageOf } from '../src/errors.ts';
 import { cutChangelog } from './package.ts';
 
@@ -44,15 +45,16 @@ edit('CHANGELOG.md', (text) => {
 edit('package.json', ownVersion(1));
 edit('client/package.json', ownVersion(1));
 edit('package-lock.json', ownVersion(2));
-edit('ops/kubernetes/kustomization.yaml', (text) =>
-  text.replace(`newTag: ${previous}`, `newTag: ${version}`),
-);
 edit('ops/helm/Chart.yaml', (text) =>
   text
     .replace(/^version: .*$/m, `version: ${version}`)
     .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
 );
 const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
-edit('test/contract/released.graphql', () => note + readFileSync(join(root, 'schema.graphql'), 'utf8'));
+// Descriptions are no part of the comparison.
+const schema = visit(parse(readFileSync(join(root, 'schema.graphql'), 'utf8')), {
+  enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
+});
+edit('test/contract/released.graphql', () => `${note}${print(schema)}\n`);
 git('commit', '--quiet', '--all', '--message', `Release ${version}`);
 process.stdout.write(`Committed version ${version}. Next: npm run release\n`);

@@ -22,11 +22,8 @@ import { documentCheckOf } from './schema.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
 export async function persist({ environment, args, write }: CliContext): Promise<number> {
-  // Only the schema and the limits of documents are needed: builds of apps have no bank.
-  const limits = Object.entries(environment).filter(
-    ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
-  );
-  const config = readConfig(Object.fromEntries(limits));
+  // Only the schema is needed: builds of apps have no bank.
+  const config = readConfig({ SCHEMA: environment.SCHEMA });
   const { served, check } = documentCheckOf(config);
   const [task, ...files] = args;
   // A folder may be called "check" too, but --out is only for making a manifest.

@@ -70,9 +70,9 @@ async function planOf(name: string): Promise<readonly Planned[]> {
 /** Screens that show something only after a payment. */
 const afterPayment = ['payment-history'];
 
-describe('the twenty-seven screens, as alice, with the limits that are there by default', () => {
-  test('are twenty-seven, each in the table of the README', () => {
-    expect(names).toHaveLength(27);
+describe('the screens, as alice, with the limits that are there by default', () => {
+  test('are in the table of the README', () => {
+    expect(readme).toContain(`Each of these ${names.length} documents`);
     for (const { name, said } of screens) expect(readme).toContain(`(screens/${name}.graphql) | ${said} |`);
     expect(Object.keys(variables).filter((name) => !names.includes(name))).toEqual([]);
   });

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Bankql, startBankql } from '../../src/index.ts';
+import { type BankqlService, serveBankql } from '../../src/commands/serve.ts';
 import { initStore } from '../../src/payments/stores/open-store.ts';
 import { credentials } from '../support/bankql.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { assertAlerts, hasPromtool, runRuleTests } from '../support/promtool.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { contextOf } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Which alerts fire: the metrics are scraped from a bankql that lives through each case, a scrape counting as a minute. */
@@ -14,14 +15,14 @@ import { testFolder } from '../support/test-folder.ts';
 const root = join(import.meta.dirname, '../..');
 
 test.skipIf(!hasPromtool)('the tests that come with the rules pass', () => {
-  expect(runRuleTests(join(root, 'ops/prometheus/alerts.test.yml'))).toContain('SUCCESS');
+  expect(runRuleTests(join(root, 'ops/helm/alerts.test.yml'))).toContain('SUCCESS');
 });
 
 describe.skipIf(!hasPromtool)('scraped each minute', () => {
   const folder = testFolder();
   let stores = 0;
   let bank: RecordingBank;
-  let bankql: Bankql;
+  let bankql: BankqlService;
   let metricsUrl = '';
   const scrapes: string[] = [];
 
@@ -46,8 +47,8 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
   async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000') {
     let output = '';
     await initStore(stateUrl);
-    bankql = await startBankql({
-      environment: {
+    const context = contextOf(
+      {
         BANK_BASE_URL: bankUrl,
         BANK_ID: 'BANK',
         PORT: '0',
@@ -56,16 +57,16 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         LOG_LEVEL: 'fatal',
         BANK_TIMEOUT_MS: timeoutMs,
         BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
-        OPERATION_TIMEOUT_MS: '120000',
-        PUBLIC_CACHE_TTL_MS: '0',
-        // What a breaker does depends on real time; paused calls are the bank's fault too.
-        BANK_BREAKER_THRESHOLD: '0',
-        // A busy machine makes event loops late, which is not what these tests are about.
       },
-      write: (text) => {
-        output += text;
+      {
+        isTerminal: true,
+        write: (text) => {
+          output += text;
+        },
       },
-    });
+    );
+    // What a breaker does depends on real time; paused calls are the bank's fault too.
+    bankql = await serveBankql(context, { limits: { publicCacheMs: 0, breakerShare: 0 } });
     metricsUrl = /http:\S+\/metrics/.exec(output)?.[0] ?? '';
   }
 
@@ -179,7 +180,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
 });
 
 test('every alert has a severity, and a runbook entry with a first command under its URL', () => {
-  const rules = readFileSync(join(root, 'ops/prometheus/alerts.yml'), 'utf8');
+  const rules = readFileSync(join(root, 'ops/helm/alerts.yml'), 'utf8');
   const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
   const entries = new Map(
     runbook
@@ -203,6 +204,8 @@ test('every alert has a severity, and a runbook entry with a first command under
 
 test('the runbook defines its three commands for each deployment', () => {
   const [head = ''] = readFileSync(join(root, 'docs/runbook.md'), 'utf8').split(/^### /m);
+  // The port that ops/systemd opens for metrics.
+  for (const port of head.matchAll(/127\.0\.0\.1:(\d+)\/metrics/g)) expect(port[1]).toBe('9464');
   for (const deployment of ['systemd', 'compose', 'Kubernetes']) {
     const [, block = ''] = new RegExp(`\`\`\`sh\\n# ${deployment}([^\`]*)\`\`\``).exec(head) ?? [];
     for (const name of ['bankql-log', 'bankql-metrics', 'bankql-in-service'])

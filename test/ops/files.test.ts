@@ -13,7 +13,6 @@ const yamlFiles = readdirSync(join(root, 'ops'), { recursive: true, encoding: 'u
   /^(?!helm.templates).*\.ya?ml$/.test(file),
 );
 const compose = parse(read('compose/compose.yaml'), { merge: true });
-const manifest = (name: string) => parse(read(`kubernetes/${name}.yaml`));
 const known: ReadonlySet<string> = new Set([...variableNames, 'NODE_OPTIONS']);
 
 test.each(yamlFiles)('%s is YAML without errors', (file) => {
@@ -22,22 +21,14 @@ test.each(yamlFiles)('%s is YAML without errors', (file) => {
 });
 
 test('they set variables that bankql reads', () => {
-  const pod = manifest('deployment').spec.template.spec.containers[0];
   const dockerfile = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
   const unit = [...read('systemd/bankql.service').matchAll(/^Environment=(.*)$/gm)].map(([, text]) => text);
   const names = [
     ...Object.keys(compose.services['bankql-1'].environment),
-    ...Object.keys(manifest('configmap').data),
-    ...pod.env.map(({ name }: { name: string }) => name),
-    ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name]) => name),
+    ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name = '']) => name),
   ];
-  expect(names.length).toBeGreaterThan(20);
+  expect(names.length).toBeGreaterThan(12);
   expect(names.filter((name) => !known.has(name))).toEqual([]);
-});
-
-test('pods get no variables of Services, whose names may be those of settings', () => {
-  expect(manifest('deployment').spec.template.spec.enableServiceLinks).toBe(false);
-  expect(read('helm/templates/deployment.yaml')).toContain('\n      enableServiceLinks: false\n');
 });
 
 test('their PostgreSQL keeps payments across a power cut', () => {
@@ -50,16 +41,12 @@ test('a new store is made by a person, once: each file says how, and none does i
   const files = [
     'compose/compose.yaml',
     'systemd/bankql.service',
-    'kubernetes/kustomization.yaml',
+    'systemd/bankql@.service',
     'helm/values.yaml',
   ];
   for (const file of files)
     expect([file, /^# .*\bpayment store\b.*\bonce\b/m.test(read(file))]).toEqual([file, true]);
   expect(read('compose/compose.yaml')).toMatch(/^# .* run --build --rm bankql-1 payments init$/m);
-  expect(manifest('payments-init')).toMatchObject({
-    kind: 'Job',
-    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ args: ['payments', 'init'] }] } } },
-  });
   const everywhere = readdirSync(join(root, 'ops'), {
     recursive: true,
     encoding: 'utf8',
@@ -83,8 +70,18 @@ test('the runbook’s commands as the service get the store and the folder of th
   expect(command).toContain(` -p StateDirectory="${folders}" `);
 });
 
-test('the alerts for the Prometheus operator are those of ops/prometheus', () => {
-  expect(manifest('prometheusrule').spec).toEqual(parse(read('prometheus/alerts.yml')));
+test('the template unit is the unit, with a folder, a store and variables for each instance', () => {
+  const instance = read('systemd/bankql@.service')
+    .replaceAll(/bankql-%i/g, 'bankql')
+    .replaceAll(/bankql@%i/g, 'bankql')
+    .replace('bankql %i', 'bankql')
+    .replace('/etc/bankql/%i.env', '/etc/bankql/bankql.env');
+  const units = (text: string) => text.slice(text.indexOf('[Unit]'));
+  expect(units(instance)).toBe(units(read('systemd/bankql.service')));
+});
+
+test('the unit opens the port of the metrics that the runbook asks', () => {
+  expect(read('systemd/bankql.service')).toMatch(/^Environment=METRICS_PORT=9464$/m);
 });
 
 test('one path of the command: the unit starts it where npm installs it, the image has it on its PATH', () => {
@@ -96,27 +93,10 @@ test('one path of the command: the unit starts it where npm installs it, the ima
     expect(readFileSync(join(root, page), 'utf8')).toContain(install);
 });
 
-test('pods may reach the bank, PostgreSQL, the collector of traces and a proxy', () => {
-  const ports = manifest('networkpolicy').spec.egress.flatMap((rule: { ports: { port: number }[] }) =>
-    rule.ports.map(({ port }) => port),
-  );
-  for (const port of [443, 5432, 4318, 3128]) expect(ports).toContain(port);
-});
-
-test('replicas are not root, write nothing, and have time to end payments', () => {
-  const { spec } = manifest('deployment').spec.template;
-  const [container] = spec.containers;
+test('replicas of compose are not root, and write nothing', () => {
   expect(read('Dockerfile')).toMatch(/^USER 1000:1000$/m);
-  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
-  expect(container.securityContext).toMatchObject({
-    readOnlyRootFilesystem: true,
-    allowPrivilegeEscalation: false,
-  });
   for (const name of ['bankql-1', 'bankql-2'])
     expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
-  const drainSeconds = Number(manifest('configmap').data.DRAIN_DELAY_MS) / 1000;
-  // BANK_TRANSFER_TIMEOUT_MS, and 30 s for clients that take their answers slowly.
-  expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds + 15 + 30);
 });
 
 test('the image is made of one other, which an argument names: a bank may have it from elsewhere, and nothing besides', () => {
@@ -128,28 +108,11 @@ test('the image is made of one other, which an argument names: a bank may have i
   expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im);
 });
 
-test('ports, paths and labels are those of the others', () => {
-  const [container] = manifest('deployment').spec.template.spec.containers;
-  const labels = manifest('deployment').spec.template.metadata.labels;
-  expect(container.ports.map(({ containerPort }: { containerPort: number }) => containerPort)).toEqual([
-    4000, 9464,
-  ]);
+test('the image, Prometheus and nginx agree on ports', () => {
   expect(read('Dockerfile')).toMatch(/^EXPOSE 4000 9464$/m);
-  expect(container.readinessProbe.httpGet.path).toBe('/ready');
-  expect(container.livenessProbe.httpGet.path).toBe('/health');
-  expect(manifest('service').spec.selector).toEqual(labels);
-  for (const name of ['pdb', 'servicemonitor'])
-    expect(manifest(name).spec.selector.matchLabels).toEqual(labels);
-  expect(manifest('networkpolicy').spec.podSelector.matchLabels).toEqual(labels);
   expect(parse(read('compose/prometheus.yml')).scrape_configs[0].static_configs[0].targets).toEqual([
     'bankql-1:9464',
     'bankql-2:9464',
   ]);
   expect(read('compose/nginx.conf').match(/^ {2}server bankql-\d:4000/gm)).toHaveLength(4);
-});
-
-test('kustomization names every other file of its folder, but for what a person runs', () => {
-  const apart = ['kustomization.yaml', 'payments-init.yaml'];
-  const others = readdirSync(join(root, 'ops/kubernetes')).filter((file) => !apart.includes(file));
-  expect(manifest('kustomization').resources.toSorted()).toEqual(others.toSorted());
 });

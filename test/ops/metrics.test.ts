@@ -48,7 +48,7 @@ const { groups } = z
       }),
     ),
   })
-  .parse(parse(read('ops/prometheus/alerts.yml')));
+  .parse(parse(read('ops/helm/alerts.yml')));
 const alerts = groups.flatMap(({ rules }) => rules);
 
 const dashboard = z

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
-import { createAutomaticPersistedQueries } from '../../src/options/persisted-documents.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';
@@ -87,10 +86,6 @@ const scenes: Record<ErrorCode, Scene> = {
   GRAPHQL_VALIDATION_FAILED: { body: { query: '{ bank { nme } }' } },
   PERSISTED_DOCUMENT_REQUIRED: {
     options: { persisted: { documents: { texts: new Map(), parsed: new Map() }, only: true } },
-  },
-  PERSISTED_QUERY_NOT_FOUND: {
-    body: onlyHash,
-    options: { automatic: createAutomaticPersistedQueries({ bytes: 1_000_000 }) },
   },
   PERSISTED_QUERY_NOT_SUPPORTED: { body: onlyHash },
   IDEMPOTENCY_IN_PROGRESS: { body: payment, before: (ask, bank) => payForever('rent-2026-11', ask, bank) },

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 /** Whether promtool, of Debian's package `prometheus`, is installed. */
 export const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-const rules = join(import.meta.dirname, '../../ops/prometheus/alerts.yml');
+const rules = join(import.meta.dirname, '../../ops/helm/alerts.yml');
 
 /** Runs a file of rule tests. Errors: promtool's output. */
 export const runRuleTests = (file: string): string =>
