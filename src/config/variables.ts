@@ -41,9 +41,6 @@ export interface Variable<T = unknown> extends Format<T> {
 /** A secret may be in a file of its own: the variable with this ending names it. */
 export const fileEnding = '_FILE';
 
-/** Which parts of the schema are served. */
-const schemaNames = ['full', 'app'] as const;
-
 const variable = <T>(
   format: Format<T>,
   description: string,
@@ -206,10 +203,6 @@ export const sections = {
     CORS_ORIGINS: variable(
       origins,
       'the origins of web pages and apps that may send requests, separated by commas: `https://app.example`, `capacitor://localhost`; no patterns',
-    ),
-    SCHEMA: variable(
-      oneOf(schemaNames, 'full'),
-      'the served schema: `full`, or `app` without the mutations for bank staff',
     ),
     DRAIN_DELAY_MS: variable(
       wholeNumber(0, 0, 600_000),
