@@ -3,7 +3,6 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type FragmentDefinitionNode,
-  type GraphQLSchema,
   Kind,
   NoDeprecatedCustomRule,
   type OperationDefinitionNode,
@@ -17,18 +16,18 @@ import type { CheckDocument } from '../engine/validation.ts';
 import { messageOf, orStop, StartError, stopStart } from '../errors.ts';
 import { readManifest } from '../options/persisted-documents.ts';
 import { decodeText } from '../plain-text.ts';
+import { schema } from '../schema/schema.ts';
 import { type CliContext, readWords } from './command.ts';
 import { documentCheckOf } from './schema.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
-export async function persist({ environment, args, write }: CliContext): Promise<number> {
+export async function persist({ args, write }: CliContext): Promise<number> {
   // Only the schema is needed: builds of apps have no bank.
-  const config = readConfig({ SCHEMA: environment.SCHEMA });
-  const { served, check } = documentCheckOf(config);
+  const check = documentCheckOf(readConfig({}));
   const [task, ...files] = args;
   // A folder may be called "check" too, but --out is only for making a manifest.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));
-  return isCheck ? checkManifests(files, check, served, write) : makeManifest(args, check, write);
+  return isCheck ? checkManifests(files, check, write) : makeManifest(args, check, write);
 }
 
 /**
@@ -86,7 +85,6 @@ async function sourcesIn(folder: string) {
 async function checkManifests(
   files: readonly string[],
   check: CheckDocument,
-  served: GraphQLSchema,
   write: CliContext['write'],
 ): Promise<number> {
   const option = files.find((word) => word.startsWith('-'));
@@ -104,7 +102,7 @@ async function checkManifests(
     for (const [id, text] of texts) {
       const label = [id, nameOf(text)].join('  ').trimEnd();
       try {
-        const uses = validate(served, check(text), [NoDeprecatedCustomRule]);
+        const uses = validate(schema, check(text), [NoDeprecatedCustomRule]);
         for (const { message } of uses) write(`${label}: deprecated: ${oneLine(message)}\n`);
         if (uses.length > 0) outdated += 1;
       } catch (error) {

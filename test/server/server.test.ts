@@ -178,7 +178,7 @@ describe('introspection', () => {
       expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
         [
           'GRAPHQL_VALIDATION_FAILED',
-          'Introspection is switched off here; the operator switches it on with INTROSPECTION=on.',
+          'Introspection is switched off here; the operator switches it on with EXPLORE=on.',
         ],
       ]);
     }
