@@ -330,7 +330,7 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
     type: nodeType.object,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve }),
+    extensions: fieldExtensions({ answeredByIds: true, prefetch: resolve }),
   };
 }
 
