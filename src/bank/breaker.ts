@@ -118,7 +118,7 @@ export class Breakers {
     this.#options = options;
   }
 
-  /** That of an operation; null if there are none. */
+  /** The breaker of an operation; null if breakers are switched off. */
   of(operation: Operation): CircuitBreaker | null {
     if (this.#options.threshold === 0) return null;
     let breaker = this.#breakers.get(operation);

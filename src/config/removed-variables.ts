@@ -71,7 +71,7 @@ const replaced: Readonly<Record<string, string>> = {
     'the whole schema is served; the bank refuses what a customer may not do, and PERSISTED_ONLY accepts only documents of an app.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
-    'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',
+    'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
 const remedies = new Map([

@@ -162,7 +162,7 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
  * the connection closes, and the answer says so.
  */
 export class ConnectionAwareResponse extends ServerResponse {
-  /** What its request holds of the process; null if its connection was closed before it arrived. */
+  /** The resources that its request holds; null if the connection was closed before the request arrived. */
   holder: RequestHolder | null = null;
   /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
   awaitsContinue = false;

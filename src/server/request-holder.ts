@@ -12,7 +12,7 @@ import {
 import { overloadedError, type RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 
-/** What a request holds of the process, and its caller. Nothing is counted any more once it is over. */
+/** The resources that a request holds, and its caller. Nothing is counted any more once the request is over. */
 export class RequestHolder implements Holder {
   caller = nobody;
   requests = 0;
