@@ -140,7 +140,7 @@ test('pino: a destination that is `sync` has written a line when the call is ove
   );
   expect(serve).toContain("const audit = lasting.child({ audit: 'payment' });");
   const output = readFileSync(join(import.meta.dirname, '../src/commands/log-output.ts'), 'utf8');
-  expect(output).toContain('pino.destination({ dest, sync, ');
+  expect(output).toContain('...{ dest, sync: true, ');
 });
 
 test('dataloader: keys of one turn go together, those of promises that were resolved in it too, each once', async () => {

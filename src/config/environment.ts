@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { distance } from 'fastest-levenshtein';
 import { messageOf, orStop, StartError } from '../errors.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
+import { editDistance } from './edit-distance.ts';
 import {
   fileEnding,
   secretVariables,
@@ -110,7 +110,7 @@ export function misspelledVariables(environment: Environment): ConfigProblem[] {
       (known) =>
         known.length >= minLength &&
         Math.abs(known.length - name.length) <= maxEdits &&
-        distance(name, known) <= maxEdits,
+        editDistance(name, known) <= maxEdits,
     );
     return meant === undefined ? [] : problem(`no variable has this name: did you mean ${meant}?`);
   });

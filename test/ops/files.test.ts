@@ -25,7 +25,7 @@ test('they set variables that bankql reads', () => {
   const unit = [...read('systemd/bankql.service').matchAll(/^Environment=(.*)$/gm)].map(([, text]) => text);
   const names = [
     ...Object.keys(compose.services['bankql-1'].environment),
-    ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name]) => name),
+    ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name = '']) => name),
   ];
   expect(names.length).toBeGreaterThan(12);
   expect(names.filter((name) => !known.has(name))).toEqual([]);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { explainPaymentAnswer, paymentAnswerIn } from '../../src/payments/explain-answer.ts';
+import { explainPaymentAnswer, readPaymentAnswer } from '../../src/payments/explain-answer.ts';
 import { bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
 
 function explain(answer: string, words = noBankWords) {
   const lines: string[] = [];
-  const given = paymentAnswerIn(['--payment-answer', answer]) ?? expect.unreachable();
+  const given = readPaymentAnswer(answer);
   const code = explainPaymentAnswer(given, words, (text) => lines.push(text));
   return { code, text: lines.join('') };
 }
@@ -32,7 +32,6 @@ describe('the doctor explains an answer to a payment', () => {
   });
 
   test('only if it is one', () => {
-    expect(paymentAnswerIn(['--account', 'a'])).toBeNull();
-    expect(() => paymentAnswerIn(['--payment-answer', '{"id":"T"}'])).toThrow('needs a status and a body');
+    expect(() => readPaymentAnswer('{"id":"T"}')).toThrow('needs a status and a body');
   });
 });

@@ -1,15 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isInputObjectType, isObjectType } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
-import { persist } from '../../src/commands/persist.ts';
 import { printSchema, servedSchema } from '../../src/commands/schema.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 import { runCommand } from '../support/run-command.ts';
-import { testFolder } from '../support/test-folder.ts';
 
 const staff = [
   'putAccount',
@@ -41,19 +37,6 @@ describe('the mutations of the staff', () => {
     const { output } = await runCommand(printSchema, [], { environment: { SCHEMA: 'app' } });
     expect(output).toContain('makeTransaction');
     for (const name of staff) expect(output).not.toContain(`  ${name}(`);
-  });
-
-  const file = join(testFolder(), 'manifest.json');
-  test('are refused in the documents of apps', async () => {
-    writeFileSync(
-      file,
-      JSON.stringify({
-        one: 'mutation A { putBranch(input: { branchId: "b", branch: { acceptsDeposits: true } }) { trackId } }',
-      }),
-    );
-    const check = async (SCHEMA: string) =>
-      (await runCommand(persist, ['check', file], { environment: { SCHEMA } })).code;
-    expect([await check('full'), await check('app')]).toEqual([0, 1]);
   });
 
   test('are FORBIDDEN for customers at the sandbox', async () => {

@@ -29,7 +29,6 @@ export async function runCommand(
     isTerminal: false,
     write: (text) => void output.push(text),
     writeError: (text) => void errors.push(text),
-    progress: () => {},
     onExit: () => {},
     ask: answer === undefined ? null : ask,
   }).catch((error: unknown) => {
