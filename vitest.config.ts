@@ -10,9 +10,8 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
-  'test/engine/{documents,many-documents}.test.ts',
+  'test/engine/documents.test.ts',
   'test/bank/bounded-memory.test.ts',
-  'test/server/kept-texts.test.ts',
   'test/server/rate-limit/bounded-counters.test.ts',
 ];
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { withLimits } from '../test/support/limits.ts';
 import { bankId } from './bank/records.ts';
 import { flatQuestions, type Question } from './contenders/flat-questions.ts';
 import type { Shape } from './shapes.ts';
@@ -24,7 +25,7 @@ export interface Contender {
  */
 const bankqlEnvironment = (bankUrl: string) => ({
   BANK_BASE_URL: bankUrl,
-  PUBLIC_CACHE_TTL_MS: '0',
+  ...withLimits({ publicCacheMs: 0 }),
   LOG_LEVEL: 'warn',
   BANK_CONNECTIONS: '171',
 });
@@ -35,9 +36,7 @@ const bankqlEnvironment = (bankUrl: string) => ({
  */
 export const raisedLimits = {
   MAX_REST_CALLS: '250',
-  LIMIT_TOKENS: '5000',
-  LIMIT_ALIASES: '100',
-  LIMIT_FIELDS: '2000',
+  ...withLimits({ publicCacheMs: 0, queryTokens: 5000, queryAliases: 100, queryFields: 2000 }),
 } as const;
 
 export const limit: Contender = {
@@ -50,7 +49,7 @@ export const limit: Contender = {
 export const bankql: Contender = {
   name: 'bankql',
   title: 'bankql',
-  program: '../bin/bankql.js',
+  program: '../test/support/main.ts',
   isExact: true,
   environment: bankqlEnvironment,
 };
@@ -75,7 +74,7 @@ export const bankqlOf = (checkout: string): Contender => ({
   ...bankql,
   name: 'before',
   title: 'bankql before',
-  program: resolve(checkout, 'bin/bankql.js'),
+  program: resolve(checkout, 'test/support/main.ts'),
 });
 
 /** What starts a contender over a bank, at a port. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, print, visit } from 'graphql';
 import { messageOf } from '../src/errors.ts';
 import { cutChangelog } from './package.ts';
 
@@ -49,8 +50,12 @@ edit('ops/helm/Chart.yaml', (text) =>
     .replace(/^version: .*$/m, `version: ${version}`)
     .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
 );
-edit('docs/deploy.md', (text) => text.replaceAll(`bankql-${previous}.tgz`, `bankql-${version}.tgz`));
+edit('docs/operate.md', (text) => text.replaceAll(`bankql-${previous}.tgz`, `bankql-${version}.tgz`));
 const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
-edit('test/contract/released.graphql', () => note + readFileSync(join(root, 'schema.graphql'), 'utf8'));
+// Descriptions are no part of the comparison.
+const schema = visit(parse(readFileSync(join(root, 'schema.graphql'), 'utf8')), {
+  enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
+});
+edit('test/contract/released.graphql', () => `${note}${print(schema)}\n`);
 git('commit', '--quiet', '--all', '--message', `Release ${version}`);
 process.stdout.write(`Committed version ${version}. Next: npm run release\n`);

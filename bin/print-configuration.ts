@@ -1,94 +1,71 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { uses } from '../src/capacity.ts';
-import { common, describe, type Entry, options, plain, rare } from '../src/config/help.ts';
+import { writeFileSync } from 'node:fs';
+import { bySection, describe, plain } from '../src/config/help.ts';
+import { limitRows } from '../src/limits.ts';
 
 const introduction = `# Configuration
 
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
 \`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
-value and the remedy. It also refuses misspelt names, such as \`BNAK_BASE_URL\`.
+value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
+(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are left out, such as the service
+links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks without a start,
+\`bankql config show\` prints each variable with its value and its source.
 
-White space, line breaks, byte order marks and other invisible characters at the ends of a value are removed. In \`HOST\`,
-\`BANK_SUBSCRIPTION_KEY\` and the issuer, the audience and the claims of tokens they are refused. A secret's file may end with a
-line break. Quotes around a value and control characters in it are refused. A file of \`--env-file\` is read as Node reads it
-(\`export\`, quotes and comments). It must be in UTF-8. If a name is there twice, the last value counts. A line that Node would
-ignore or cut off is refused. Variables that Kubernetes makes of Services (\`SANDBOX_PORT=tcp://…\`) are ignored.
+White space and invisible characters at the ends of a value are removed; in \`HOST\`, \`BANK_SUBSCRIPTION_KEY\`,
+\`IDENTITY_ISSUER\` and \`IDENTITY_AUDIENCE\` they are refused. Quotes around a value are refused. \`--env-file FILE\` reads a
+file as Node does; it must be in UTF-8. Values of the environment come first, then those of the last file.
 
-\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\`.
+\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/limits.ts\`.
+
+`;
+
+const limitsIntroduction = `## Fixed limits
+
+These are no settings. \`bankql config check\` prints their values on a machine; \`src/limits.ts\` has the reasons.
 
 `;
 
 const table = (columns: string, rows: readonly string[]): string =>
   [columns, columns.replaceAll(/[^|]+/g, ' --- '), ...rows, ''].join('\n');
 
-/** docs/configuration.md: a section for each task, then what is rarely changed, and the sandbox's options. */
+/** docs/configuration.md: a section for each subject, and the fixed limits. */
 export const configurationPage = (): string =>
   introduction +
+  bySection
+    .map(({ title, entries }) => {
+      const rows = entries.map(
+        (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+      );
+      return `## ${title}\n\n${table('| variable | default | meaning |', rows)}\n`;
+    })
+    .join('') +
+  limitsIntroduction +
+  table(
+    '| limit | of |',
+    limitRows().map(({ rule, meaning }) => `| ${rule} | ${meaning} |`),
+  );
+
+/** The first clause of a description. */
+const firstWords = (description: string) => plain(description).split(/[;:.,] /, 1)[0];
+
+/** A file for --env-file: every variable, commented out. */
+export const variablesAsEnvExample = (): string =>
   [
-    ...common.map(({ title, entries }) =>
+    '# The variables of bankql. docs/configuration.md says more. Made from src/config/variables.ts by npm run configuration.',
+    '',
+    ...bySection.map(({ title, entries }) =>
       [
-        `## ${title}\n`,
-        table(
-          '| variable | default | meaning |',
-          entries.map(
-            (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
-          ),
+        `# ${title}`,
+        ...entries.map(
+          (entry) =>
+            `\n# ${firstWords(describe(entry))} (default: ${plain(entry.variable.shownFallback)})\n#${entry.name}=`,
         ),
+        '',
       ].join('\n'),
     ),
-    [
-      '## Rarely changed\n',
-      table(
-        '| variable | default | meaning | change it if |',
-        rare.map(
-          (entry) =>
-            `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} | ${entry.variable.rarely} |`,
-        ),
-      ),
-    ].join('\n'),
-    [
-      '## The sandbox bank\n',
-      'Options of `bankql sandbox`. The variables are the old names of these options and work until 1.0. They also',
-      'apply to the sandbox bank that bankql starts itself if no bank is configured.\n',
-      table(
-        '| option | variable | default | meaning |',
-        options.map(
-          (entry) =>
-            `| \`${entry.variable.option}\` | \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
-        ),
-      ),
-    ].join('\n'),
   ].join('\n');
-
-/** A file for --env-file: every variable, commented out if it has its default. */
-export const variablesAsEnvExample = (): string => {
-  const lines = (entry: Entry) => [
-    `# ${plain(describe(entry))}`,
-    `# default: ${plain(entry.variable.shownFallback)}`,
-    ...(entry.variable.rarely === undefined ? [] : [`# change it if ${plain(entry.variable.rarely)}`]),
-    `#${entry.name}=`,
-    '',
-  ];
-  return [
-    '# The variables of bankql, with their defaults. Made from src/config/variables.ts by npm run configuration.',
-    '',
-    ...common.map(({ title, entries }) => [`# ${title}`, '', ...entries.flatMap(lines)].join('\n')),
-    ['# Rarely changed', '', ...rare.flatMap(lines)].join('\n'),
-  ].join('\n');
-};
-
-/** The rows of the table in docs/hardening.md: the resources that callers can hold. */
-export const usesTable = (): string => {
-  const capOf = (cap: number | string) =>
-    typeof cap === 'string' ? `\`${cap}\`` : cap === 1 ? 'all' : `1/${1 / cap}`;
-  return Object.entries(uses)
-    .map(([resource, { unit, total, cap }]) => `| \`${resource}\` | ${unit} | ${total} | ${capOf(cap)} |`)
-    .join('\n');
-};
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync('docs/configuration.md', configurationPage());
   writeFileSync('.env.example', variablesAsEnvExample());
-  const page = 'docs/hardening.md';
-  writeFileSync(page, readFileSync(page, 'utf8').replace(/^\| `requests` [\s\S]*?(?=\n\n)/m, usesTable));
 }

@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
 import { getOrMake } from './get-or-make.ts';
 
 /** The resources of the process that a caller's requests hold; counted by Capacity below. */
@@ -7,7 +6,6 @@ export type Counted = (typeof counted)[number];
 /** Other files count the rest: server/connection.ts and bank/gate.ts. */
 export type Resource = Counted | 'sockets' | 'connections';
 
-const megabyte = 1024 * 1024;
 /** The memory of a value while its answer is built, in bytes: 25 to 96 for the value, and some more for what waits. */
 export const valueBytes = 128;
 /** A parsed answer of the bank takes about this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
@@ -18,73 +16,15 @@ export const overheadBytes = 2048;
 const reserve = 1 / 8;
 const little = 1 / 8;
 
-interface Use {
-  /** What is counted. */
-  readonly unit: string;
-  /** The variable that sets the total, for all workers together; null if only the heap does. */
-  readonly variable: 'MAX_IN_FLIGHT' | 'LIMIT_UNREAD_BYTES' | 'BANK_CONNECTIONS' | null;
-  /** The total without a variable, or the variable's default: a part of the heap up to so many megabytes, in units of so many bytes. */
-  readonly heap: { readonly part: number; readonly mostMegabytes: number; readonly unitBytes: number } | null;
-  /** The total, for the documentation. */
-  readonly total: string;
-  /** The most that one caller may hold: a part of the total, or a variable. */
-  readonly cap: number | 'MAX_IN_FLIGHT_PER_CALLER';
-}
-
-/** `npm run configuration` writes this table into docs/hardening.md; the configuration and the metrics are made from it. */
+/** The most that one caller may hold of a resource, as a part of its total. The cap of requests is a limit of its own. */
 export const uses = {
-  requests: {
-    unit: 'requests that are complete and not yet answered',
-    variable: 'MAX_IN_FLIGHT',
-    heap: { part: 1, mostMegabytes: 256, unitBytes: megabyte },
-    total: '`MAX_IN_FLIGHT`',
-    cap: 'MAX_IN_FLIGHT_PER_CALLER',
-  },
-  arriving: {
-    unit: 'bytes of incomplete requests, plus 2 kB for each of them, or more if it has many headers',
-    variable: null,
-    heap: { part: 1 / 16, mostMegabytes: 64, unitBytes: 1 },
-    total: '1/16 of the heap, at most 64 MB',
-    cap: 1 / 4,
-  },
-  values: {
-    unit: `values of unfinished answers, and one for every ${Math.round(valueBytes / parsedTimes)} bytes that they have read from the bank and the payment store; of both, the first 1,000 of an answer do not count`,
-    variable: null,
-    heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
-    total: `1/4 of the heap, at ${valueBytes} bytes a value`,
-    cap: 1 / 2,
-  },
-  unread: {
-    unit: 'bytes of answers that clients have not read, plus 2 kB for each answer',
-    variable: 'LIMIT_UNREAD_BYTES',
-    heap: { part: 1 / 8, mostMegabytes: 256, unitBytes: 1 },
-    total: '`LIMIT_UNREAD_BYTES`',
-    cap: 1 / 8,
-  },
-  sockets: {
-    unit: 'connections of clients',
-    variable: null,
-    heap: { part: 1, mostMegabytes: 2048, unitBytes: 128 * 1024 },
-    total: 'one for each 128 kB of the heap',
-    cap: 1,
-  },
-  connections: {
-    unit: 'REST calls under way; reads and writes are counted separately',
-    variable: 'BANK_CONNECTIONS',
-    heap: null,
-    total: '`BANK_CONNECTIONS`',
-    cap: 1 / 2,
-  },
-} as const satisfies Record<Resource, Use>;
+  arriving: { cap: 1 / 4 },
+  values: { cap: 1 / 2 },
+  unread: { cap: 1 / 8 },
+  connections: { cap: 1 / 2 },
+} as const;
 
-export const resources = Object.keys(uses) as Resource[];
-
-/** How much of a resource a heap of so many bytes gives (default: this process's own). */
-export function heapTotal(resource: Resource, heapBytes = getHeapStatistics().heap_size_limit): number {
-  const { heap } = uses[resource];
-  if (heap === null) return Number.POSITIVE_INFINITY;
-  return Math.floor(Math.min(heap.part * heapBytes, heap.mostMegabytes * megabyte) / heap.unitBytes);
-}
+export const resources: readonly Resource[] = [...counted, 'sockets', 'connections'];
 
 export interface CapacityLimits {
   readonly totals: Readonly<Record<Resource, number>>;
@@ -200,11 +140,6 @@ export class Capacity implements Held {
       unread: capOf('unread'),
     };
     this.#onShed = onShed;
-  }
-
-  /** Whether a request of a caller that holds nothing would be accepted. */
-  get hasRoom(): boolean {
-    return this.requests < this.totals.requests && this.unread < this.totals.unread;
   }
 
   /** Counts a request at this caller from now on; it holds nothing yet. `group`: the peer if nobody has proven the name. */

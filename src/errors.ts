@@ -32,7 +32,6 @@ export const errorCodes = {
     'client',
     'No document is known under this id, or only documents with an id are taken.',
   ),
-  PERSISTED_QUERY_NOT_FOUND: final('client', 'No text is known with this hash: send it.'),
   PERSISTED_QUERY_NOT_SUPPORTED: final('client', 'Hashes without a text are not taken: send it.'),
   IDEMPOTENCY_IN_PROGRESS: retryable('client', "The key's payment is in progress."),
   IDEMPOTENCY_KEY_REUSED: final('client', 'The key was used for another payment.'),

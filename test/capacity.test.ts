@@ -1,20 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { usesTable } from '../bin/print-configuration.ts';
 import {
   Capacity,
   type Counted,
   type Holder,
-  heapTotal,
   nobody,
   overheadBytes,
   resources,
   type ShedReason,
   shedReasons,
-  uses,
 } from '../src/capacity.ts';
 import { readConfig } from '../src/config/config.ts';
 import { authenticateByHeaders } from '../src/server/auth/header-credentials.ts';
@@ -24,7 +18,6 @@ import { credentials, testOptions } from './support/bankql.ts';
 import { capacityLimits } from './support/capacity-limits.ts';
 import { documented } from './support/documented.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
-import { startServerFixture } from './support/server-fixture.ts';
 
 /** A capacity, and requests that hold something of it. `group`: the peer that claims the caller's name. */
 function open(limits: Parameters<typeof capacityLimits>[0]) {
@@ -146,31 +139,7 @@ test('a caller that holds something stays known, however many others come and go
   ]);
 });
 
-test('docs/hardening.md shows the table of uses', () => {
-  const page = readFileSync(join(import.meta.dirname, '../docs/hardening.md'), 'utf8');
-  expect(page).toContain(`\n${usesTable()}\n\n`);
-});
-
-test('the totals, their defaults and the metrics come from the table of uses', async () => {
-  const heap = getHeapStatistics().heap_size_limit;
-  const documented = readFileSync(join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
-  for (const resource of resources) {
-    const { variable } = uses[resource];
-    const given =
-      variable === null
-        ? {}
-        : {
-            [variable]: '4096',
-            WORKERS: '2',
-            BANK_BASE_URL: 'https://bank.example',
-            STATE_URL: 'sqlite:state.db',
-          };
-    const total = readConfig(given).server.capacity.totals[resource];
-    expect([resource, total]).toEqual([resource, variable === null ? heapTotal(resource, heap) : 2048]);
-    if (variable !== null) expect(documented).toContain(`\`${variable}\``);
-  }
-  const { requests, unread } = readConfig({}).server.capacity.totals;
-  expect([requests, unread]).toEqual([heapTotal('requests'), heapTotal('unread')]);
+test('each resource has its metrics', async () => {
   const { registry, watchHeld, onShed } = createTelemetry(pino({ enabled: false }), pino({ enabled: false }));
   watchHeld((resource) => resource.length, readConfig({}).server.capacity.totals);
   onShed('connections');
@@ -239,37 +208,6 @@ describe('over a socket', () => {
     await expect.poll(() => server.held.requests).toBe(0);
     expect((await ask('three')).status).toBe(200);
     expect(shed).toEqual(['requests']);
-  });
-
-  test('if readiness depends on capacity, /ready is 503 while all of it is held, and not if one caller is at its cap', async () => {
-    await using fixture = await startServerFixture({
-      capacity: capacityLimits({ requests: 2, requestsPerCaller: 1 }),
-      authenticate: authenticateByHeaders(null, true),
-      readyNeedsRoom: true,
-    });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    fixture.bank.otherwise(async () => {
-      await promise;
-      return { body: { branches: [] } };
-    });
-    const post = (authId: string) =>
-      fetch(fixture.url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId },
-        body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
-      });
-    const statusOf = async (path: string) => (await fetch(`${fixture.server.url}${path}`)).status;
-    const first = post('one');
-    await expect.poll(() => fixture.server.held.requests).toBe(1);
-    expect((await post('one')).status).toBe(503);
-    expect(await statusOf('/ready')).toBe(200);
-    const second = post('two');
-    await expect.poll(() => fixture.server.held.requests).toBe(2);
-    expect([await statusOf('/ready'), await statusOf('/health')]).toEqual([503, 200]);
-    expect(await (await fetch(`${fixture.server.url}/ready`)).text()).toBe('overloaded\n');
-    resolve();
-    for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
-    await expect.poll(() => statusOf('/ready')).toBe(200);
   });
 
   test('one caller’s many requests leave room for another’s', async () => {

@@ -8,128 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HttpRequest, type HttpResult, TransportFailure } from '../src/bank/http-message.ts';
-import { type PreparedCall, prepareCall } from '../src/bank/request.ts';
-import { createTransport, limitedBy, type Transport } from '../src/bank/transport.ts';
-import { operations } from '../src/contract/operations.ts';
 import { createTestClient } from './support/bank-client.ts';
-import { type RecordingBank, type Reply, startRecordingBank } from './support/recording-bank.ts';
+import { startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
 
-const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
-
-/** The outcome of a request that is sent as a read or as a write. */
-function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpRequest): Promise<HttpResult> {
-  const operation = kind === 'read' ? operations.getMessagesOwner : operations.putCustomerID;
-  const ids = { bankId: 'B', customerId: 'c' };
-  const call: PreparedCall = {
-    ...prepareCall('', operations.getMessagesOwner, { ids, credentials }),
-    operation,
-    request,
-    trackId: null,
-  };
-  return transport.send(call, limitedBy(performance.now() + 2000));
-}
-
 /** What transport.ts relies on in undici: an upgrade that changes it fails here. */
-
-describe('undici sends once what it is given, and gives back what came', () => {
-  let bank: RecordingBank;
-  beforeAll(async () => {
-    bank = await startRecordingBank();
-  });
-  afterAll(() => bank.close());
-
-  /** `status`, or what it failed with, and the body as it came; over a Pool as it is, and over bankql's own. */
-  const senders: Record<string, (method: 'GET' | 'PUT' | 'POST') => Promise<string>> = {
-    'Pool.dispatch': (method) => {
-      const pool = new Pool(bank.url);
-      const chunks: Buffer[] = [];
-      let status = 0;
-      return new Promise<string>((resolve) => {
-        pool.dispatch(
-          { method, path: '/here', body: method === 'GET' ? null : '{}' },
-          {
-            onRequestStart: () => {},
-            onResponseStart: (_controller, statusCode) => {
-              status = statusCode;
-            },
-            onResponseData: (_controller, chunk) => void chunks.push(chunk),
-            onResponseEnd: () => resolve(`${status} ${Buffer.concat(chunks).toString('latin1')}`),
-            onResponseError: () => resolve('failed'),
-          },
-        );
-      }).finally(() => pool.destroy());
-    },
-    ...Object.fromEntries(
-      (['read', 'write'] as const).map((kind) => [
-        `createTransport, a ${kind}`,
-        async (method: 'GET' | 'PUT' | 'POST') => {
-          const transport = createTransport({
-            origin: bank.url,
-            connections: 2,
-            connectTimeoutMs: 1000,
-            maxBodyBytes: 1000,
-          });
-          const request = { method, path: '/here', headers: [], body: method === 'GET' ? null : '{}' };
-          const outcome = await sendOver(transport, kind, request);
-          await transport.close();
-          return outcome instanceof TransportFailure
-            ? 'failed'
-            : `${outcome.status} ${outcome.body.toString('latin1')}`;
-        },
-      ]),
-    ),
-  };
-
-  const cases: readonly (readonly [string, Reply | 'reset', string])[] = [
-    ...[301, 302, 303, 307, 308].map(
-      (status) =>
-        [`${status}`, { status, headers: { Location: '/there' }, body: 'moved' }, `${status} moved`] as const,
-    ),
-    ...[429, 500, 502, 503, 504].map(
-      (status) =>
-        [`${status}`, { status, headers: { 'Retry-After': '0' }, body: 'no' }, `${status} no`] as const,
-    ),
-    ['a reset', 'reset', 'failed'],
-  ];
-  describe.each(Object.entries(senders))('%s', (_name, send) => {
-    test.each(cases)('%s: one request, not followed, not tried again', async (_what, reply, expected) => {
-      bank.otherwise(() => reply);
-      for (const method of ['GET', 'PUT', 'POST'] as const) {
-        bank.calls.length = 0;
-        expect(await send(method)).toBe(expected);
-        expect(bank.lines()).toEqual([`${method} /here`]);
-        expect(bank.calls[0]?.headers).not.toHaveProperty('accept-encoding');
-      }
-    });
-  });
-
-  test('an encoding is not decoded', async () => {
-    const body = gzipSync('{}').toString('latin1');
-    await using gzipped = await startRecordingBank();
-    gzipped.otherwise({ status: 200, headers: { 'Content-Encoding': 'gzip' }, body });
-    const pool = new Pool(gzipped.url);
-    const answer = await pool.request({ method: 'GET', path: '/' });
-    expect(Buffer.from(await answer.body.arrayBuffer()).toString('utf8')).toBe(body);
-    await pool.destroy();
-    const transport = createTransport({
-      origin: gzipped.url,
-      connections: 1,
-      connectTimeoutMs: 1000,
-      maxBodyBytes: 1000,
-    });
-    const request = { method: 'GET' as const, path: '/', headers: [], body: null };
-    expect(await sendOver(transport, 'read', request)).toMatchObject({
-      reason: 'refused',
-      message: 'the answer is encoded although none was asked for',
-    });
-    await transport.close();
-  });
-});
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) process.stdout.write('skipped: undici over TLS, since openssl is not installed\n');
@@ -181,7 +66,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
       const transport = createTransport({ origin: '${origin}', connections: 2, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null, traceparent: null };
+        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null };
         const limits = limitedBy(performance.now() + 9000);
         const { body, reason, sent, cause } = await transport.send(sample, limits);
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());

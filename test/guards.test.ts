@@ -287,12 +287,10 @@ test('an operation is one of GraphQL: those of the bank are called bank operatio
     .filter(({ file }) => file.startsWith('telemetry/'))
     .flatMap(({ text }) => [...text.matchAll(/'(bankql_\w+)',\s*'([^']+)'/g)])
     .map(([, name = '', help = '']) => ({ name, text: help }));
-  const variables = Object.entries(allVariables).map(
-    ([name, { description, rarely = '' }]: [string, Variable]) => ({
-      name,
-      text: `${description}. ${rarely}`,
-    }),
-  );
+  const variables = Object.entries(allVariables).map(([name, { description }]: [string, Variable]) => ({
+    name,
+    text: description,
+  }));
   const descriptions = [...readFileSync(join(root, 'schema.graphql'), 'utf8').matchAll(/"""([^"]+)"""/g)].map(
     ([, text = '']) => ({ name: 'schema.graphql', text }),
   );

@@ -119,7 +119,6 @@ describe('npm start', () => {
       BANK_BASE_URL: bank.url,
       STATE_URL: 'memory:',
       BANK_TRANSFER_TIMEOUT_MS: '60000',
-      OPERATION_TIMEOUT_MS: '120000',
     });
     const paid = pay(url, transfer('under-way'));
     await expect.poll(() => bank.payments).toHaveLength(1);

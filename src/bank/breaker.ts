@@ -1,7 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
-import { getOrMake } from '../get-or-make.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
-import type { Send } from './transport.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
 export const breakerReasons = ['failed', 'slow'] as const;
@@ -111,20 +109,31 @@ export class CircuitBreaker {
   }
 }
 
-/** Sends calls while their bank operation's breaker lets them through. */
-export function breaker(options: CircuitBreakerOptions, next: Send): Send {
-  if (options.threshold === 0) return next;
-  const breakers = new Map<Operation, CircuitBreaker>();
-  const create = (operation: Operation) => new CircuitBreaker(operation, options);
-  return async (call, limits) => {
-    const breaker = breakers.get(call.operation) ?? getOrMake(breakers, call.operation, create);
-    const generation = breaker.tryAcquire();
-    if (generation === null) {
-      const message = 'most calls failed or were slow lately, and it is given time to recover';
-      return new TransportFailure('paused', false, message);
+/** The breakers of all bank operations. */
+export class Breakers {
+  readonly #options: CircuitBreakerOptions;
+  readonly #breakers = new Map<Operation, CircuitBreaker>();
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
+  }
+
+  /** The breaker of an operation; null if breakers are switched off. */
+  of(operation: Operation): CircuitBreaker | null {
+    if (this.#options.threshold === 0) return null;
+    let breaker = this.#breakers.get(operation);
+    if (breaker === undefined) {
+      breaker = new CircuitBreaker(operation, this.#options);
+      this.#breakers.set(operation, breaker);
     }
-    const result = await next(call, limits);
-    breaker.record(generation, result);
-    return result;
-  };
+    return breaker;
+  }
 }
+
+/** The result of a call that a breaker does not let through. */
+export const paused = (): TransportFailure =>
+  new TransportFailure(
+    'paused',
+    false,
+    'most calls failed or were slow lately, and it is given time to recover',
+  );

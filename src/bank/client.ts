@@ -2,16 +2,16 @@ import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { slices } from '../slices.ts';
-import { type BreakerReason, breaker } from './breaker.ts';
+import { type BreakerReason, Breakers, paused } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseSuccess, successOf, type UnreadableAnswer } from './parse-answer.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
-import { type CallReport, report, type TraceCall } from './report.ts';
-import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
+import { type CallReport, reportOf, type TraceCall } from './report.ts';
+import { type CallInput, type PreparedCall, prepareCall, resend } from './request.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
-import { retry } from './retry.ts';
-import { createTransport, limitedBy, type PoolUsage, type TransportOptions } from './transport.ts';
+import { Retries } from './retry.ts';
+import { createTransport, limitedBy, type PoolUsage, type Send, type TransportOptions } from './transport.ts';
 import { UpdateQueue } from './update-queue.ts';
 
 export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origin'> {
@@ -104,30 +104,51 @@ const shortAnswer = 8 * 1024;
 const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
 /**
- * The way of a call, each step entered once on the way down and once on the way up:
+ * The steps of a call:
  *
- *     reads → parse → retry → report → breaker → gate → undici
+ *     reads → fetch (parse, retry) → attempt (trace, breaker, report) → gate → undici
  *
- * Reads take all of it; writes and payments begin at `report`. A step that is switched off is not part of it.
+ * Reads take all of them; writes and payments begin with the attempt.
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, onDrift, onUnreadable } = options;
+  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift, onUnreadable } = options;
   const slowMs = slowPart * timeoutMs;
-  const breakerOptions = {
+  const breakers = new Breakers({
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
     slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
     onChange: options.onBreaker,
-  };
+  });
+  const retries = new Retries(options.retryShare);
   const transport = createTransport({ ...options, origin });
-  const attempt = report(options, breaker(breakerOptions, transport.send));
   const updates = new UpdateQueue();
-  const sendRead = retry(options, attempt);
+
+  /** Sends a call, unless its breaker is open, and reports the result. */
+  const attempt: Send = async (call, limits) => {
+    const startedAt = performance.now();
+    const trace = traceCall?.(call, call.resendCount) ?? null;
+    const breaker = breakers.of(call.operation);
+    const generation = breaker === null ? 0 : breaker.tryAcquire();
+    const result = generation === null ? paused() : await transport.send(call, limits);
+    if (generation !== null) breaker?.record(generation, result);
+    if (onCall !== undefined || trace !== null) {
+      const report = reportOf(call, result, performance.now() - startedAt, trace);
+      onCall?.(report);
+      trace?.end(report);
+    }
+    return result;
+  };
 
   const fetch: Fetch = async (call, limits) => {
-    const { result, sent } = await sendRead(call, limits);
+    retries.count();
+    let sent = call;
+    let result = await attempt(sent, limits);
+    if (retries.mayHelp(result) && (await retries.wait(limits))) {
+      sent = resend(call);
+      result = await attempt(sent, limits);
+    }
     const response = successOf(sent, result);
     const bytes = response.body.length;
     if (bytes > shortAnswer && !slices.hasTime) {

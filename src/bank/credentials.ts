@@ -139,6 +139,3 @@ export const identityOf = (credentials: Credentials): CallerIdentity =>
 
 /** As CallerIdentity.countedId. */
 export const countedId = (credentials: Credentials): string => identityOf(credentials).countedId;
-
-/** As CallerIdentity.keyId. */
-export const subscriptionKeyId = (credentials: Credentials): string => identityOf(credentials).keyId;

@@ -9,6 +9,8 @@ export interface GateCall {
   readonly operation: string;
   /** The GraphQL operation that it belongs to, if any. */
   readonly session: { isServed: boolean } | null;
+  /** Set by the gate: the calls that it waits among; null if it does not wait. */
+  waiting: Waiting | null;
   /** Called once it may go; it has to `leave`. */
   enter(): void;
   /** Called if it has waited for too long. */
@@ -48,16 +50,15 @@ type Counts = { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] };
 
 /** Calls of one bank operation that wait: those of the unproven callers of a peer, or those of one proven caller. */
 interface Waiting {
+  readonly key: string;
   readonly operation: string;
   readonly peer: string | null;
-  /** By caller, in the order of their turns; each call with the timer that ends its wait, if any does. */
-  readonly callers: Map<string, Map<GateCall, NodeJS.Timeout | null>>;
+  /** By caller, in the order of their turns. */
+  readonly callers: Map<string, Set<GateCall>>;
 }
 
 /** The peer of an unproven caller; null for a proven one. */
 const peerOf = ({ name, group }: Identity): string | null => (group === name ? null : group);
-const keyOf = ({ caller, operation }: GateCall): string =>
-  `${operation} ${peerOf(caller) ?? `caller ${caller.name}`}`;
 
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
@@ -76,6 +77,9 @@ export class Gate {
   readonly #operations = new Map<string, Counts>();
   /** The calls that wait, by bank operation and peer, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting>();
+  /** The calls whose wait ends, each with the time at which it began to wait, the first one first. */
+  readonly #expiring = new Map<GateCall, number>();
+  #timer: NodeJS.Timeout | null = null;
   #isServing = false;
   #isFreed = false;
 
@@ -114,16 +118,14 @@ export class Gate {
 
   /** Forgets a call that waits. Returns whether it did. */
   cancel(call: GateCall): boolean {
-    const { caller, operation } = call;
-    const key = keyOf(call);
-    const waiting = this.#waiting.get(key);
-    const calls = waiting?.callers.get(caller.name);
-    const timer = calls?.get(call);
-    if (waiting === undefined || calls === undefined || timer === undefined) return false;
-    if (timer !== null) clearTimeout(timer);
-    calls.delete(call);
-    if (calls.size === 0) waiting.callers.delete(caller.name);
-    if (waiting.callers.size === 0) this.#waiting.delete(key);
+    const { waiting, caller, operation } = call;
+    if (waiting === null) return false;
+    call.waiting = null;
+    this.#expiring.delete(call);
+    const calls = waiting.callers.get(caller.name);
+    calls?.delete(call);
+    if (calls?.size === 0) waiting.callers.delete(caller.name);
+    if (waiting.callers.size === 0) this.#waiting.delete(waiting.key);
     this.#usageOf(operation).waiting--;
     return true;
   }
@@ -181,18 +183,34 @@ export class Gate {
   #enqueue(call: GateCall): void {
     const { caller, operation, session } = call;
     const peer = peerOf(caller);
-    const waiting = getOrMake(this.#waiting, keyOf(call), () => ({ operation, peer, callers: new Map() }));
+    const key = `${operation} ${peer ?? `caller ${caller.name}`}`;
+    call.waiting = getOrMake(this.#waiting, key, () => ({ key, operation, peer, callers: new Map() }));
+    getOrMake(call.waiting.callers, caller.name, () => new Set()).add(call);
     const usage = this.#usageOf(operation);
     usage.waiting++;
     usage.waits++;
-    const refuse = () => {
-      if (!session?.isServed && this.cancel(call)) call.refuse();
-    };
-    // After a pause of the event loop, calls that have ended meanwhile are noticed first.
-    const timer = session?.isServed
-      ? null
-      : setTimeout(() => setImmediate(refuse), this.#options.waitMs).unref();
-    getOrMake(waiting.callers, caller.name, () => new Map()).set(call, timer);
+    if (session?.isServed) return;
+    this.#expiring.set(call, performance.now());
+    this.#timer ??= this.#expireIn(this.#options.waitMs);
+  }
+
+  /** One timer for all: they wait equally long. After a pause of the event loop, calls that have ended are noticed first. */
+  #expireIn(milliseconds: number): NodeJS.Timeout {
+    return setTimeout(() => setImmediate(() => this.#expire()), milliseconds).unref();
+  }
+
+  #expire(): void {
+    this.#timer = null;
+    const now = performance.now();
+    for (const [call, since] of this.#expiring) {
+      const left = since + this.#options.waitMs - now;
+      if (left > 0) {
+        this.#timer = this.#expireIn(left);
+        return;
+      }
+      this.#expiring.delete(call);
+      if (!call.session?.isServed && this.cancel(call)) call.refuse();
+    }
   }
 
   /** Serves the operations in turn, and the callers of each. A call that fails at once is noticed by the loop: it must not nest. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { Cancellation, OperationDeadline, Waiter } from './deadline.ts';
@@ -177,11 +176,11 @@ export class Reads {
       (result) => {
         if (this.#close(shared, group, key) && group === publicGroup && result.isValid)
           this.#cache?.set(key, { result, storedAt: performance.now() });
-        void shared.settle(result);
+        shared.settle(result);
       },
       (error) => {
         this.#close(shared, group, key);
-        void shared.settle(null, error);
+        shared.settle(null, error);
       },
     );
     return shared;
@@ -272,17 +271,16 @@ class SharedCall implements CallLimits, Cancellation {
     return this.#bytes <= Math.max(smallAnswer, most - all);
   }
 
-  /** Ends the wait of all readers, with the result or with an error. */
-  async settle(result: ReadResult | null, error?: unknown): Promise<void> {
+  /** Ends the wait of all readers, with the result or with an error: of some now, of the others in later iterations. */
+  settle(result: ReadResult | null, error?: unknown): void {
     this.#release();
     let left = settledAtOnce;
     for (const reader of this.#readers) {
       if (left-- === 0) {
-        await nextIteration();
-        left = settledAtOnce - 1;
+        setImmediate(() => this.settle(result, error));
+        return;
       }
-      // It may have left meanwhile.
-      if (!this.#readers.delete(reader)) continue;
+      this.#readers.delete(reader);
       const { operationDeadline, readBudget } = reader.limits;
       operationDeadline?.removeWaiter(reader);
       if (result === null) reader.reject(error);

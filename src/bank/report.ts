@@ -2,7 +2,6 @@ import { secretsOf } from './credentials.ts';
 import { bankText, describeRedirect, isRedirectStatus } from './errors.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
-import type { Send } from './transport.ts';
 
 /** One attempt that ended. Contains no credential, and no id of the call: ids are private. */
 export interface CallReport {
@@ -25,38 +24,14 @@ export interface CallReport {
 interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
-  /** The header `traceparent` that goes with it; null for none. */
-  readonly traceparent: string | null;
   end(report: CallReport): void;
 }
 
 /** Begins to follow an attempt, the first or a further one; null if no trace does. It must not throw. */
 export type TraceCall = (call: PreparedCall, resendCount: number) => CallTrace | null;
 
-interface ReportOptions {
-  /** Called after every attempt; it must not throw. */
-  readonly onCall?: ((call: CallReport) => void) | undefined;
-  /** Follows every attempt. */
-  readonly traceCall?: TraceCall | undefined;
-}
-
-/** Reports every attempt, if anybody listens. */
-export function report({ onCall, traceCall }: ReportOptions, next: Send): Send {
-  if (onCall === undefined && traceCall === undefined) return next;
-  return async (call, limits) => {
-    const started = performance.now();
-    const trace = traceCall?.(call, call.resendCount) ?? null;
-    const traced =
-      trace === null || trace.traceparent === null ? call : { ...call, traceparent: trace.traceparent };
-    const result = await next(traced, limits);
-    const ended = reportOf(call, result, performance.now() - started, trace);
-    onCall?.(ended);
-    trace?.end(ended);
-    return result;
-  };
-}
-
-function reportOf(
+/** The report of an attempt that ended. */
+export function reportOf(
   call: PreparedCall,
   result: HttpResult,
   milliseconds: number,

@@ -100,8 +100,6 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly trackId: string | null;
   /** How often it was sent before. */
   readonly resendCount: number;
-  /** The header `traceparent`; null if the bank is not shown one. */
-  readonly traceparent: string | null;
   /** As in CallInput. */
   readonly keepDigits: boolean;
 }
@@ -133,7 +131,6 @@ export function prepareCall<T extends Operation>(
     },
     trackId: operation.tracked ? randomUUID() : null,
     resendCount: 0,
-    traceparent: null,
     keepDigits,
   };
 }
@@ -147,14 +144,9 @@ function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
   return headers;
 }
 
-/** The headers of a call as it is sent: with its Track-ID and `traceparent`, if it has these. */
-export function headersOf({ request, trackId, traceparent }: PreparedCall): string[] {
-  if (trackId === null && traceparent === null) return request.headers;
-  const headers = [...request.headers];
-  if (trackId !== null) headers.push('Track-ID', trackId);
-  if (traceparent !== null) headers.push('traceparent', traceparent);
-  return headers;
-}
+/** The headers of a call as it is sent: with its Track-ID, if it has one. */
+export const headersOf = ({ request, trackId }: PreparedCall): string[] =>
+  trackId === null ? request.headers : [...request.headers, 'Track-ID', trackId];
 
 /** The same call once more, under a Track-ID of its own. */
 export const resend = (call: PreparedCall): PreparedCall => ({

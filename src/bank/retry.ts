@@ -1,13 +1,6 @@
 import { retryAfterOf } from './errors.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
-import { type PreparedCall, resend } from './request.ts';
-import type { CallLimits, Send } from './transport.ts';
-
-/** Sends a read, and once more if that may help. Shape: the last result, and the call that it is the result of. */
-export type Sender = (
-  call: PreparedCall,
-  limits: CallLimits,
-) => Promise<{ readonly result: HttpResult; readonly sent: PreparedCall }>;
+import type { CallLimits } from './transport.ts';
 
 /** The share of reads that may be sent again, so that a failing bank does not get twice the load, and the largest burst. */
 const defaultShare = 0.1;
@@ -16,24 +9,38 @@ const maxBurst = 10;
 const minDelayMs = 20;
 const maxDelayMs = 120;
 
-/** Sends a read once more if it failed in a way that may be transient: never with a share of 0. */
-export function retry({ retryShare = defaultShare }: { readonly retryShare?: number }, next: Send): Sender {
-  let left = retryShare === 0 ? 0 : maxBurst;
-  return async (call, limits) => {
-    left = Math.min(maxBurst, left + retryShare);
-    const result = await next(call, limits);
-    if (left < 1 || !isTransient(result)) return { result, sent: call };
+/** Decides which reads are sent once more: never any with a share of 0. */
+export class Retries {
+  readonly #share: number;
+  #left: number;
+
+  constructor(share = defaultShare) {
+    this.#share = share;
+    this.#left = share === 0 ? 0 : maxBurst;
+  }
+
+  /** Counts a read that is sent for the first time. */
+  count(): void {
+    this.#left = Math.min(maxBurst, this.#left + this.#share);
+  }
+
+  /** Whether it failed in a way that may be transient. */
+  mayHelp(result: HttpResult): boolean {
+    return this.#left >= 1 && isTransient(result);
+  }
+
+  /** Waits for a short while. Resolves to whether the read may then be sent again. */
+  async wait(limits: CallLimits): Promise<boolean> {
     const delayMs = minDelayMs + Math.random() * (maxDelayMs - minDelayMs);
-    if (limits.deadline <= performance.now() + delayMs || limits.cancellation?.isCancelled)
-      return { result, sent: call };
-    left--;
+    if (!hasTime(limits, delayMs)) return false;
+    this.#left--;
     await delayed(delayMs, limits);
-    if (limits.deadline <= performance.now() || limits.cancellation?.isCancelled)
-      return { result, sent: call };
-    const again = resend(call);
-    return { result: await next(again, limits), sent: again };
-  };
+    return hasTime(limits, 0);
+  }
 }
+
+const hasTime = ({ deadline, cancellation }: CallLimits, delayMs: number): boolean =>
+  performance.now() + delayMs < deadline && !cancellation?.isCancelled;
 
 /** No connection, a broken connection, or a gateway error of a proxy may be transient; not one that names a time to wait. */
 const isTransient = (result: HttpResult): boolean =>

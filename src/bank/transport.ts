@@ -226,6 +226,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   readonly caller: Identity;
   readonly operation: string;
   readonly session: OperationDeadline | null;
+  waiting: GateCall['waiting'] = null;
   readonly #lane: Lane;
   readonly #call: PreparedCall;
   readonly #limits: CallLimits;

@@ -5,8 +5,8 @@ import type { OperationDeadline } from './deadline.ts';
 /** An update of a record: a read, and a write of what the read led to. */
 interface Update<Body, Result> {
   readonly deadline: OperationDeadline;
-  /** Reads the record and returns what to write; null if there is nothing to write. May be called twice. */
-  read(): Promise<Body | null>;
+  /** Reads the record and returns what to write. May be called twice. */
+  read(): Promise<Body>;
   write(body: Body): Promise<Result>;
 }
 
@@ -29,23 +29,22 @@ export class UpdateQueue {
   readonly #queues = new Map<string, RecordQueue>();
 
   /**
-   * Runs an update of a record; null if there was nothing to write.
+   * Runs an update of a record.
    * Errors: those of the update; BANK_TIMEOUT if its turn did not come in time or its client has left: nothing was written.
    */
-  async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result | null> {
+  async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result> {
     const queue = getOrMake(this.#queues, record, () => ({ updates: 0, ended: 0, last: Promise.resolve() }));
     queue.updates++;
     try {
       const before = queue.ended;
       let body = await update.read();
-      if (body === null) return null;
       const { promise: turn, resolve: end } = Promise.withResolvers<void>();
       const previous = queue.last;
       queue.last = previous.then(() => turn);
       try {
         await inTime(previous, update.deadline);
         if (queue.ended !== before) body = await update.read();
-        return body === null ? null : await update.write(body);
+        return await update.write(body);
       } finally {
         queue.ended++;
         end();

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config/config.ts';
-import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
+import { variablesAsHelp } from '../config/help.ts';
 import { doctorUsage } from '../doctor/doctor-options.ts';
 import { StartError } from '../errors.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
@@ -35,7 +35,9 @@ WORKERS, SIGUSR2 replaces the workers.
 
 Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it gets SIGTERM or SIGINT.
 
-${sandboxOptionsAsHelp()}
+  --port NUMBER   its port (SANDBOX_PORT, or 4010); 0 for any free port
+  --now TIME      a fixed time, such as 2026-01-31T09:00Z, to which the dates of its records are relative
+
   bankql sandbox --port 8080 --now 2026-01-31T09:00Z
 `,
     run: async (context) => (await import('./sandbox.ts')).runSandbox(context),
@@ -65,17 +67,16 @@ Prints the schema in GraphQL's schema definition language.
     run: async (context) => (await import('./schema.ts')).printSchema(context),
   },
   explain: {
-    summary: 'says what queries cost in REST calls',
-    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--entries N] [--json]
+    summary: 'runs queries against the sandbox bank, and counts their REST calls',
+    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--json]
 
-Prints the REST calls of each operation in the .graphql files, by the field that asks for them: once, at most once, or once
-for each entry of a list (n). Nothing is called.
+Runs each operation in the .graphql files against a fresh sandbox bank in this process, as its customer alice, and prints the REST
+calls that it made, by the field that asked for them. Exits with 1 if an operation has errors. No other bank is called.
 
   --operation NAME   only this operation
-  --variables FILE   its variables, as JSON; without them those that have defaults
-  --max N            exits with 1 if an operation may make more than N calls
-  --entries N        how many entries a list has for --max; 10 by default
-  --json             the plans as JSON
+  --variables FILE   the variables, as JSON
+  --max N            exits with 1 if an operation makes more than N calls
+  --json             the calls as JSON
 
   bankql explain src/queries/overview.graphql --max 20
 `,
@@ -86,7 +87,8 @@ for each entry of a list (n). Nothing is called.
     help: `usage: bankql config check [--env-file FILE]
        bankql config show [--env-file FILE]
 
-check   names every value that cannot be used, and exits with 1 if it finds one; says when the bank's certificates expire
+check   names every value that cannot be used, and exits with 1 if it finds one; says when the bank's certificates expire,
+        and prints the fixed limits
 show    prints every variable with its value and the value's source; secrets are masked
 
   bankql config show --env-file production.env

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/environment.ts';
+import { plain } from '../config/help.ts';
 import { StartError } from '../errors.ts';
+import { limitRows } from '../limits.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
-import { readLogLevel } from './reload.ts';
 import { servedSchema } from './schema.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
@@ -17,8 +18,17 @@ export async function manageConfig({ environment, sources, args, write }: CliCon
     throw new StartError('Say what: bankql config check, or bankql config show.');
   if (what === 'show') write(inForce(environment, sources));
   const config = readConfig(environment);
-  if (what === 'check') write(`${await checkFiles(config)}The configuration can be used.\n`);
+  if (what === 'check')
+    write(`${await checkFiles(config)}${describeLimits()}The configuration can be used.\n`);
   return 0;
+}
+
+/** The fixed limits, a line each. */
+function describeLimits(): string {
+  const rows = limitRows();
+  const width = Math.max(...rows.map(({ value }) => value.length));
+  const lines = rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
+  return `Fixed limits:\n${lines.join('')}`;
 }
 
 /**
@@ -29,7 +39,6 @@ async function checkFiles(config: Config): Promise<string> {
   const problems: string[] = [];
   let lines = '';
   const collect = ({ message }: Error) => void problems.push(message);
-  await readLogLevel(config).catch(collect);
   const { bankTls } = config;
   const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
   for (const [variable, expiry] of tls?.expiries ?? []) {

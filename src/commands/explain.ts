@@ -1,60 +1,73 @@
-import {
-  type GraphQLInputType,
-  type GraphQLSchema,
-  getNullableType,
-  getVariableValues,
-  isEnumType,
-  isInputObjectType,
-  isInputType,
-  isListType,
-  isNonNullType,
-  isRequiredInputField,
-  Kind,
-  type OperationDefinitionNode,
-  typeFromAST,
-  type VariableDefinitionNode,
-} from 'graphql';
+import { type ExecutionResult, Kind, type OperationDefinitionNode } from 'graphql';
 import { z } from 'zod';
+import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
+import { createDocumentCheck } from '../engine/validation.ts';
 import { orStop, StartError } from '../errors.ts';
-import { fragmentsOf } from '../executor/selection.ts';
-import { mostCalls, planCalls } from '../options/explain/plan.ts';
+import { explainByHeader, type RecordedCall } from '../options/explain/explain.ts';
+import { createPaymentService } from '../payments/service.ts';
+import { createMemoryStore } from '../payments/stores/memory-store.ts';
+import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
+import { startSandbox } from '../sandbox/server.ts';
+import { schema } from '../schema/schema.ts';
+import { createBankqlYoga } from '../server/yoga.ts';
 import { type CliContext, readWords } from './command.ts';
-import { documentCheckOf } from './schema.ts';
 
-/** `bankql explain`: what operations cost in REST calls. Gives the exit code: 1 if one may cost more than `--max`, or a file
- * cannot be explained. */
-export async function explainFiles({ environment, args, write, writeError }: CliContext): Promise<number> {
+interface Explained {
+  readonly file: string;
+  readonly operation: string;
+  readonly restCalls: number;
+  readonly calls: readonly Pick<RecordedCall, 'path' | 'operation' | 'method' | 'url'>[];
+  /** The messages of its errors. */
+  readonly errors: readonly string[];
+}
+
+/**
+ * `bankql explain`: the REST calls of operations, which are run against the sandbox bank. Gives the exit code: 1 if an operation
+ * makes more than `--max` or has errors, or a file cannot be run.
+ */
+export async function explainFiles({ args, write, writeError }: CliContext): Promise<number> {
   const options = readOptions(args);
-  // Builds of apps have no bank: only the way in which callers are identified matters here.
-  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
-  const explain = explainerOf(config, options);
+  const config = readConfig({});
+  const { documentLimits } = config.server;
+  const check = createDocumentCheck({ schema, documentLimits, introspection: true });
   const failures: string[] = [];
-  const explained = options.files.flatMap((file) => {
+  const explained: Explained[] = [];
+  for (const file of options.files) {
     try {
-      return explain(file);
+      const text = readText(file);
+      const document = orStop(() => check(text), `${file}: `);
+      const operations = document.definitions.filter(
+        (node): node is OperationDefinitionNode =>
+          node.kind === Kind.OPERATION_DEFINITION &&
+          (options.operation === undefined || node.name?.value === options.operation),
+      );
+      for (const { name, operation } of operations)
+        explained.push({
+          file,
+          operation: name?.value ?? operation,
+          ...(await run(config, { query: text, operationName: name?.value, variables: options.variables })),
+        });
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       failures.push(error.message);
-      return [];
     }
-  });
+  }
   const [failure] = failures;
   if (failure !== undefined && options.files.length === 1) throw new StartError(failure);
   if (options.operation !== undefined && explained.length === 0)
     throw new StartError(`There is no operation ${options.operation} in ${options.files.join(', ')}.`);
   if (options.json) write(`${JSON.stringify(explained, null, 2)}\n`);
   else for (const each of explained) write(`${describe(each)}\n`);
-  // The others are explained all the same.
+  const { max = Infinity } = options;
+  for (const { file, operation, restCalls, errors } of explained) {
+    failures.push(...errors.map((message) => `${file}: ${operation}: ${message}`));
+    if (restCalls > max)
+      failures.push(`${file}: ${operation} makes ${restCalls} REST calls, and --max allows ${max}.`);
+  }
   for (const message of failures) writeError(`${message}\n`);
-  const { max, entries } = options;
-  const over = explained.filter(({ plan }) => max !== undefined && mostCalls(plan, entries) > max);
-  for (const { file, operation, plan } of over)
-    writeError(
-      `${file}: ${operation} may make ${mostCalls(plan, entries)} REST calls (${plan.most}, n = ${entries}), and --max allows ${max}.\n`,
-    );
-  return over.length === 0 && failures.length === 0 ? 0 : 1;
+  return failures.length === 0 ? 0 : 1;
 }
 
 /** Errors: StartError. */
@@ -63,24 +76,19 @@ function readOptions(args: readonly string[]) {
     operation: { type: 'string' },
     variables: { type: 'string' },
     max: { type: 'string' },
-    entries: { type: 'string' },
     json: { type: 'boolean' },
   });
   if (positionals.length === 0)
     throw new StartError('Name the files with the queries, such as bankql explain overview.graphql.');
+  if (values.max !== undefined && !/^\d{1,9}$/.test(values.max))
+    throw new StartError('--max takes a whole number, such as --max 20.');
   return {
     files: positionals,
     operation: values.operation,
     variables: values.variables === undefined ? {} : readVariables(values.variables),
-    max: values.max === undefined ? undefined : wholeNumber('--max', values.max),
-    entries: wholeNumber('--entries', values.entries ?? '10'),
+    max: values.max === undefined ? undefined : Number(values.max),
     json: values.json ?? false,
   };
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new StartError(`${name} takes a whole number, such as ${name} 20.`);
 }
 
 function readVariables(file: string): Readonly<Record<string, unknown>> {
@@ -92,80 +100,52 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Returns a function that explains the operations of a file. All files have the same schema. Errors: StartError, of that function. */
-function explainerOf(config: Config, { operation: name, variables }: ReturnType<typeof readOptions>) {
-  const { served, check } = documentCheckOf(config);
-  const defaults = {
-    ...config.server.defaults,
-    bankId: config.server.defaults.bankId ?? 'the-bank',
-    allProductsId: config.server.defaults.allProductsId ?? 'all-products',
-  };
-  return (file: string) => {
-    const document = orStop(() => check(readText(file)), `${file}: `);
-    const operations = document.definitions.filter(
-      (node): node is OperationDefinitionNode =>
-        node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
-    );
-    return operations.map((operation) => {
-      const definitions = operation.variableDefinitions ?? [];
-      const given = withPlaceholders(served, definitions, variables);
-      const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
-      if (coerced.variableValues === undefined)
-        throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
-      const plan = planCalls({
-        schema: served,
-        operation,
-        fragments: fragmentsOf(document),
-        defaults,
-        credentials: anybody(config),
-        variableValues: coerced.variableValues,
-      });
-      return { file, operation: operation.name?.value ?? operation.operation, plan };
-    });
-  };
-}
-
-/** The variables with a placeholder for each that the operation requires and that is not given. */
-function withPlaceholders(
-  served: GraphQLSchema,
-  definitions: readonly VariableDefinitionNode[],
-  given: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const placeholders = definitions.flatMap(({ variable, type, defaultValue }) => {
-    const known = typeFromAST(served, type);
-    const isRequired = isNonNullType(known) && defaultValue === undefined;
-    return isRequired && isInputType(known) ? [[variable.name.value, placeholderOf(known)]] : [];
+/** Runs an operation as alice. Each one has a bank of its own: no cache, and no payment of another, saves it a call. */
+async function run(
+  { server, bankLimits, state }: Config,
+  params: Readonly<Record<string, unknown>>,
+): Promise<Pick<Explained, 'restCalls' | 'calls' | 'errors'>> {
+  await using sandbox = await startSandbox({ port: 0 });
+  const bank = createBankClient({ ...bankLimits, baseUrl: sandbox.url });
+  const payments = createPaymentService({
+    bank,
+    store: createMemoryStore(state),
+    sendTimeoutMs: bankLimits.paymentTimeoutMs,
+    audit() {},
   });
-  return { ...Object.fromEntries(placeholders), ...given };
+  const unexpected: unknown[] = [];
+  const { execute } = createBankqlYoga({
+    ...server,
+    bank,
+    payments,
+    explain: explainByHeader,
+    unexpected: (error) => unexpected.push(error),
+  });
+  const credentials = { subscriptionKey, authProviderName: authProvider, authId: 'alice' };
+  const result = await execute(params, { credentials, explain: 'calls' });
+  await payments.idle();
+  await bank.close();
+  if (unexpected.length > 0) throw unexpected[0];
+  const { restCalls = 0, calls = [] } = (result.extensions?.explain ?? {}) as {
+    readonly restCalls?: number;
+    readonly calls?: readonly RecordedCall[];
+  };
+  return {
+    restCalls,
+    calls: calls
+      .filter(({ source }) => source === 'bank' || source === 'pending')
+      .map(({ path, operation, method, url }) => ({ path, operation, method, url })),
+    errors: messagesOf(result),
+  };
 }
 
-/** A value of an input type with as little as it allows. */
-function placeholderOf(type: GraphQLInputType): unknown {
-  const known = getNullableType(type);
-  if (isListType(known)) return [placeholderOf(known.ofType)];
-  if (isEnumType(known)) return known.getValues()[0]?.name;
-  if (!isInputObjectType(known))
-    return { Boolean: true, Float: 1, Int: 1, Decimal: '1' }[known.name] ?? 'placeholder';
-  const required = Object.values(known.getFields()).filter(isRequiredInputField);
-  return Object.fromEntries(required.map((field) => [field.name, placeholderOf(field.type)]));
-}
+const messagesOf = ({ errors = [] }: ExecutionResult): string[] =>
+  errors.map(({ message, path }) => (path === undefined ? message : `${path.join('.')}: ${message}`));
 
-/** Any caller: the calls are the same for each. */
-const anybody = ({ identity }: Config) => ({
-  subscriptionKey: 'key',
-  authProviderName: 'provider',
-  authId: 'caller',
-  claims: Object.fromEntries((identity?.claims ?? []).map((name) => [name, 'claim'])),
-});
-
-function describe({ file, operation, plan }: ReturnType<ReturnType<typeof explainerOf>>[number]): string {
-  const { least, most, rounds, calls } = plan;
-  const cost = String(least) === most ? most : `${least} to ${most}`;
+function describe({ file, operation, restCalls, calls }: Explained): string {
   const width = Math.max(0, ...calls.map(({ path }) => path.length));
   const lines = calls.map(
-    ({ path, times, method, url, operation: id, round }) =>
-      `  ${path.padEnd(width)}  ${times.padEnd(5)} round ${round}  ${id}: ${method} ${url}\n`,
+    ({ path, method, url, operation: id }) => `  ${path.padEnd(width)}  ${id}: ${method} ${url}\n`,
   );
-  const waits = rounds < 2 ? '' : `, in ${rounds} rounds`;
-  return `${file}: ${operation} makes ${cost} REST ${cost === '1' ? 'call' : 'calls'}${waits}\n${lines.join('')}`;
+  return `${file}: ${operation} makes ${restCalls} REST ${restCalls === 1 ? 'call' : 'calls'}\n${lines.join('')}`;
 }

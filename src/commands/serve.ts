@@ -5,12 +5,9 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
 import { stopStart } from '../errors.ts';
+import { type Limits, limits } from '../limits.ts';
 import { explainByHeader } from '../options/explain/explain.ts';
-import {
-  createAutomaticPersistedQueries,
-  createDocumentSource,
-  loadPersistedDocuments,
-} from '../options/persisted-documents.ts';
+import { createDocumentSource, loadPersistedDocuments } from '../options/persisted-documents.ts';
 import { observeFailures } from '../payments/payment-errors.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
@@ -32,12 +29,15 @@ import { alice, bearer, createAnnouncements, describeState } from './announcemen
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
 import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
-import { createReload, readLogLevel } from './reload.ts';
+import { createReload } from './reload.ts';
 import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
 /** How code of others starts bankql (src/index.ts). */
-export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {}
+export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {
+  /** Other limits than the fixed ones; only tests have them. */
+  readonly limits?: Partial<Limits>;
+}
 
 export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
@@ -50,22 +50,21 @@ export interface BankqlService extends Service, ServiceStart, Pick<RunningServer
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
+  { isWorker = false, limits: ownLimits, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
 ): Promise<BankqlService> {
-  const config = readConfig(environment);
+  const config = readConfig(environment, { ...limits, ...ownLimits });
   const secrets = operatorsSecrets(config);
-  const { memoryBounds } = config;
-  const maxLength = memoryBounds.unwrittenLines;
+  const maxLength = config.limits.unwrittenLogBytes;
   let droppedLines = 0;
   const onDropped = () => void droppedLines++;
   const output = openLogOutput(1, false, { maxLength, onDropped });
   onExit(output.end);
-  const logger = pino(logOptions(await readLogLevel(config), secrets, config.logTime), output.stream);
+  const logger = pino(logOptions(config.logLevel, secrets), output.stream);
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
-  const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
+  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
   const announcements =
     isWorker || embedding.isMounted === true
@@ -76,19 +75,16 @@ export async function serveBankql(
     droppedLines: () => droppedLines,
   });
   const served = servedSchema(config);
-  const automatic = config.automaticPersistedQueries
-    ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
-    : null;
-  const readDocuments = async () => createDocumentSource(await readPersisted(config, served), automatic);
+  const readDocuments = async () => createDocumentSource(await readPersisted(config, served));
   const documentSource = await readDocuments();
   const sandbox =
     config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const { tracing: traced, rateLimits, bankTls, identity } = config;
+  const { tracing: traced, rateLimit, bankTls, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rateLimiter =
-    rateLimits &&
-    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(rateLimits, {
+    rateLimit &&
+    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(rateLimit, {
       isWorker,
       onRefusal: telemetry.onRateRefusal,
     });
@@ -141,7 +137,6 @@ export async function serveBankql(
   const metrics =
     config.metrics &&
     createGraphQLMetrics({
-      ...config.metrics,
       registry: telemetry.registry,
       documents: documentStats,
       inFlight: () => server.held.requests,
@@ -160,15 +155,6 @@ export async function serveBankql(
     rateLimiter,
     documentSource,
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
-    whyNotReady: config.readyNeedsState
-      ? async () => {
-          // Clients that ask while nobody pays find out too.
-          await store.recentCounts();
-          if (store.loss !== null) return 'payment records lost';
-          if (!store.isUp) return 'payment store away';
-          return store.unwritten === 0 ? null : 'outcomes of payments not written';
-        }
-      : undefined,
     schema: served,
     explain: config.explains ? explainByHeader : null,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
@@ -179,7 +165,6 @@ export async function serveBankql(
       metrics,
       tracing,
       callerHash: createCallerHashes(() => store.secret),
-      sample: config.logSample,
     }),
   });
   telemetry.watchHeld(
@@ -214,9 +199,6 @@ export async function serveBankql(
     stateLine,
     registry: telemetry.registry,
     reload: createReload(logger, {
-      'log level': async () => {
-        logger.level = await readLogLevel(config);
-      },
       'persisted documents': config.persisted && (async () => server.replaceDocuments(await readDocuments())),
       'token keys':
         byToken &&
@@ -265,7 +247,7 @@ function operatorsSecrets(config: Config): string[] {
     const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }
-  return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
-    (secret) => typeof secret === 'string',
-  );
+  const headers = tracing?.openTelemetry.OTEL_EXPORTER_OTLP_HEADERS?.split(',') ?? [];
+  const keys = headers.map((pair) => pair.slice(pair.indexOf('=') + 1).trim()).filter(Boolean);
+  return [subscriptionKey, ...passwords, ...keys].filter((secret) => typeof secret === 'string');
 }

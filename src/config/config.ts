@@ -1,15 +1,14 @@
 import type { BankOptions } from '../bank/client.ts';
-import { type CapacityLimits, heapTotal, resources, uses } from '../capacity.ts';
+import { limits as fixedLimits, type Limits } from '../limits.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
-import type { JwtOptions } from '../server/auth/jwt-options.ts';
+import { type JwtOptions, jwtAlgorithms } from '../server/auth/jwt-options.ts';
+import { isLoopback } from '../server/request.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { ConfigError } from './config-error.ts';
-import { type Environment, misspelledVariables, readVariables } from './environment.ts';
-import { memoryBounds } from './memory-bounds.ts';
-import { bankProxyOf, jwksProxyOf } from './proxy.ts';
+import { type Environment, readVariables, unknownVariables } from './environment.ts';
 import { removedVariablesIn } from './removed-variables.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
@@ -20,34 +19,24 @@ export type Config = ReturnType<typeof configOf>;
 const day = 24 * 60 * 60 * 1000;
 
 /**
- * Reads the environment. An empty variable counts as unset.
+ * Reads the environment. An empty variable counts as unset. `limits`: the fixed ones, or a test's own.
  * Errors: ConfigError, which names every value that cannot be used.
  */
-export function readConfig(environment: Environment): Config {
+export function readConfig(environment: Environment, limits: Limits = fixedLimits): Config {
   const { values, problems } = readVariables(environment);
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
-    // Without traces, variables of OpenTelemetry are meant for other programs.
-    ...problems.filter(({ variable }) => !variable.startsWith('OTEL_') || sendsTraces(values, isBad)),
+    ...problems,
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
-    ...misspelledVariables(environment),
     ...removedVariablesIn(environment),
+    ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
-  return configOf(values);
+  return configOf(values, limits, environment);
 }
 
-/** Also with an address that cannot be used: that is a problem, and no wish to send none. */
-const sendsTraces = (
-  { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values,
-  isBad: ReadonlySet<string> = new Set(),
-): boolean =>
-  !OTEL_SDK_DISABLED &&
-  OTEL_TRACES_EXPORTER?.toLowerCase() !== 'none' &&
-  (endpoint !== undefined || isBad.has('OTEL_EXPORTER_OTLP_ENDPOINT'));
-
-function configOf(values: Values) {
+function configOf(values: Values, limits: Limits, environment: Environment) {
   const bank = values.BANK_BASE_URL === undefined ? null : { baseUrl: values.BANK_BASE_URL };
   const persisted =
     values.PERSISTED_DOCUMENTS === undefined
@@ -55,6 +44,7 @@ function configOf(values: Values) {
       : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
+  const explores = values.EXPLORE ?? bank === null;
   return {
     /** How many processes serve. Limits of a process are its share of what all of them may take on. */
     workers,
@@ -62,16 +52,16 @@ function configOf(values: Values) {
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
-      network: { proxyUrl: bankProxyOf(values) },
+      network: { proxyUrl: bank === null ? null : (values.BANK_PROXY ?? null) },
       timeoutMs: values.BANK_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
       connections: shareOf(values.BANK_CONNECTIONS),
       keepAlive: values.BANK_KEEP_ALIVE,
-      breakerThreshold: values.BANK_BREAKER_THRESHOLD,
-      publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
-      maxBodyBytes: values.BANK_MAX_BODY_BYTES,
-      publicCacheBytes: memoryBounds.publicAnswers,
-      arrivingBytes: memoryBounds.arrivingAnswers,
+      breakerThreshold: limits.breakerShare,
+      publicCacheTtlMs: limits.publicCacheMs,
+      maxBodyBytes: limits.bankAnswerBytes,
+      publicCacheBytes: limits.publicCacheBytes,
+      arrivingBytes: limits.arrivingBankBytes,
     } satisfies Partial<BankOptions>,
     /** How the server is to be started, as far as variables say it. */
     server: {
@@ -79,30 +69,38 @@ function configOf(values: Values) {
       port: values.PORT,
       http: {
         corsOrigins: values.CORS_ORIGINS,
-        corsHeaders: values.CORS_HEADERS,
         onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
       },
-      publicMaxAgeSeconds: Math.floor(values.PUBLIC_CACHE_TTL_MS / 1000),
-      maxRequestBytes: values.LIMIT_BODY_BYTES,
-      documentCacheBytes: memoryBounds.documents,
+      publicMaxAgeSeconds: Math.floor(limits.publicCacheMs / 1000),
+      maxRequestBytes: limits.requestBytes,
+      documentCacheBytes: limits.documentBytes,
       documentLimits: {
-        tokens: values.LIMIT_TOKENS,
-        depth: values.LIMIT_DEPTH,
-        aliases: values.LIMIT_ALIASES,
-        rootFields: values.LIMIT_ROOT_FIELDS,
-        directives: values.LIMIT_DIRECTIVES,
-        fields: values.LIMIT_FIELDS,
+        tokens: limits.queryTokens,
+        depth: limits.queryDepth,
+        aliases: limits.queryAliases,
+        rootFields: limits.queryRootFields,
+        directives: limits.queryDirectives,
+        fields: limits.queryFields,
       },
-      answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
-      limits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
+      answerLimits: { values: limits.answerValues, bytes: limits.answerBytes },
+      limits: {
+        timeoutMs: Math.max(limits.operationMs, values.BANK_TIMEOUT_MS, values.BANK_TRANSFER_TIMEOUT_MS),
+        restCalls: values.MAX_REST_CALLS,
+      },
       capacity: {
-        totals: totalsOf(values, shareOf),
-        requestsPerCaller: values[uses.requests.cap],
+        totals: {
+          requests: shareOf(limits.requests),
+          arriving: limits.arrivingBytes,
+          values: limits.builtValues,
+          unread: shareOf(limits.unreadBytes),
+          sockets: limits.sockets,
+          connections: shareOf(values.BANK_CONNECTIONS),
+        },
+        requestsPerCaller: limits.requestsPerCaller,
       },
-      writeDeadlineMs: values.LIMIT_UNREAD_MS,
+      writeDeadlineMs: limits.unreadMs,
       drainDelayMs: values.DRAIN_DELAY_MS,
-      readyNeedsRoom: values.READY_NEEDS_ROOM,
-      introspection: values.INTROSPECTION ?? bank === null,
+      introspection: explores,
       defaults: {
         bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
         viewId: values.BANK_DEFAULT_VIEW ?? 'owner',
@@ -114,38 +112,24 @@ function configOf(values: Values) {
     /** The operator's subscription key, used for every caller; null if callers bring their own. */
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     areHeadersProven: values.IDENTITY === 'headers',
-    /** What caches and logs may take of this process' memory. */
-    memoryBounds,
+    limits,
     /** Null: no metrics are served. */
-    metrics:
-      values.METRICS_PORT === undefined
-        ? null
-        : {
-            host: values.METRICS_HOST ?? values.HOST,
-            port: values.METRICS_PORT,
-            operationNames: values.METRICS_OPERATION_NAMES,
-          },
+    metrics: values.METRICS_PORT === undefined ? null : { host: values.HOST, port: values.METRICS_PORT },
     /** Null: no traces. */
-    tracing: tracingOf(values),
+    tracing: tracingOf(values, environment),
     /** The issuer whose tokens identify callers; null if headers do. */
     identity: identityOf(values),
-    rateLimits: rateLimitsOf(values),
+    /** How many REST calls each caller may make; null for no limit. */
+    rateLimit: values.RATE_LIMIT ?? null,
     /** The manifest of documents that are asked for by their ids; null for none. */
     persisted,
-    automaticPersistedQueries: values.APQ,
     // GraphiQL sends texts.
-    graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
+    graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask what it costs. */
-    explains: values.EXPLAIN ?? bank === null,
+    explains: explores,
     /** Which schema is served: `app` has no mutations of the bank's staff. */
     schema: values.SCHEMA,
     logLevel: values.LOG_LEVEL,
-    logSample: values.LOG_SAMPLE,
-    logTime: values.LOG_TIME,
-    /** A file with a level that overrides `logLevel`; null for none. See reload.ts. */
-    logLevelFile: values.LOG_LEVEL_FILE ?? null,
-    /** Whether /ready answers 503 while payments cannot be recorded. */
-    readyNeedsState: values.READY_NEEDS_STATE,
     /** How the bank says what became of a payment. */
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
       statusPath: values.BANK_PAYMENT_STATUS,
@@ -159,10 +143,7 @@ function configOf(values: Values) {
       /** A store that the operator names is made by `bankql payments init`, on purpose. */
       create: values.STATE_URL === undefined,
     },
-    sandbox: {
-      port: values.SANDBOX_PORT,
-      now: values.SANDBOX_NOW,
-    },
+    sandbox: { port: values.SANDBOX_PORT },
   };
 }
 
@@ -172,15 +153,6 @@ function bankTlsOf(values: Values) {
   if (cert === undefined && key === undefined && ca === undefined) return null;
   return { cert, key, ca };
 }
-
-/** The total of each resource in this process: its share of a variable's value, or a part of its own heap. */
-const totalsOf = (values: Values, shareOf: (total: number) => number): CapacityLimits['totals'] =>
-  Object.fromEntries(
-    resources.map((resource) => {
-      const { variable } = uses[resource];
-      return [resource, variable === null ? heapTotal(resource) : shareOf(values[variable])];
-    }),
-  ) as CapacityLimits['totals'];
 
 /** The sandbox's logins are the ids of its customers, who all have a current account. */
 function viewerOf(values: Values): ViewerTemplates {
@@ -192,27 +164,14 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY }: Values) {
-  if (RATE_LIMIT === undefined && RATE_LIMIT_PER_KEY === undefined) return null;
-  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null };
-}
-
-function tracingOf(values: Values): TracingOptions | null {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
-  if (endpoint === undefined || !sendsTraces(values)) return null;
-  const { OTEL_RESOURCE_ATTRIBUTES: attributes, OTEL_SERVICE_NAME: serviceName } = values;
-  return {
-    endpoint,
-    headers,
-    attributes: {
-      'service.name': 'bankql',
-      ...attributes,
-      ...(serviceName === undefined ? {} : { 'service.name': serviceName }),
-    },
-    sampler: values.OTEL_TRACES_SAMPLER,
-    share: values.OTEL_TRACES_SAMPLER_ARG,
-    toBank: values.BANK_TRACEPARENT,
-  };
+/** Null without a collector, and if OpenTelemetry's own variables turn traces off. */
+function tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values, environment: Environment) {
+  const isOff =
+    environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true' ||
+    environment.OTEL_TRACES_EXPORTER?.trim().toLowerCase() === 'none';
+  if (endpoint === undefined || isOff) return null;
+  const others = Object.entries(environment).filter(([name]) => name.startsWith('OTEL_'));
+  return { endpoint, openTelemetry: Object.fromEntries(others) } satisfies TracingOptions;
 }
 
 /** Null if tokens do not identify callers. contradictions() has reported what is missing. */
@@ -220,15 +179,17 @@ function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
   const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;
   if (values.IDENTITY !== 'jwt' || !subscriptionKey || !jwksUrl || !issuer || !audience) return null;
+  const isRemote = URL.parse(jwksUrl)?.protocol === 'https:' && !isLoopback(new URL(jwksUrl).hostname);
+  const [providerClaim, authIdClaim] = values.IDENTITY_CLAIMS ?? ['iss', 'sub'];
   return {
     subscriptionKey,
     jwksUrl,
-    jwksProxyUrl: jwksProxyOf(values, jwksUrl),
+    jwksProxyUrl: isRemote ? (values.BANK_PROXY ?? null) : null,
     issuer,
     audience,
-    algorithms: values.IDENTITY_ALGORITHMS ?? ['RS256', 'ES256', 'PS256', 'EdDSA'],
-    providerClaim: values.IDENTITY_PROVIDER_CLAIM ?? 'iss',
-    authIdClaim: values.IDENTITY_AUTH_ID_CLAIM ?? 'sub',
+    algorithms: jwtAlgorithms,
+    providerClaim,
+    authIdClaim,
     claims: Object.values(viewerOf(values)).flatMap((template) =>
       template === null ? [] : claimsOf(template),
     ),

@@ -4,6 +4,7 @@ import { messageOf, orStop, StartError } from '../errors.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { editDistance } from './edit-distance.ts';
+import { isRemoved } from './removed-variables.ts';
 import {
   fileEnding,
   secretVariables,
@@ -17,21 +18,21 @@ import {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The link to a service that Kubernetes puts into every container: for a service called `sandbox` this is SANDBOX_PORT. No
- * operator sets such a value.
+ * Names that a platform sets by itself: the links to services in every container of Kubernetes (for a service called `bank`,
+ * BANK_SERVICE_HOST and BANK_PORT=tcp://…), folders of systemd, and addresses of managed identities in Azure.
  */
-const isServiceLink = (name: string, value: string): boolean =>
-  /^\w+_PORT(_\d+_(TCP|UDP|SCTP))?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value);
+const isOfPlatform = (name: string, value: string): boolean =>
+  /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||
+  (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) ||
+  /^(STATE_DIRECTORY|IDENTITY_(ENDPOINT|HEADER|API_VERSION|SERVER_THUMBPRINT))$/.test(name);
 
 /** The text of a variable, without white space and marks at its ends unless they are refused; undefined if it is not set, or empty. */
 function givenOf(environment: Environment, name: VariableName): string | undefined {
-  const { alias, isVerbatim = false }: Variable = variables[name];
-  const textOf = (key: string): string => {
-    const given = environment[key] ?? '';
-    const text = trimmed(given);
-    return isServiceLink(key, text) ? '' : isVerbatim && text !== '' ? given : text;
-  };
-  return (alias === undefined ? '' : textOf(alias)) || textOf(name) || undefined;
+  const { isVerbatim = false }: Variable = variables[name];
+  const given = environment[name] ?? '';
+  const text = trimmed(given);
+  if (text === '' || isOfPlatform(name, text)) return undefined;
+  return isVerbatim ? given : text;
 }
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
@@ -76,45 +77,41 @@ export function readVariables(environment: Environment): {
 const isKnown = (name: string) =>
   Object.hasOwn(variables, name) || secretVariables.some((secret) => name === secret + fileEnding);
 
+/** The beginnings of names that only bankql uses. */
+const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
+
 /** Two letters that changed places are two edits. */
 const maxEdits = 2;
-/** A shorter name is near to too many that are not ours. */
-const minLength = 8;
+/** Other programs have names that are similar to a shorter one: STORE_URL, LOG_FILE. */
+const minLength = 10;
 
-/** Names that environments set for other programs, although they are almost HTTPS_PROXY, LOG_TIME, STATE_URL or METRICS_PORT. */
-const otherPrograms: readonly string[] = [
-  ...['HTTP_PROXY', 'WS_PROXY'],
-  ...['LOG_FILE', 'LOG_TYPE', 'LOG_SIZE', 'LOG_NAME'],
-  ...['STORE_URL', 'STATIC_URL', 'STAGE_URL', 'STATS_URL'],
-  ...['METRICS_PATH', 'METRICS_HOSTS'],
-];
+/** The name of ours that is most similar to this one. */
+const nearest = (name: string): VariableName =>
+  variableNames.reduce((best, known) =>
+    editDistance(name, known) < editDistance(name, best) ? known : best,
+  );
 
 /**
- * Names that are almost those of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox bank would
- * start. Their values are not shown: they may be anything.
+ * Names that begin like ours, or are almost one of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox
+ * bank would start. Their values are not shown: they may be anything.
  */
-export function misspelledVariables(environment: Environment): ConfigProblem[] {
-  return Object.entries(environment).flatMap(([given, value = '']) => {
-    const problem = (remedy: string) => [{ variable: given, value: '…', remedy }];
-    if (value === '' || isServiceLink(given, value)) return [];
+export const unknownVariables = (environment: Environment): ConfigProblem[] =>
+  Object.entries(environment).flatMap(([given, value = '']) => {
     // Node's own --env-file takes a byte order mark for a part of the first name.
     const name = given.replaceAll(/[\s\p{Cf}]/gu, '');
+    if (value === '' || isOfPlatform(given, value) || isRemoved(given)) return [];
+    const problem = (remedy: string) => [{ variable: given, value: '…', remedy }];
     if (name !== given && isKnown(name))
       return problem(
         `take away what cannot be seen in the name ${name}; if it is in a file, save that in UTF-8 without a byte order mark.`,
       );
-    if (name.length < minLength || isKnown(name) || otherPrograms.includes(name)) return [];
-    const meant = variableNames.find(
-      // A difference in length takes as many edits: checking it first avoids nearly all distances, which take far
-      // longer.
-      (known) =>
-        known.length >= minLength &&
-        Math.abs(known.length - name.length) <= maxEdits &&
-        editDistance(name, known) <= maxEdits,
-    );
-    return meant === undefined ? [] : problem(`no variable has this name: did you mean ${meant}?`);
+    if (isKnown(name)) return [];
+    const similar = nearest(name);
+    const isSimilar = similar.length >= minLength && editDistance(name, similar) <= maxEdits;
+    return isSimilar || ownPrefix.test(name)
+      ? problem(`no variable has this name: did you mean ${similar}?`)
+      : [];
   });
-}
 
 /** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
 type Sources = ReadonlyMap<string, string>;
@@ -129,7 +126,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
-    const text = normalized(readText(file, `--env-file ${file}`));
+    const text = readText(file, `--env-file ${file}`).replaceAll('\r\n', '\n');
     const bad = misleadingLine(text);
     if (bad !== null)
       throw new StartError(
@@ -153,13 +150,6 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
 }
 
 const mark = '\uFEFF';
-
-/** The text of an env file as parseEnv reads it right: it knows no CR that ends a line, mark, or tab behind `export`. */
-const normalized = (text: string): string =>
-  text
-    .replaceAll(/\r\n?/g, '\n')
-    .replaceAll(/^\uFEFF+/gm, '')
-    .replaceAll(/^([^\S\n]*export)[^\S\n]+/gm, '$1 ');
 
 /** A line of an env file, or several if a value in quotes has them: an assignment, a comment or nothing. */
 const line =
@@ -237,9 +227,6 @@ function settingOf(name: VariableName, environment: Environment, sources: Source
   if (given !== undefined)
     return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };
   const plain = shownFallback.replaceAll('`', '');
-  // A default that depends on the machine is shown as it is on this one.
-  if (typeof fallback === 'number' && plain !== String(fallback))
-    return { setting: `${name}=${fallback}`, source: `default: ${plain}` };
   // A default that no value expresses is described in words.
   return fallback === undefined || typeof fallback === 'object'
     ? { setting: `${name}=`, source: `default: ${plain}` }

@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
@@ -7,7 +6,6 @@ import { messageOf } from '../errors.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseDateTime } from '../schema/date-time.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
-import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { isLoopback } from '../server/request.ts';
 
 /** How a variable is written. */
@@ -72,7 +70,6 @@ export const wholeNumber = (fallback: number, min: number, max: number) =>
 
 export const anyPort = wholeNumberIn(0, 65_535);
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
-export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
 export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
 
 const maxWorkers = 256;
@@ -87,13 +84,6 @@ export const workerCount = withDefault(
   },
   1,
 );
-
-export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {
-  const range = above === undefined ? 'from 0 to 1' : 'above 0, up to 1';
-  const remedy = `give a number ${range}, or leave it out for ${fallback}.`;
-  const min = above === undefined ? 0 : Number.MIN_VALUE;
-  return withDefault({ read: numberIn(/^[\d.]+$/, min, 1, remedy) }, fallback);
-}
 
 const flags = new Map([
   ...['on', '1', 'true'].map((word) => [word, true] as const),
@@ -118,8 +108,6 @@ export const anyText: TextFormat<string> = { read: (text) => text };
 /** A text that is compared byte for byte, such as with a claim of a token. */
 export const verbatimText: TextFormat<string> = { ...anyText, isVerbatim: true };
 
-export const textList: TextFormat<string> = { ...anyText, isList: true };
-
 const hostLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 
 /** A name whose last part is a number would be read as an address. */
@@ -139,52 +127,17 @@ export const hostName: TextFormat<string> = {
   ),
 };
 
-export const text = (fallback: string) => withDefault(anyText, fallback, `\`${fallback}\``);
+/** The claims of a token that become Auth-Provider-Name and Auth-ID. */
+export const identityClaims: TextFormat<readonly [provider: string, authId: string]> = {
+  read: parsed('give two names of claims, such as bank_provider sub.', (text) => {
+    const [provider, authId, ...more] = text.split(' ').filter((word) => word !== '');
+    return provider === undefined || authId === undefined || more.length > 0 ? undefined : [provider, authId];
+  }),
+};
 
 /** The format of a variable that need not be set. `unset` says what happens then. */
 export const optional = <T>(format: TextFormat<T>, unset = 'none') =>
   withDefault<T | undefined>(format, undefined, unset);
-
-/** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
-const pairs = (remedy: string, isPair: (name: string, value: string) => boolean) =>
-  parsed(remedy, (list): Readonly<Record<string, string>> | undefined => {
-    try {
-      const given = list
-        .split(',')
-        .filter((pair) => pair.trim() !== '')
-        .map((pair) => /^([^=]+)=(.*)$/s.exec(pair) ?? [])
-        .map(([, name = '', value = '']) => [name.trim(), decodeURIComponent(value.trim())] as const);
-      return given.every(([name, value]) => isPair(name, value)) ? Object.fromEntries(given) : undefined;
-    } catch {
-      // Not percent-encoded.
-      return undefined;
-    }
-  });
-
-export const collectorHeaders: TextFormat<Readonly<Record<string, string>>> = {
-  show: () => '…',
-  isList: true,
-  read: pairs('give names and values such as api-key=secret, several with commas.', (name, value) => {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  }),
-};
-
-export const resourceAttributes: TextFormat<Readonly<Record<string, string>>> = {
-  isList: true,
-  read: pairs(
-    'give names and values such as deployment.environment.name=production, several with commas, values percent-encoded.',
-    (name) => /^[!-~]+$/.test(name),
-  ),
-};
-
-/** Like OpenTelemetry's SDKs: any other text than true leaves them on. */
-export const isDisabled = withDefault<boolean>(
-  { read: (text) => text.toLowerCase() === 'true' },
-  false,
-  '`false`',
-);
 
 /** An id that can be a segment of a path. */
 export const id = (variable: string): TextFormat<string> => ({
@@ -256,14 +209,6 @@ export const jsonPath: TextFormat<readonly string[]> = {
   }),
 };
 
-/** Words separated by commas or white space; `holds` is true for each. */
-const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {
-  const given = wordsOf(list);
-  const wrong = given.find((word) => !holds(word));
-  if (wrong !== undefined) throw new Error(remedy(wrong));
-  return given;
-};
-
 /**
  * An origin as browsers send it: scheme, host, and a port that is not the scheme's own. Apps have schemes of their own
  * (`capacitor://localhost`), whose origin a URL does not tell.
@@ -289,29 +234,6 @@ export const origins = withDefault<ReadonlySet<string>>(
   new Set(),
   'none',
 );
-
-const readHeaderNames = wordsThat(
-  (name) => /^[!#$%&'*+.^`|~\w-]+$/.test(name),
-  (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
-);
-
-export const headerNames = withDefault<readonly string[]>(
-  { isList: true, read: readHeaderNames },
-  [],
-  'none',
-);
-
-const isAlgorithm = (word: string) => jwtAlgorithms.some((known) => known === word);
-
-/** Algorithms of signatures: public keys only. */
-export const signatureAlgorithms: TextFormat<string[]> = {
-  isList: true,
-  read: wordsThat(
-    isAlgorithm,
-    () => `give some of ${jwtAlgorithms.join(' ')}; none and HS* are never accepted.`,
-  ),
-  show: (list) => wordsOf(list).find((word) => !isAlgorithm(word)) ?? list,
-};
 
 const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');
 

@@ -7,18 +7,11 @@ export interface Entry {
   readonly variable: Variable;
 }
 
-const bySection = Object.entries(sections).map(([title, entries]) => ({
+/** The variables by subject. */
+export const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
   entries: Object.entries(entries).map(([name, variable]): Entry => ({ name, variable })),
 }));
-const isCommon = ({ variable }: Entry) => variable.rarely === undefined && variable.option === undefined;
-/** The variables that operators set, by task. */
-export const common = bySection
-  .map(({ title, entries }) => ({ title, entries: entries.filter(isCommon) }))
-  .filter(({ entries }) => entries.length > 0);
-const all = bySection.flatMap(({ entries }) => entries);
-export const rare = all.filter(({ variable }) => variable.rarely !== undefined);
-export const options = all.filter(({ variable }) => variable.option !== undefined);
 
 /** A secret's own file is part of what is said of it. */
 export const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
@@ -31,10 +24,10 @@ export const plain = (markdown: string) =>
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll('`', '');
 
-/** For a terminal: the common variables with a line or two each, the others with the reason to change them. */
+/** For a terminal: each variable with a line or two. */
 export const variablesAsHelp = (): string =>
-  [
-    ...common.map(({ title, entries }) =>
+  bySection
+    .map(({ title, entries }) =>
       [
         `${title}:`,
         ...entries.map(
@@ -43,21 +36,5 @@ export const variablesAsHelp = (): string =>
         ),
         '',
       ].join('\n'),
-    ),
-    [
-      'Rarely changed; change one if:',
-      ...rare.map(
-        ({ name, variable }) =>
-          `  ${name} (${plain(variable.shownFallback)}): ${plain(variable.rarely ?? '')}`,
-      ),
-      '',
-    ].join('\n'),
-  ].join('\n');
-
-export const sandboxOptionsAsHelp = (): string =>
-  options
-    .map(
-      (entry) =>
-        `  ${entry.variable.option} VALUE (${plain(entry.variable.shownFallback)})\n      ${plain(describe(entry))}\n`,
     )
-    .join('');
+    .join('\n');

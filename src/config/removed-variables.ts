@@ -1,7 +1,32 @@
+import { fixedText, type LimitName } from '../limits.ts';
 import type { ConfigProblem } from './config-error.ts';
 
-/** Settings of earlier versions, and what holds instead. If one is set, bankql does not start: nothing is ignored silently. */
-const removedVariables: Readonly<Record<string, string>> = {
+/** Settings of earlier versions that became fixed values. */
+const nowFixed: Readonly<Record<string, LimitName>> = {
+  BANK_BREAKER_THRESHOLD: 'breakerShare',
+  BANK_MAX_BODY_BYTES: 'bankAnswerBytes',
+  LIMIT_ALIASES: 'queryAliases',
+  LIMIT_ANSWER_BYTES: 'answerBytes',
+  LIMIT_ANSWER_VALUES: 'answerValues',
+  LIMIT_BODY_BYTES: 'requestBytes',
+  LIMIT_DEPTH: 'queryDepth',
+  LIMIT_DIRECTIVES: 'queryDirectives',
+  LIMIT_FIELDS: 'queryFields',
+  LIMIT_ROOT_FIELDS: 'queryRootFields',
+  LIMIT_TOKENS: 'queryTokens',
+  LIMIT_UNREAD_BYTES: 'unreadBytes',
+  LIMIT_UNREAD_MS: 'unreadMs',
+  MAX_IN_FLIGHT: 'requests',
+  MAX_IN_FLIGHT_PER_CALLER: 'requestsPerCaller',
+  OPERATION_TIMEOUT_MS: 'operationMs',
+  PUBLIC_CACHE_TTL_MS: 'publicCacheMs',
+};
+
+const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';
+
+/** Other settings of earlier versions, and what holds instead. */
+const replaced: Readonly<Record<string, string>> = {
+  APQ: 'clients send texts, or ids of PERSISTED_DOCUMENTS; automatic persisted queries fall back to texts.',
   BANK_BREAKER_OPEN_MS: 'an open breaker lets a trial call through after 10 s.',
   BANK_CONNECTION_MAX_AGE_MS: 'a kept connection is replaced after a minute.',
   BANK_CONNECTION_PER_CALLER:
@@ -14,27 +39,53 @@ const removedVariables: Readonly<Record<string, string>> = {
   BANK_PAYMENT_REJECTED_WORDS: 'its name is BANK_PAYMENT_REJECTED.',
   BANK_RETRY_SHARE: 'a tenth of the reads may be sent again.',
   BANK_SLOW_CALL_MS: 'a call is slow after 80 % of its deadline.',
+  BANK_TRACEPARENT: 'the bank gets no traceparent; its Track-ID is in the span of each call.',
   COMPRESSION: 'answers are not compressed; a proxy in front can do it (SECURITY.md says when).',
+  CORS_HEADERS: 'pages may send the headers of bankql and of Apollo Client; others only through a proxy.',
+  EXPLAIN: explore,
   FEDERATION: 'a gateway uses the schema as a plain subgraph or subschema (docs/clients.md).',
-  MAX_EVENT_LOOP_LAG_MS:
-    'MAX_IN_FLIGHT and MAX_IN_FLIGHT_PER_CALLER bound the requests in progress, however late they are.',
+  GRAPHIQL: explore,
+  IDENTITY_ALGORITHMS: 'every algorithm with public keys is accepted; none and HS… never are.',
+  IDENTITY_AUTH_ID_CLAIM: 'it is the second word of IDENTITY_CLAIMS, such as IDENTITY_CLAIMS=iss sub.',
+  IDENTITY_PROVIDER_CLAIM: 'it is the first word of IDENTITY_CLAIMS, such as IDENTITY_CLAIMS=iss sub.',
+  INTROSPECTION: explore,
+  LOG_LEVEL_FILE: 'set LOG_LEVEL and restart.',
+  LOG_SAMPLE: 'every operation is logged; drop lines in the collector.',
+  LOG_TIME: 'times in the log are milliseconds since 1970.',
+  MAX_EVENT_LOOP_LAG_MS: 'the number of requests in progress is bounded, however late they are.',
+  METRICS_HOST: 'metrics are at the address of HOST; a firewall decides who reads them.',
+  METRICS_OPERATION_NAMES: 'metrics name the operations of PERSISTED_DOCUMENTS.',
   PRIVATE_CACHE_MS: 'answers of a caller are shared while they are read, and not kept.',
+  RATE_LIMIT_PER_KEY: 'RATE_LIMIT holds for each caller; a gateway in front can limit a whole app.',
+  RATE_LIMIT_URL:
+    'calls are counted in memory now; for several replicas, divide RATE_LIMIT by their number, or limit in the proxy.',
+  READY_NEEDS_ROOM: 'requests beyond what fits are answered 503, and /ready goes on answering 200.',
+  READY_NEEDS_STATE: 'reads are served without the payment store, and /ready answers 200; an alert says it.',
+  SANDBOX: 'the sandbox bank starts unless NODE_ENV is production.',
   SANDBOX_DB: 'the sandbox bank keeps its data in memory.',
   SANDBOX_FAULTS: 'set faults while the sandbox bank runs, by PUT /sandbox/faults.',
   SANDBOX_LATENCY_MS: 'set it while the sandbox bank runs: PUT /sandbox/faults {"*": {"latency": 300}}.',
+  SANDBOX_NOW: 'use the option of the command: bankql sandbox --now TIME.',
   SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
     'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',
-  RATE_LIMIT_URL:
-    'calls are counted in memory now; for several replicas, divide RATE_LIMIT by their number, or limit in the proxy.',
 };
 
-/** Their values are not shown: they may be secrets. */
+const remedies = new Map([
+  ...Object.entries(replaced),
+  ...Object.entries(nowFixed).map(([name, limit]) => [name, `fixed now: ${fixedText(limit)}.`] as const),
+]);
+
+/** Whether a setting of an earlier version has this name, or is the file of one. */
+export const isRemoved = (name: string): boolean =>
+  remedies.has(name.replace(/_FILE$/, '')) || remedies.has(name);
+
+/** The settings of earlier versions that are set: nothing is ignored silently. Their values are not shown: they may be secrets. */
 export const removedVariablesIn = (
   environment: Readonly<Record<string, string | undefined>>,
 ): ConfigProblem[] =>
-  Object.entries(removedVariables).flatMap(([variable, instead]) =>
+  [...remedies].flatMap(([variable, instead]) =>
     environment[variable] || environment[`${variable}_FILE`]
       ? [{ variable, value: '…', remedy: `this setting left: ${instead}` }]
       : [],

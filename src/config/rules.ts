@@ -10,16 +10,6 @@ type Finding = readonly [variable: VariableName, remedy: string, ...others: Vari
 
 type Rule = (values: Values) => Finding | readonly Finding[] | '' | false | undefined;
 
-type Socket = readonly [host: string, port: number | undefined];
-
-/** Whether two servers cannot both listen there: their hosts are equal, or one means all addresses of its family. */
-function areOneSocket([host, port]: Socket, [otherHost, otherPort]: Socket): boolean {
-  if (port === 0 || port !== otherPort) return false;
-  const covers = (one: string, other: string) =>
-    one === other || one === '::' || (one === '0.0.0.0' && !other.includes(':'));
-  return covers(host, otherHost) || covers(otherHost, host);
-}
-
 /** A variable has no effect without another one. */
 const needs =
   (variable: VariableName, other: VariableName, remedy: string): Rule =>
@@ -48,13 +38,12 @@ const rules: readonly Rule[] = [
     );
   },
 
-  ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
+  ({ BANK_BASE_URL, NODE_ENV }) =>
     BANK_BASE_URL === undefined &&
-    NODE_ENV === 'production' &&
-    !SANDBOX && [
+    NODE_ENV === 'production' && [
       'BANK_BASE_URL',
-      "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
-      'SANDBOX',
+      "in production name the bank's address; NODE_ENV=development starts the sandbox bank.",
+      'NODE_ENV',
     ],
 
   ({ NODE_ENV = 'test' }) =>
@@ -63,25 +52,16 @@ const rules: readonly Rule[] = [
       'give production, development or test: only production keeps the sandbox bank from starting.',
     ],
 
-  ({ PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) =>
-    areOneSocket([HOST, PORT], [METRICS_HOST, METRICS_PORT]) && [
-      'METRICS_PORT',
-      'give another port than PORT, or another METRICS_HOST.',
-      ...(['PORT', 'HOST', 'METRICS_HOST'] as const),
-    ],
+  ({ PORT, METRICS_PORT }) =>
+    PORT !== 0 && PORT === METRICS_PORT && ['METRICS_PORT', 'give another port than PORT.', 'PORT'],
 
-  ({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) => {
-    if (BANK_BASE_URL !== undefined) return;
-    const sandbox = [sandboxHost, SANDBOX_PORT] as const;
-    const other = areOneSocket(sandbox, [HOST, PORT])
-      ? 'PORT'
-      : areOneSocket(sandbox, [METRICS_HOST, METRICS_PORT]) && 'METRICS_PORT';
-    if (other === false) return;
-    const remedy = `give another port than ${other}.`;
-    return ['SANDBOX_PORT', remedy, other, 'HOST', 'METRICS_HOST', 'BANK_BASE_URL'];
+  ({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }) => {
+    // Its host is 127.0.0.1.
+    const isShared = HOST === sandboxHost || HOST === '0.0.0.0' || HOST === '::';
+    if (BANK_BASE_URL !== undefined || SANDBOX_PORT === 0 || !isShared) return;
+    const other = SANDBOX_PORT === PORT ? 'PORT' : SANDBOX_PORT === METRICS_PORT && 'METRICS_PORT';
+    return other && ['SANDBOX_PORT', `give another port than ${other}.`, other, 'HOST', 'BANK_BASE_URL'];
   },
-
-  needs('METRICS_HOST', 'METRICS_PORT', 'it needs METRICS_PORT: without a port no metrics are served.'),
 
   ({ BANK_BASE_URL = '', BANK_ALLOW_HTTP }) => {
     const url = URL.parse(BANK_BASE_URL);
@@ -99,22 +79,7 @@ const rules: readonly Rule[] = [
     return useless && [useless, 'it needs a BANK_BASE_URL that is https.', 'BANK_BASE_URL'];
   },
 
-  ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
-    all < Math.max(call, payment) && [
-      'OPERATION_TIMEOUT_MS',
-      `it has to be at least BANK_TIMEOUT_MS (${call}) and BANK_TRANSFER_TIMEOUT_MS (${payment}).`,
-      ...(['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'] as const),
-    ],
-
   needs('PERSISTED_ONLY', 'PERSISTED_DOCUMENTS', 'name the manifest with PERSISTED_DOCUMENTS.'),
-
-  ({ APQ, PERSISTED_ONLY }) =>
-    APQ &&
-    PERSISTED_ONLY && [
-      'APQ',
-      'leave it out: with PERSISTED_ONLY no request adds a document.',
-      'PERSISTED_ONLY',
-    ],
 
   // A caller that may name any Auth-ID could be anyone: with the operator's key somebody has to vouch for it.
   ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
@@ -124,12 +89,6 @@ const rules: readonly Rule[] = [
       'IDENTITY',
       `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, a caller could claim any Auth-ID: set IDENTITY=jwt if tokens identify callers, or IDENTITY=headers if a trusted proxy sets the auth headers.`,
     ],
-
-  needs(
-    'BANK_TRACEPARENT',
-    'OTEL_EXPORTER_OTLP_ENDPOINT',
-    'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.',
-  ),
 
   (values) =>
     values.IDENTITY === 'jwt'
@@ -148,7 +107,7 @@ const rules: readonly Rule[] = [
             ),
         ].map((finding) => [...finding, 'IDENTITY']),
 
-  // What each of several processes would have for itself.
+  // Each worker would have its own.
   ({ WORKERS, BANK_BASE_URL }) =>
     WORKERS > 1 &&
     BANK_BASE_URL === undefined && [
@@ -186,9 +145,7 @@ const onlyForTokens = [
   'IDENTITY_JWKS_URL',
   'IDENTITY_ISSUER',
   'IDENTITY_AUDIENCE',
-  'IDENTITY_ALGORITHMS',
-  'IDENTITY_PROVIDER_CLAIM',
-  'IDENTITY_AUTH_ID_CLAIM',
+  'IDENTITY_CLAIMS',
 ] as const;
 
 /** The store of a bank on this machine. It is made by the start. */

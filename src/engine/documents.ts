@@ -10,15 +10,12 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../bank/credentials.ts';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { ownCopy } from '../own-copy.ts';
-import type { OperationLimits } from '../schema/bank-session.ts';
-import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
-import { createCallLimit, createNodeIdCheck, measureOperations } from './limits.ts';
+import { measureOperations } from './limits.ts';
 import { createDocumentCheck, type DocumentRules } from './validation.ts';
 
 /** Counts look-ups of documents and their results, for metrics. */
@@ -31,8 +28,6 @@ export class DocumentCacheStats {
 }
 
 export interface DocumentCacheOptions extends DocumentRules {
-  readonly defaults: Defaults;
-  readonly limits: OperationLimits;
   /** What the others may take in memory with their plans, in bytes, about. */
   readonly documentCacheBytes: number;
   /** Checked documents by their texts, which are never evicted. */
@@ -137,7 +132,7 @@ export function createDocumentCache({
 }
 
 /** The options for preparing documents. */
-type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection' | 'defaults' | 'limits'>;
+type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection'>;
 
 /** A document that has been checked. */
 interface CheckedDocument {
@@ -173,12 +168,6 @@ export class ExecutableOperation {
   readonly prepared: PreparedOperation;
   /** Its variables if it declares none; otherwise null. */
   readonly constantVariables: GraphQLResolveInfo['variableValues'] | null;
-  /** Errors: LIMIT_EXCEEDED, see limits.ts; null for an operation that cannot exceed the limit. */
-  readonly checkNodeIds: ((variables: GraphQLResolveInfo['variableValues']) => void) | null;
-  /** The same. */
-  readonly checkCalls:
-    | ((variables: GraphQLResolveInfo['variableValues'], credentials: Caller) => void)
-    | null;
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
   /** Whether the document has @defer or @stream. */
@@ -187,7 +176,7 @@ export class ExecutableOperation {
   constructor(
     { text, document, isPersisted }: CheckedDocument,
     node: OperationDefinitionNode,
-    { schema = ownSchema, introspection, defaults, limits }: PrepareOptions,
+    { schema = ownSchema, introspection }: PrepareOptions,
   ) {
     const fragments = fragmentsOf(document);
     this.documentHash = hash('sha256', text);
@@ -203,8 +192,6 @@ export class ExecutableOperation {
     this.hideSuggestions = !introspection;
     this.prepared = this.preparedWith(schema);
     this.constantVariables = (node.variableDefinitions ?? []).length === 0 ? noVariables : null;
-    this.checkNodeIds = createNodeIdCheck({ schema, operation: node, fragments });
-    this.checkCalls = createCallLimit({ schema, operation: node, fragments, defaults, limits });
   }
 
   /** The same operation with a schema that differs in its resolvers. */

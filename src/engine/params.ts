@@ -17,8 +17,6 @@ export interface OperationParams {
   readonly query: string;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The request's extensions; null if the text is not the request's own. */
-  readonly extensions: Readonly<Record<string, unknown>> | null;
 }
 
 /** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
@@ -29,14 +27,12 @@ export interface DocumentSource {
   readonly parsed: ReadonlyMap<string, DocumentNode>;
   /** The text that a request names; null if it names none. Errors: those of a request that is refused. */
   textOf(params: Params): string | null;
-  /** Called with a document that a request sent itself, after it has been checked. Errors: BAD_USER_INPUT. */
-  noteChecked(query: string, extensions: Params['extensions']): void;
 }
 
 /** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED. */
 export function parseParams(rawParams: unknown, documentSource: DocumentSource | null): OperationParams {
   const params = checkParams(rawParams);
-  const { query, operationName, variables, extensions } = params;
+  const { query, operationName, variables } = params;
   const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
   const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
   if (text === null)
@@ -50,8 +46,6 @@ export function parseParams(rawParams: unknown, documentSource: DocumentSource |
     query: text,
     operationName,
     variables: variables ?? {},
-    // Ids of a manifest need not be hashes of its texts.
-    extensions: text === query ? extensions : null,
   };
 }
 

@@ -80,7 +80,7 @@ function documentError(code: ErrorCode, error: GraphQLError): RequestError {
 
 /** Refuses introspection, as graphql's NoSchemaIntrospectionCustomRule does, but says how it is switched on. */
 function NoIntrospectionRule(context: ValidationContext): ASTVisitor {
-  const message = 'Introspection is switched off here; the operator switches it on with INTROSPECTION=on.';
+  const message = 'Introspection is switched off here; the operator switches it on with EXPLORE=on.';
   return {
     Field(node) {
       const type = getNamedType(context.getType());

@@ -141,8 +141,12 @@ export function createLoaders(read: Read, { schedule, onAsk }: LoadersOptions = 
       return key;
     };
     return new DataLoader<Wanted<T>, Answer<T>, string>(
-      // An error as a value: DataLoader forgets a key whose batch rejects.
-      (all) => Promise.all(all.map((wanted) => read(operation, wanted).catch((error: Error) => error))),
+      // A batch of one. An error as a value: DataLoader forgets a key whose batch rejects.
+      ([wanted]) =>
+        read(operation, wanted as Wanted<T>).then(
+          (answer) => [answer],
+          (error: Error) => [error],
+        ),
       { batch: false, cacheKeyFn, ...(schedule && { batchScheduleFn: schedule }) },
     );
   };

@@ -1,7 +1,5 @@
-import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { DocumentNode } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { RequestError } from '../engine/errors.ts';
 import type { DocumentSource, Params } from '../engine/params.ts';
@@ -15,25 +13,18 @@ export interface Persisted {
   readonly only: boolean;
 }
 
-/**
- * The documents of a manifest, and texts that clients sent with their hashes before. `automatic`: null if those are not
- * kept.
- */
-export function createDocumentSource(
-  persisted: Persisted | null,
-  automatic: AutomaticPersistedQueries | null,
-): DocumentSource {
+/** The documents of a manifest; null if there is none. */
+export function createDocumentSource(persisted: Persisted | null): DocumentSource {
   const isOnly = persisted?.only === true;
   return {
     isOnly,
     parsed: persisted?.documents.parsed ?? new Map(),
     /**
      * The text of the manifest's document whose id the request gives as `documentId` or
-     * `extensions.persistedQuery.sha256Hash`, or of one that was sent with this hash before. With `only`, no other
-     * documents than the manifest's are served.
+     * `extensions.persistedQuery.sha256Hash`. With `only`, no other documents than the manifest's are served.
      * Errors: PERSISTED_DOCUMENT_REQUIRED for an unknown documentId; with `only`, also for an unknown hash and for a
-     *         request with a text. Otherwise PERSISTED_QUERY_NOT_FOUND for an unknown hash, or
-     *         PERSISTED_QUERY_NOT_SUPPORTED if texts are not kept: clients then send the text.
+     *         request with a text. Otherwise PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash: clients that use
+     *         automatic persisted queries then send the text.
      */
     textOf(params) {
       const { query, documentId } = params;
@@ -55,64 +46,24 @@ export function createDocumentSource(
       }
       const text = persisted?.documents.texts.get(plainId(id));
       if (text !== undefined) return text;
-      if (documentId === null && hash !== null && !isOnly) {
-        if (automatic === null) throw missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
-        const sent = automatic.get(hash);
-        if (sent === undefined) throw missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
-        return sent;
-      }
+      // Links of Apollo and urql recognise this message, with a status of success, and then send the text.
+      if (documentId === null && !isOnly)
+        throw new RequestError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
+          http: { status: 200 },
+        });
       if (persisted === null) return query;
       throw required('No document of the manifest has this id.');
-    },
-    /** Keeps a text that was sent with its hash: one that is refused takes no room. Errors: BAD_USER_INPUT for another hash. */
-    noteChecked(query, extensions) {
-      const sent = automatic === null ? null : sha256HashOf({ extensions });
-      if (automatic === null || sent === null || automatic.get(sent) === query) return;
-      if (hash('sha256', query) !== sent)
-        throw new RequestError(
-          'BAD_USER_INPUT',
-          'extensions.persistedQuery.sha256Hash is not the SHA-256 of the query, in lower-case hexadecimal.',
-        );
-      automatic.set(sent, query);
     },
   };
 }
 
 const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
 
-const maxEntries = 10_000;
-/** The approximate memory of an entry besides its text. */
-const entryBytes = 300;
-
-/**
- * Texts that clients sent, by their hashes: Apollo's and urql's links then send only the hash. The least recently used
- * text is evicted first: its client sends it once more. Texts are shared by all callers, and can be found only by their
- * hashes. `bytes`: what they may take in memory.
- */
-export const createAutomaticPersistedQueries = ({
-  entries = maxEntries,
-  bytes,
-}: {
-  entries?: number;
-  bytes: number;
-}) =>
-  new LRUCache<string, string>({
-    max: entries,
-    maxSize: bytes,
-    sizeCalculation: (text) => 2 * text.length + entryBytes,
-  });
-
-export type AutomaticPersistedQueries = ReturnType<typeof createAutomaticPersistedQueries>;
-
 const WithHash = z.object({ persistedQuery: z.object({ sha256Hash: z.string() }) });
 
 /** `extensions.persistedQuery.sha256Hash`; null if a request has none. */
 const sha256HashOf = ({ extensions }: Pick<Params, 'extensions'>): string | null =>
   WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
-
-/** Links of Apollo and urql recognise these messages, with a status of success, and then send the text. */
-const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
-  new RequestError(code, message, { http: { status: 200 } });
 
 /** The format of graphql-codegen's client preset and of Relay: texts by id. */
 const Plain = z.record(z.string(), z.string());
@@ -135,7 +86,7 @@ export async function readManifest(file: string): Promise<ReadonlyMap<string, st
   const texts = new Map<string, string>();
   const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     // Its own message would repeat the path.
-    const remedy = 'correct the path: docs/hardening.md names the tools that write a manifest.';
+    const remedy = 'correct the path: docs/operate.md names the tools that write a manifest.';
     throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
   });
   for (const [id, text] of entriesOf(JSON.parse(decodeText(bytes)))) {

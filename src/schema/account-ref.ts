@@ -4,10 +4,9 @@ import { type AccountRef as AccountName, type AccountRefBody, accountRef } from 
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { fieldExtensions, startPrefetch } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { fieldsOf, inputType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
 import { findCounterparty, loadOtherAccounts } from './other-account.ts';
 
@@ -35,16 +34,7 @@ AccountRefObject.implement({
           description: "The view for reading the account. The default is the record's view.",
         }),
       },
-      ...nodeFromRecord(
-        'Account',
-        accountIn,
-        (_parent, unknownId, { viewId }, { defaults }) => ({
-          bankId: unknownId(),
-          accountId: unknownId(),
-          viewId: viewId ?? defaults.viewId,
-        }),
-        true,
-      ),
+      ...nodeFromRecord('Account', accountIn),
     }),
     counterparty: t.field({
       type: nodeTypeOf('OtherAccount').object,
@@ -54,13 +44,6 @@ AccountRefObject.implement({
       extensions: fieldExtensions({
         prefetch: ({ payer }: NamedAccount, _args: object, context: ReadContext) =>
           payer && loadOtherAccounts(payer, {}, context),
-        estimateUnknown: ({ named, payer }: Partial<NamedAccount>, _args: object, context, unknownId) => {
-          if (payer === undefined && named !== undefined) return null;
-          const { viewId } = context.defaults;
-          const account = payer ?? { bankId: unknownId(), accountId: unknownId(), viewId };
-          startPrefetch(() => loadOtherAccounts(account, {}, context));
-          return { parent: { ...account, otherAccountId: unknownId(), ...byOwnId } };
-        },
       }),
       resolve: ({ named, payer }, _args, context) => {
         const accountId = unwrap(named.account_id);

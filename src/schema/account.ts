@@ -1,15 +1,8 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import {
-  type Account,
-  type AccountBody,
-  account,
-  getAccountsScope,
-  putAccountID,
-} from '../contract/account.ts';
+import { type Account, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
-import type { Changes } from '../contract/updated-body.ts';
-import { BankqlError, badUserInput } from '../errors.ts';
+import { BankqlError } from '../errors.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -29,7 +22,7 @@ import {
   recordOf,
 } from './node.ts';
 import { isCodeOf, otherAccounts } from './other-account.ts';
-import { type PutResult, updatedViewDescription, writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { transactionRequests } from './transaction-request.ts';
 
@@ -47,7 +40,7 @@ export const AccountScope = builder.enumType('AccountScope', {
 export type AccountNode = NodeRef<ViewIds, Account>;
 
 /** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
-const accountNode = defineNodeType({
+export const accountNode = defineNodeType({
   name: 'Account',
   ...identifiedBy('bankId', 'accountId', 'viewId'),
   read: readAccount,
@@ -115,6 +108,26 @@ function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadCont
 }
 
 /**
+ * The one account of the bank with an id.
+ * Errors: BANK_BAD_RESPONSE if there are several, or if it is another bank's.
+ */
+export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): Promise<Account> {
+  const list = await loadSingle(ids, context);
+  const isForeign = foreignIn(list, ids);
+  const ownId = (entry: Account) => (isForeign(entry) ? null : itemId(entry));
+  checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', ownId);
+  const record = accountIn(list, ids, context.session);
+  if (!isForeign(record)) return record;
+  throw new BankqlError(
+    'BANK_BAD_RESPONSE',
+    `The bank's ${getAccountsScope.id} answered with an account of another bank. Nothing was written.`,
+    { operation: getAccountsScope.id },
+  );
+}
+
+export const accountVersion = (record: Account) => versionOf(account, record);
+
+/**
  * Creates the entries of an account list. Each is identified by its own id, or by the path's if it is the only entry and has none.
  * Another bank's account is an account there.
  * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. An entry without an id among
@@ -150,14 +163,12 @@ const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An accou
 export const accountsFrom = <Parent, Args extends object = object>(
   idsOf: (parent: Parent, args: Args, context: ReadContext) => ViewIds,
   scopeOf: (args: Args) => Scope = () => 'permissions',
-  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
 ) =>
   connectionFromIds(
     AccountConnection,
     (parent: Parent, args: Args, context) =>
       loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
     (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context)),
-    plannedParent,
   );
 
 implementNode(accountNode, account, (t) => ({
@@ -165,7 +176,7 @@ implementNode(accountNode, account, (t) => ({
     accountId: "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
     viewId: 'The view through which the account is seen, from the path.',
   }),
-  version: t.string(written.version),
+  version: t.string(versionField(accountVersion)),
   view: t.field({
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
@@ -225,79 +236,3 @@ implementNode(accountNode, account, (t) => ({
   transactionRequests: t.field(transactionRequests),
   knownTransactions: t.field(knownTransactions),
 }));
-
-const written = writtenRecord({
-  resource: account,
-  operation: putAccountID,
-  nodeType: accountNode,
-  reads: 'getAccountsScope',
-});
-
-written.put({
-  name: 'putAccount',
-  description: 'Writes an account, its balance included.',
-  texts: {
-    input:
-      "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
-    payload: 'What became of putAccountID.',
-  },
-  ids: {
-    accountId: "The account's id at the bank.",
-    viewId:
-      "The view through which the payload's account is read; the configured default view if it is left out.",
-  },
-  // REST does not receive the view, but an invalid one is refused before anything is written.
-  node: (ids) => ids,
-  written: () => ({
-    description: 'The account, read again through the view. REST: getAccountsScope.',
-    ...nodeFromIds('Account', ({ node }: PutResult<ViewIds>) => accountOf(node)),
-  }),
-});
-
-/**
- * An account without an amount was read through a view that hides it; a PUT without an amount may set the balance
- * to zero.
- * Errors: BAD_USER_INPUT.
- */
-function requireBalance(record: Account, { balance }: Changes<AccountBody>): void {
-  if (balance?.amount === null)
-    throw badUserInput(
-      '`changes.balance.amount` cannot be null: written without an amount, the account may lose its balance. Nothing was written.',
-      'changes.balance.amount',
-    );
-  if (balance?.amount !== undefined || record.balance?.amount != null) return;
-  throw badUserInput(
-    'The account as read has no `balance.amount`, and written without one it may lose its balance: read it through a view (`viewId`) that shows the whole account. Nothing was written.',
-  );
-}
-
-/**
- * The one account of the bank with an id.
- * Errors: BANK_BAD_RESPONSE if there are several, or if it is another bank's.
- */
-async function readOnlyAccount(ids: ViewIds, context: ReadContext): Promise<Account> {
-  const list = await loadSingle(ids, context);
-  const isForeign = foreignIn(list, ids);
-  const ownId = (entry: Account) => (isForeign(entry) ? null : itemId(entry));
-  checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', ownId);
-  const record = accountIn(list, ids, context.session);
-  if (!isForeign(record)) return record;
-  throw new BankqlError(
-    'BANK_BAD_RESPONSE',
-    `The bank's ${getAccountsScope.id} answered with an account of another bank. Nothing was written.`,
-    { operation: getAccountsScope.id },
-  );
-}
-
-written.update({
-  name: 'updateAccount',
-  description:
-    'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
-  ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
-  node: (ids) => ids,
-  read: readOnlyAccount,
-  changes: (named, record) => {
-    requireBalance(record, named);
-    return named;
-  },
-});

@@ -16,8 +16,7 @@ export interface OperationLimits {
    */
   readonly timeoutMs: number;
   /**
-   * The number of REST calls. An operation that is known to need more (call-estimate.ts) is refused before it runs;
-   * calls over the limit at run time fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
+   * The number of REST calls. Further ones are not made and fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
    */
   readonly restCalls: number;
 }
@@ -135,6 +134,11 @@ export class BankSession {
     this.#options.bank.noteDrift(drift);
   }
 
+  /** Errors: CALL_BUDGET_EXCEEDED if the operation made all its calls before its payment, which then is not sent. */
+  checkPayment(operation: Operation): void {
+    if (this.#calls >= this.#options.limits.restCalls) throw this.#tooManyCalls(operation);
+  }
+
   /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */
   invalidate(): void {
     this.#readLimits = { ...this.#readLimits, unshared: true };
@@ -168,38 +172,40 @@ export class BankSession {
 
   /**
    * Reads a record and writes it; the writes of one record take turns (BankClient.update). `bodyOf` reads the record,
-   * bypassing every cache and keeping all digits, and returns the body; null if what the caller read before is outdated:
-   * nothing is written then, and later reads are made again. It is called again if another update changed the record
-   * meanwhile: the operation's calls count that once.
-   * Errors: those of `bodyOf`, `write` and BankClient.update. Errors that the write would fail with in any case come
-   * before the read.
+   * bypassing every cache and keeping all digits, and returns the body. It is called again if another update changed
+   * the record meanwhile: the operation's calls count that once.
+   * Errors: those of `bodyOf`, `write` and BankClient.update; after CONFLICT, later reads are made again, since what was
+   * read before is outdated. Errors that the write would fail with in any case come before the read.
    */
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,
     operation: T,
     ids: OwnIds<T>,
-    bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T> | null>,
-  ): Promise<{ answer: Answer<T> | null; trackId: string } | null> {
+    bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
+  ): Promise<{ answer: Answer<T> | null; trackId: string }> {
     const { bank, credentials } = this.#options;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
-    const written = await bank.update(record, {
-      deadline: this.#deadline,
-      read: () => {
-        if (isAgain) this.#calls--;
-        isAgain = true;
-        return bodyOf({
-          loaders: createLoaders(this.#reader(true)),
-          noteDrift: (drift, read) => this.noteDrift(drift, read),
-        });
-      },
-      write: (body) => this.write(operation, ids, body),
-    });
-    if (written === null) {
-      bank.invalidate(call);
-      this.invalidate();
+    try {
+      return await bank.update(record, {
+        deadline: this.#deadline,
+        read: () => {
+          if (isAgain) this.#calls--;
+          isAgain = true;
+          return bodyOf({
+            loaders: createLoaders(this.#reader(true)),
+            noteDrift: (drift, read) => this.noteDrift(drift, read),
+          });
+        },
+        write: (body) => this.write(operation, ids, body),
+      });
+    } catch (error) {
+      if (error instanceof BankqlError && error.code === 'CONFLICT') {
+        bank.invalidate(call);
+        this.invalidate();
+      }
+      throw error;
     }
-    return written;
   }
 
   readonly #noteSource = (source: SharedSource, operation: string, ageMs: number): void => {

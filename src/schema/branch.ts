@@ -1,12 +1,4 @@
-import {
-  type Branch,
-  type BranchQuery,
-  branch,
-  branchQuery,
-  getBranches,
-  putBranchID,
-} from '../contract/branch.ts';
-import type { OwnIds } from '../contract/operation.ts';
+import { type Branch, type BranchQuery, branch, branchQuery, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import {
   type BranchSearch,
@@ -20,9 +12,9 @@ import {
 } from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
+import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
-import { writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 type BranchIds = ListedIds<'bankId', 'branchId', BranchQuery>;
@@ -37,7 +29,7 @@ const loadBranches = (
   query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
-const branchNode = defineNodeType({
+export const branchNode = defineNodeType({
   name: 'Branch',
   ...listedBy(['bankId'], 'branchId', branchQuery),
   read: readBranch,
@@ -48,6 +40,18 @@ async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Bra
   if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
   return findListItem(await session.loaders.branches.load({ bankId }), branchId, getBranches);
 }
+
+/** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
+export async function readBranchForUpdate(
+  { bankId, branchId }: { readonly bankId: string; readonly branchId: string },
+  context: ReadContext,
+): Promise<Branch> {
+  const list = await context.session.loaders.branches.load({ bankId });
+  checkNotRepeated(list, branchId, getBranches, 'branches');
+  return findListItem(list, branchId, getBranches);
+}
+
+export const branchVersion = (record: Branch) => versionOf(branch, record);
 
 /** The field of a bank that lists them. */
 export const branches = {
@@ -77,7 +81,7 @@ export const branches = {
 
 implementNode(branchNode, branch, (t) => ({
   ...pathFields(t, 'branch'),
-  version: t.string(written.version),
+  version: t.string(versionField(branchVersion)),
   distanceKm: t.float({
     nullable: true,
     description:
@@ -96,27 +100,3 @@ implementNode(branchNode, branch, (t) => ({
     },
   }),
 }));
-
-const written = writtenRecord({
-  resource: branch,
-  operation: putBranchID,
-  nodeType: branchNode,
-  reads: 'getBranches',
-});
-
-const place = {
-  ids: { branchId: "The branch's id at the bank." },
-  node: (ids: OwnIds<typeof putBranchID>): BranchIds => ({ ...ids, ...byOwnId }),
-};
-
-written.put({ ...place, name: 'putBranch' });
-
-/** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
-async function readOnlyBranch(ids: BranchIds, context: ReadContext): Promise<Branch> {
-  const { bankId, branchId } = ids;
-  const list = await context.session.loaders.branches.load({ bankId });
-  if (branchId !== null) checkNotRepeated(list, branchId, getBranches, 'branches');
-  return readBranch(ids, context);
-}
-
-written.update({ ...place, name: 'updateBranch', read: readOnlyBranch });

@@ -1,32 +1,28 @@
 import { validateBankId } from '../bank/ids.ts';
-import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
+import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
-import type { ReadContext } from './context.ts';
-import { hasPlaceholderId } from './field-extensions.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
-import { writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
-import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
+import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 
 /** Customers by bank and customer id. Read through getCustomer. */
-const customerNode = defineNodeType({
+export const customerNode = defineNodeType({
   name: 'Customer',
   ...identifiedBy('bankId', 'customerId'),
   read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
 });
 
-/** A customer whom a record will name may be the viewer. */
-const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
-  hasPlaceholderId(customer.customerId) ? viewerCustomer(viewerOf(context)) : customer;
+export const customerVersion = (record: Customer) => versionOf(customer, record);
 
 implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
-  version: t.string(written.version),
+  version: t.string(versionField(customerVersion)),
   banks: t.field({
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
@@ -40,31 +36,14 @@ implementNode(customerNode, customer, (t) => ({
     description:
       "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
     args: pageArguments,
-    ...accountsFrom(
-      (customer: CustomerNode, _args: object, context) => viewerAccount(viewerWhoIs(customer, context)),
-      undefined,
-      plannedCustomer,
+    ...accountsFrom((customer: CustomerNode, _args: object, context) =>
+      viewerAccount(viewerWhoIs(customer, context)),
     ),
   }),
   messages: t.field({
     description:
       "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
     args: pageArguments,
-    ...messagesFrom(viewerWhoIs, plannedCustomer),
+    ...messagesFrom(viewerWhoIs),
   }),
 }));
-
-const written = writtenRecord({
-  resource: customer,
-  operation: putCustomerID,
-  nodeType: customerNode,
-  reads: 'getCustomer',
-});
-
-const place = {
-  ids: { customerId: "The customer's id at the bank." },
-  node: (ids: CustomerIds) => ids,
-};
-
-written.put({ ...place, name: 'putCustomer' });
-written.update({ ...place, name: 'updateCustomer' });

@@ -9,9 +9,9 @@ import { ofSource } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { parseDateTime } from './date-time.ts';
-import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
+import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
 import { currencyCodeOf, minorUnitsOf } from './scalars.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
@@ -59,13 +59,7 @@ function listedId<Ids extends object, Item extends object>(
     [name]: t.id({
       nullable: true,
       description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
-      extensions: fieldExtensions({
-        answeredByIds: true,
-        estimate: (node: Ids, _args: object, context: EstimateContext) => {
-          if (idOf(node) === null) startPrefetch(() => nodeType.read(node, context));
-          return null;
-        },
-      }),
+      extensions: answeredByIds,
       resolve: (node, _args, context) => {
         const { record } = node;
         const id = idOf(node);

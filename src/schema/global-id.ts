@@ -2,7 +2,6 @@ import { validateId } from '../bank/ids.ts';
 import { badUserInput } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context, ReadContext } from './context.ts';
-import type { EstimateContext, KnownObject } from './field-extensions.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 
@@ -44,8 +43,6 @@ interface GlobalIdType<Ids extends object> {
   load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
   /** The object with its record, if the bank has one. */
   withRecord?(linked: Ids, context: ReadContext): object | Promise<object>;
-  /** The object as plans use it. */
-  estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
 
 /** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */

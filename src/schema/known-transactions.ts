@@ -15,7 +15,6 @@ import {
   type Edge,
   type PageArguments,
   pageArguments,
-  pageEntry,
 } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
@@ -97,10 +96,8 @@ const TransactionConnection = connectionTo(
     },
     node: {
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
-      ...nodeFromRecord(
-        'Transaction',
-        ({ node }: Edge<TransactionIds>) => transactionIn(node, node.transactionId),
-        ({ node }, unknownId) => transactionIn(node, unknownId()),
+      ...nodeFromRecord('Transaction', ({ node }: Edge<TransactionIds>) =>
+        transactionIn(node, node.transactionId),
       ),
     },
     cursor: { description: 'The place of this transaction, for `after` and `before`.' },
@@ -127,10 +124,6 @@ export const knownTransactions = {
     prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);
-    },
-    estimateUnknown: (ids: ViewIds) => {
-      const account = accountOf(ids);
-      return { parent: { ...account, node: account, [pageEntry]: {} } };
     },
   }),
   resolve: async (

@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
-import { type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { message } from '../contract/message.ts';
 import { recordFields } from '../contract/record.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type ReadContext } from './context.ts';
-import { inputFields, objectType, toBody } from './fields.ts';
-import { encodeGlobalId, globalIdTypes, restId } from './global-id.ts';
-import { writeField } from './record-mutations.ts';
+import type { ReadContext } from './context.ts';
+import { objectType } from './fields.ts';
+import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
-const MessageObject = objectType(message);
+export const MessageObject = objectType(message);
 
 const hashes = new WeakMap<object, string>();
 
@@ -34,65 +33,11 @@ builder.objectField(MessageObject, 'id', (t) =>
 const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
 
 /** The caller's messages at a bank. */
-export const messagesFrom = <Parent>(
-  bankOf: (parent: Parent, context: ReadContext) => BankIds,
-  plannedParent?: (parent: Parent, context: ReadContext) => Parent,
-) =>
+export const messagesFrom = <Parent>(bankOf: (parent: Parent, context: ReadContext) => BankIds) =>
   connectionFromIds(
     MessageConnection,
     (parent: Parent, _args: object, context) =>
       context.session.loaders.messagesOwner.load(bankOf(parent, context)),
     () => (record) => record,
-    plannedParent,
     (entry) => (typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry)),
   );
-
-const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
-  description: 'The message to put, and to whom.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
-    customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
-    ...inputFields(t, message),
-  }),
-});
-
-const PutCustomerMessagePayload = builder
-  .objectRef<{ message: Message | undefined; trackId: string }>('PutCustomerMessagePayload')
-  .implement({
-    description: 'The message that was left, as far as the bank shows it.',
-    fields: (t) => ({
-      message: t.expose('message', {
-        type: MessageObject,
-        nullable: true,
-        description:
-          'The message as the bank answered it; null if the bank answered without it, since no bank operation reads one. Costs no further REST call.',
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putCustomerMessage', (t) =>
-  t.field({
-    type: PutCustomerMessagePayload,
-    nullable: true,
-    description: 'Leaves a message for a customer. REST: the customer message PUT.',
-    args: {
-      input: t.arg({
-        type: PutCustomerMessageInput,
-        required: true,
-        description: 'The message, and to whom.',
-      }),
-    },
-    ...writeField(
-      putCustomerMessage,
-      ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
-        ids: {
-          bankId: bankIdOr(defaults, input.bankId),
-          customerId: restId('customerId', input.customerId),
-        },
-        body: toBody(message, input),
-      }),
-      (_call, record) => ({ message: record }),
-    ),
-  }),
-);

@@ -23,14 +23,10 @@ import { builder, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import type { CustomerNode } from './customer.ts';
 import {
-  type EstimateContext,
   type FieldExtensions,
   fieldExtensions,
   fieldExtensionsOf,
-  type KnownObject,
-  nullOnError,
   startPrefetch,
-  unknownRecord,
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { identityOf, itemId, type ListPosition, listIndex, mapListItem } from './list-item.ts';
@@ -247,11 +243,6 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       linked.record === undefined
         ? read(linked, context).then((record) => withReadRecord(linked, record, context))
         : linked,
-    estimate: (ids: Ids, context: EstimateContext): KnownObject => ({
-      type: name,
-      parent: ids,
-      read: () => read(ids, context),
-    }),
   };
   globalIdTypes.set(name, nodeType);
   return nodeType;
@@ -300,7 +291,7 @@ export function recordOf<Item>(linked: { readonly record?: Item | undefined }): 
 
 /**
  * A field that leads from a parent's ids to another object, or to null. Spread it into a Pothos field inside `fields`: it
- * provides the type, `resolve`, and the extensions that links and plans use.
+ * provides the type, `resolve`, and the extensions that links use.
  */
 export function nodeFromIds<Name extends NodeName, Parent, Args>(
   name: Name,
@@ -309,13 +300,11 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
   const nodeType = nodeTypeOf(name);
   const resolve: Resolve<Parent, Args, Nodes[Name]> = (parent, args, context, info) =>
     nodeType.load(ids(parent, args, context), context, info) as Nodes[Name];
-  const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
-    nodeType.estimate(ids(parent, args, context), context);
   return {
     type: nodeType.object,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve, estimate }),
+    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve }),
   };
 }
 
@@ -367,15 +356,6 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
     args: Args,
     context: ReadContext,
   ) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
-  /** The ids as far as they are known without the record (default: those of `ids` for an unknown record). */
-  unknownIds: (
-    parent: Parent,
-    unknownId: () => string,
-    args: Args,
-    context: ReadContext,
-  ) => IdsOf<Name> | null = (parent, _unknownId, args, context) => ids(parent, args, context),
-  /** Whether arguments may determine the ids, as those of a payment do. */
-  isPlanned = false,
 ) {
   const nodeType = nodeTypeOf(name);
   const resolve: Resolve<Parent, Args, Nodes[Name] | null> = (parent, args, context, info) => {
@@ -383,17 +363,7 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
     if (named === null || named.record !== undefined) return named as Nodes[Name] | null;
     return nodeType.load(named, context, info) as Nodes[Name];
   };
-  const known = (named: IdsOf<Name> | null, context: EstimateContext) =>
-    named === null ? null : nodeType.estimate(named, context);
-  const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
-    known(ids(parent, args, context), context);
-  const estimateUnknown = (parent: object, args: Args, context: EstimateContext, unknownId: () => string) =>
-    known(
-      unknownIds({ ...parent, record: unknownRecord(unknownId) } as Parent, unknownId, args, context),
-      context,
-    );
-  const extensions = fieldExtensions({ ...(isPlanned && { estimate }), estimateUnknown });
-  return { type: nodeType.object, nullable: true as const, resolve, extensions };
+  return { type: nodeType.object, nullable: true as const, resolve };
 }
 
 /**
@@ -418,13 +388,11 @@ export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
         | Promise<Nodes[Name] | null>;
     return named.map((entry, index) => mapListItem(entry, index, load));
   };
-  const estimateUnknown = (parent: Parent, _args: Args, context: EstimateContext, unknownId: () => string) =>
-    nodeType.estimate(toIds(parent, unknownId()), context);
   return {
     type: [nodeType.object] as [typeof nodeType.object],
     nullable: { list: true as const, items: true as const },
     resolve,
-    extensions: fieldExtensions({ estimateUnknown, ...(shows && { shows }) }),
+    extensions: fieldExtensions(shows ? { shows } : {}),
   };
 }
 
@@ -476,12 +444,6 @@ export async function loadNode(id: string, context: Context, info: Selection): P
   return node && { ...node, __typename: typename };
 }
 
-/** The same as plans use it. Errors: BAD_USER_INPUT. */
-export function estimateNode(id: string, context: EstimateContext): KnownObject {
-  const { type, ids } = nodeOf(id);
-  return type.estimate(ids, context);
-}
-
 builder.queryField('node', (t) =>
   t.field({
     type: NodeInterface,
@@ -489,16 +451,15 @@ builder.queryField('node', (t) =>
     description:
       "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, unless the id contains the values of all selected fields.",
     args: { id: t.arg.id({ required: true, description: 'The global id.' }) },
-    extensions: fieldExtensions({
-      estimate: (_root: object, { id }: { id: string }, context: EstimateContext) =>
-        estimateNode(id, context),
-    }),
     resolve: (_root, { id }, context, info) => loadNode(id, context, info),
   }),
 );
 
-/** The most ids of `nodes`, and of all `nodes` fields of an operation together: each invalid one costs an error. */
-export const maxNodeIds = 100;
+/** The most ids of all `nodes` fields of an operation together: each invalid one costs an error. */
+const maxNodeIds = 100;
+
+/** The number of ids that the `nodes` fields of an operation were asked for so far. */
+const nodeIdCounts = new WeakMap<Context, number>();
 
 builder.queryField('nodes', (t) =>
   t.field({
@@ -507,17 +468,12 @@ builder.queryField('nodes', (t) =>
     description:
       'Nodes by their global ids, in the given order. Each is read separately, and is null with an error if that fails. Costs the REST call of each, as `node`.',
     args: { ids: t.arg.idList({ required: true, description: 'The global ids.' }) },
-    extensions: fieldExtensions({
-      idCount: ({ ids }: { ids: readonly string[] }) => ids.length,
-      estimate: (_root: object, { ids }: { ids: readonly string[] }, context: EstimateContext) =>
-        ids.length > maxNodeIds
-          ? null
-          : ids.flatMap((id) => nullOnError(() => estimateNode(id, context)) ?? []),
-    }),
     resolve: (_root, { ids }, context, info) => {
-      if (ids.length > maxNodeIds)
+      const count = (nodeIdCounts.get(context) ?? 0) + ids.length;
+      nodeIdCounts.set(context, count);
+      if (count > maxNodeIds)
         throw badUserInput(
-          `ids has ${ids.length} entries: ask for at most ${maxNodeIds} nodes at a time.`,
+          `The operation asks for ${count} nodes by their ids: ask for at most ${maxNodeIds} at a time.`,
           'ids',
         );
       return ids.map((id) => loadNode(id, context, info));

@@ -29,7 +29,6 @@ import {
   pathFields,
   recordOf,
   type ViewArgument,
-  validateViewIds,
 } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { contains } from './text-search.ts';
@@ -232,9 +231,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
         description: "The view through which it is read; the counterparty's view if it is left out.",
       }),
     },
-    ...nodeFromRecord('Account', linkedAccountOf, (other, unknownId, { viewId }) =>
-      validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
-    ),
+    ...nodeFromRecord('Account', linkedAccountOf),
   }),
 }));
 

@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { findsPayments, PaymentObject, PaymentState } from './payment.ts';
+import { PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -141,7 +141,7 @@ export const paymentsField = {
   nullable: true,
   description:
     "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
-  extensions: fieldExtensions({ ...findsPayments.bankql, nullMeansError: true }),
+  extensions: fieldExtensions({ nullMeansError: true }),
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

@@ -1,23 +1,21 @@
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
-import type { CallInput } from '../bank/request.ts';
 import { accountRef, amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { validateIdempotencyKey } from '../payments/payment-errors.ts';
-import { type PaymentInput, paymentDetails } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions, knownObject } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { mapListItem } from './list-item.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
+import { bankIdInput } from './record-mutations.ts';
 import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
@@ -25,11 +23,11 @@ import {
   toTransactionRequestNode,
 } from './transaction-request.ts';
 
-/** The mutations that make payments, one for each of the bank's two operations. Both answer with the same payload. */
+/** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
 const paymentFields = (t: InputFields) => ({
-  bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+  bankId: bankIdInput(t),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
   to: t.field({
     type: AccountRefInput,
@@ -196,7 +194,6 @@ const implementPayload = (name: string, description: string) =>
         nullable: true,
         description:
           "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if bankql has no record of this payment. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
-        extensions: knownObject(({ payment }: { payment: object }) => payment),
         resolve: (payload, _args, context) => paymentOf(payload, context),
       }),
       replayed: t.exposeBoolean('replayed', {
@@ -222,9 +219,10 @@ const implementPayload = (name: string, description: string) =>
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
  * `payment { state }` that of a payment with a record. A client that selects neither would take the payload for a success.
- * Errors: otherwise those of `send`.
+ * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
  */
 async function payloadOf(
+  operation: PaymentOperation,
   idempotencyKey: string,
   context: Context,
   info: GraphQLResolveInfo,
@@ -233,6 +231,7 @@ async function payloadOf(
   // Its reads' deadline counts from here: the payment takes a part of the operation's time.
   const { session } = context;
   try {
+    session.checkPayment(operation);
     return { ...(await send()), idempotencyKey, userErrors: [] };
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
@@ -253,21 +252,6 @@ async function payloadOf(
   }
 }
 
-/** The extensions of a field that makes a payment. Plans have the errors that it has before anything is sent. */
-const paymentExtensions = <T extends PaymentOperation, Input extends { readonly idempotencyKey: string }>(
-  operation: T,
-  callOf: (input: Input, defaults: Defaults) => Pick<CallInput<T> & PaymentInput, 'ids' | 'body'>,
-) =>
-  fieldExtensions({
-    payment: true,
-    estimate(_root: object, { input }: { input: Input }, context: EstimateContext) {
-      const call = callOf(input, context.defaults);
-      validateIdempotencyKey(input.idempotencyKey);
-      context.send(operation, call);
-      return { parent: { payment: paymentDetails(call) } };
-    },
-  });
-
 const atMostOnce =
   'Sent at most once for an idempotency key. What went wrong is in `userErrors`, or in `errors` if the document selects neither that nor `payment { state }`.';
 
@@ -279,16 +263,15 @@ builder.mutationField('makeTransaction', (t) =>
     ),
     nullable: true,
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
-    extensions: paymentExtensions(postMakeTransaction, transferOf),
+    extensions: fieldExtensions({ payment: true }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
-        const call = { ...transferOf(input, defaults), credentials };
         const paid = await payments.pay(postMakeTransaction, {
-          input: call,
+          input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
         });
         return { ...paid, transactionRequests: null };
@@ -304,19 +287,19 @@ builder.mutationField('putTransactionRequest', (t) =>
     ),
     nullable: true,
     description: `Asks for a transaction, which may wait for the customer to confirm it. ${atMostOnce} REST: putTransactionsRequestAccount.`,
-    extensions: paymentExtensions(putTransactionsRequestAccount, requestOf),
+    extensions: fieldExtensions({ payment: true }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
     resolve: (_root, { input }, context, info) =>
-      payloadOf(input.idempotencyKey, context, info, async () => {
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
-        const call = { ...requestOf(input, defaults), credentials };
+        const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
-          input: call,
+          input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: answer && nodesOf(answer, call.ids, paid.trackId) };
+        return { ...paid, transactionRequests: answer && nodesOf(answer, ids, paid.trackId) };
       }),
   }),
 );

@@ -7,7 +7,7 @@ import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { type EstimateContext, type FieldExtensions, fieldExtensions } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
@@ -24,7 +24,6 @@ globalIdTypes.set('Payment', {
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   load: ({ trackId }: Pick<PaymentRecord, 'trackId'>, { payments, credentials }) =>
     payments.findByTrackId(credentials, trackId),
-  estimate: (ids) => ({ type: 'Payment', parent: ids, hasRecord: true }),
 });
 
 export const idempotencyKeyDescription =
@@ -61,24 +60,10 @@ const paidAccount = ({ bankId, toBankId, toAccountId }: PaymentRecord, viewId: s
   toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewId) : null;
 
 /** An account that a payment names, through the view that is asked for. */
-function accountOf(
-  idsOf: (payment: PaymentRecord, viewId: string) => ViewIds | null,
-  more: Pick<FieldExtensions, 'nullMeansError'> = {},
-) {
-  const link = nodeFromRecord(
-    'Account',
-    // A plan does not know the payments that are found.
-    (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
-      payment.bankId === undefined ? null : idsOf(payment, viewIdOr(defaults, viewId)),
-    (_payment, unknownId, { viewId }, { defaults }) => ({
-      bankId: unknownId(),
-      accountId: unknownId(),
-      viewId: viewIdOr(defaults, viewId),
-    }),
-    true,
+const accountOf = (idsOf: (payment: PaymentRecord, viewId: string) => ViewIds | null) =>
+  nodeFromRecord('Account', (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
+    idsOf(payment, viewIdOr(defaults, viewId)),
   );
-  return { ...link, extensions: fieldExtensions({ ...link.extensions.bankql, ...more }) };
-}
 
 const payeeOf = (
   { toBankId, toAccountId, bankId, accountId }: PaymentRecord,
@@ -134,7 +119,8 @@ PaymentObject.implement({
     account: t.field({
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...accountOf(payingAccount, { nullMeansError: true }),
+      ...accountOf(payingAccount),
+      extensions: fieldExtensions({ nullMeansError: true }),
     }),
     toAccount: t.field({
       description:
@@ -147,10 +133,6 @@ PaymentObject.implement({
       nullable: true,
       description:
         'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
-      extensions: fieldExtensions({
-        estimate: (payment: PaymentRecord, _args: object, { defaults }: EstimateContext) =>
-          payment.bankId === undefined ? null : { parent: payeeOf(payment, defaults.viewId) },
-      }),
       resolve: (payment, _args, { defaults }) =>
         payment.toAccountId === null && payment.toBankId === null ? null : payeeOf(payment, defaults.viewId),
     }),
@@ -158,16 +140,11 @@ PaymentObject.implement({
       description:
         'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...nodeFromRecord(
-        'Transaction',
-        (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
-          const { transactionId } = receiptOf(payment);
-          const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
-          return account ? transactionIn(account, transactionId) : null;
-        },
-        (_payment, unknownId, { viewId }, { defaults }) =>
-          transactionIn(validateViewIds(unknownId(), unknownId(), viewIdOr(defaults, viewId)), unknownId()),
-      ),
+      ...nodeFromRecord('Transaction', (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
+        const { transactionId } = receiptOf(payment);
+        const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
+        return account ? transactionIn(account, transactionId) : null;
+      }),
     }),
     value: t.field({
       type: MoneyObject,
@@ -223,16 +200,12 @@ PaymentObject.implement({
   }),
 });
 
-/** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
-export const findsPayments = fieldExtensions({ estimateUnknown: () => ({ parent: {}, hasRecord: true }) });
-
 builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     nullable: true,
     description:
       "The calling customer's payment with this key, and its outcome. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
-    extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { payments, credentials }: Context) =>
       payments.find(credentials, idempotencyKey),

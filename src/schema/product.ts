@@ -7,7 +7,6 @@ import {
   postProducts,
   product,
   productQuery,
-  putProduct,
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
@@ -15,9 +14,9 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { byOwnId, findListItem, itemId, itemNotFound } from './list-item.ts';
+import { findListItem, itemId, itemNotFound } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId, pathFields } from './node.ts';
-import { versionIn, writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
 type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
@@ -25,7 +24,7 @@ type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
 export type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
-const productNode = defineNodeType({
+export const productNode = defineNodeType({
   name: 'Product',
   ...listedBy(['bankId'], 'productId', productQuery, (id) => validateId('productId', id)),
   read: readProduct,
@@ -91,57 +90,10 @@ export const products = {
 };
 
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-const productVersion = (record: Product): string =>
-  versionIn(product)({ ...record, bank_id: listOf(record.bank_id) });
+export const productVersion = (record: Product): string =>
+  versionOf(product, { ...record, bank_id: listOf(record.bank_id) });
 
 implementNode(productNode, product, (t) => ({
   ...pathFields(t, 'product'),
-  version: t.string(written.version),
+  version: t.string(versionField(productVersion)),
 }));
-
-const written = writtenRecord({
-  resource: product,
-  operation: putProduct,
-  nodeType: productNode,
-  reads: 'getProduct',
-  versionOf: productVersion,
-});
-
-written.put({
-  name: 'putProduct',
-  texts: {
-    body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; other fields that are omitted are not sent, and lost.',
-  },
-  ids: {},
-  defaults: ({ bankId }) => ({ bank_id: bankId }),
-  node: ({ bankId }, body, record) => ({
-    bankId,
-    productId: itemId(record ?? {}) ?? body.id ?? null,
-    ...byOwnId,
-  }),
-  canRead: ({ productId }) => productId !== null,
-});
-
-/**
- * The one bank id that the PUT accepts, of those that were read; that of the path if no bank id was read.
- * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
- */
-function bankOf(record: Product, bankId: string): string {
-  const [first = bankId, ...others] = listOf(record.bank_id) ?? [];
-  if (others.length === 0) return first;
-  throw badUserInput(
-    "The product belongs to several banks, and the bank's putProduct takes one: name it in `changes.bankIds`. Nothing was written.",
-  );
-}
-
-written.update({
-  name: 'updateProduct',
-  ids: { productId: "The product's id at the bank." },
-  node: ({ bankId, productId }) => ({ bankId, productId, ...byOwnId }),
-  changes: (named, record, _input, { bankId, productId }) => ({
-    ...named,
-    // The path names only the bank: the body has to identify the product.
-    id: record.id ? undefined : productId,
-    bank_id: named.bank_id === undefined ? bankOf(record, bankId) : named.bank_id,
-  }),
-});

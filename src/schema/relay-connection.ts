@@ -2,13 +2,7 @@ import type { InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
 import { builder, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import {
-  type EstimateContext,
-  fieldExtensions,
-  type KnownObject,
-  startPrefetch,
-  unknownRecord,
-} from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
 
@@ -137,9 +131,6 @@ export class Connection<Item, Node> {
   }
 }
 
-/** The key under which a page of a plan, which is not read, has one entry that represents all: see options/explain/plan.ts. */
-export const pageEntry = Symbol('an entry of the page');
-
 type PageInfo = Connection<unknown, unknown>['pageInfo'];
 
 /** A page of a list as its GraphQL type reads it: a Connection, for example. */
@@ -234,15 +225,13 @@ export function connectionTo<Node>(
 
 /**
  * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
- * `t.field`: it provides the type, `resolve`, and the extensions that links and plans use.
+ * `t.field`: it provides the type, `resolve`, and the extensions that links use.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
   type: ObjectRef<Types, ConnectionShape<Node>>,
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
   /** Called once for a list, so that what its entries share is computed once. */
   nodesIn: (list: readonly Item[], parent: Parent, args: Args, context: ReadContext) => ToNode<Item, Node>,
-  /** The parent to plan with if only a record tells the parent's ids; by default that parent. */
-  plannedParent: (parent: Parent, context: ReadContext) => Parent = (parent) => parent,
   /** What cursors call an entry; by default its id. */
   nameOf?: NameOf,
 ) {
@@ -256,24 +245,11 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     checkPage(args);
     return load(parent, args, context);
   };
-  const estimateUnknown = (
-    parent: Parent,
-    args: Args,
-    context: EstimateContext,
-    unknownId: () => string,
-  ): KnownObject => {
-    const planned = plannedParent(parent, context);
-    if (planned !== parent) startPrefetch(() => load(planned, args, context));
-    const record = unknownRecord<Exclude<Item, Error>>(unknownId);
-    const entry = nodesIn([], planned, args, context)(record, 0);
-    return { parent: { [pageEntry]: { ...entry, record: undefined } } };
-  };
-  // Plans do not count fields of the entries: the list may be empty.
   return {
     type,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch, estimateUnknown }),
+    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch }),
   };
 }
 

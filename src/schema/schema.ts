@@ -1,10 +1,14 @@
 import './scalars.ts';
 import './account.ts';
+import './account-mutations.ts';
 import './account-ref.ts';
 import './bank.ts';
 import './branch.ts';
+import './branch-mutations.ts';
 import './customer.ts';
+import './customer-mutations.ts';
 import './message.ts';
+import './message-mutations.ts';
 import './metadata.ts';
 import './node.ts';
 import './other-account.ts';
@@ -12,7 +16,9 @@ import './payment.ts';
 import './payment-list.ts';
 import './payment-mutations.ts';
 import './product.ts';
+import './product-mutations.ts';
 import './transaction.ts';
+import './transaction-mutations.ts';
 import './transaction-request.ts';
 import './viewer.ts';
 import {

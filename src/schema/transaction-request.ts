@@ -13,7 +13,6 @@ import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { implementNode, MoneyObject } from './fields.ts';
 import { identityOf, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
 import {
@@ -216,12 +215,6 @@ implementNode(
       type: AccountRefObject,
       nullable: true,
       description: 'The payee. Null if the bank does not name it. REST `body.to`.',
-      extensions: fieldExtensions({
-        estimateUnknown: (entry: TransactionRequestNode) => ({
-          parent: { ...named(entry, {}, accountOf(entry)) },
-          hasRecord: true,
-        }),
-      }),
       resolve: (entry) => named(entry, bodyOf(entry)?.to, accountOf(entry)),
     }),
     value: t.field({

@@ -2,20 +2,9 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import type { Body } from '../contract/record.ts';
-import {
-  getTransaction,
-  putTransactions,
-  type Transaction,
-  type TransactionMetadata,
-  transaction,
-  transactionMetadata,
-} from '../contract/transaction.ts';
-import type { Changes } from '../contract/updated-body.ts';
-import { badUserInput } from '../errors.ts';
+import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { implementNode } from './fields.ts';
-import { restId } from './global-id.ts';
 import { byOwnId } from './list-item.ts';
 import {
   accountOf,
@@ -28,7 +17,7 @@ import {
   pathFields,
   recordOf,
 } from './node.ts';
-import { updatedViewDescription, writtenRecord } from './record-mutations.ts';
+import { versionField, versionOf } from './record-version.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
@@ -42,6 +31,8 @@ export const transactionNode = defineNodeType({
   },
 });
 
+export const transactionVersion = (record: Transaction) => versionOf(transaction, record);
+
 implementNode(transactionNode, transaction, (t) => ({
   ...pathFields(t, 'transaction', {
     accountId: 'The account through which it was read, from the path.',
@@ -52,7 +43,7 @@ implementNode(transactionNode, transaction, (t) => ({
     description: 'The account through which it was read. REST: getAccountsScope.',
     ...nodeFromIds('Account', accountOf),
   }),
-  version: t.string(written.version),
+  version: t.string(versionField(transactionVersion)),
   thisAccount: t.field({
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
@@ -80,84 +71,3 @@ implementNode(transactionNode, transaction, (t) => ({
     }),
   }),
 }));
-
-const metadataTypes =
-  "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
-
-const written = writtenRecord({
-  resource: transaction,
-  operation: putTransactions,
-  nodeType: transactionNode,
-  reads: 'getTransaction',
-});
-
-written.put({
-  name: 'putTransactionMetadata',
-  description: 'Writes a transaction with its metadata.',
-  update: 'annotateTransaction',
-  ids: {
-    accountId: "The account's id at the bank.",
-    viewId: 'The view through which the account is read; the configured one if it is left out.',
-    transactionId: "The transaction's id at the bank.",
-  },
-  more: (t) => ({ metadataType: t.string({ required: true, description: metadataTypes }) }),
-  morePath: ({ metadataType }) => ({ TYPE: restId('metadataType', metadataType) }),
-  node: (ids) => ids,
-});
-
-/** Its members have the same names in REST. */
-type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
-const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
-
-/** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
-function metadataChanges(current: Partial<TransactionMetadata>, changes: MetadataChanges) {
-  const left = members.filter(
-    (name) => (changes[name] === undefined ? current[name] : changes[name]) != null,
-  );
-  if (left.length === 0) return null;
-  return left.includes('comments') ? changes : { ...changes, comments: '' };
-}
-
-/**
- * The path's {TYPE}: the given one, or the name of the one changed member.
- * Errors: BAD_USER_INPUT if several members are changed.
- */
-function metadataTypeOf(given: string | null | undefined, changes: object): string {
-  if (given != null) return restId('metadataType', given);
-  const [only, ...others] = members.filter((name) => Reflect.get(changes, name) !== undefined);
-  if (only !== undefined && others.length === 0) return only;
-  throw badUserInput(
-    'metadataType is needed where `changes` does not name exactly one member.',
-    'metadataType',
-  );
-}
-
-written.update({
-  name: 'annotateTransaction',
-  verb: 'annotate',
-  description: "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else.",
-  changed: transactionMetadata,
-  ids: {
-    accountId: 'The account through which the transaction is read.',
-    viewId: updatedViewDescription,
-    transactionId: "The transaction's id at the bank.",
-  },
-  more: (t) => ({
-    metadataType: t.string({
-      description: `${metadataTypes} If left out: the one member that \`changes\` names.`,
-    }),
-    approvedByIpAddress: t.string({
-      description:
-        'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
-    }),
-  }),
-  morePath: ({ metadataType, changes }) => ({ TYPE: metadataTypeOf(metadataType, changes) }),
-  node: (ids) => ids,
-  changes: (named, { details, metadata }, { approvedByIpAddress }) => ({
-    details:
-      details?.approved_by_ip_address == null && approvedByIpAddress != null
-        ? { approved_by_ip_address: approvedByIpAddress }
-        : undefined,
-    metadata: metadataChanges(metadata ?? {}, named),
-  }),
-});

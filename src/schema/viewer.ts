@@ -4,7 +4,7 @@ import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
@@ -109,12 +109,7 @@ builder.queryField('viewer', (t) =>
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
-    extensions: fieldExtensions({
-      nullMeansError: true,
-      estimate: (_root: object, { bankId }: { bankId?: string | null }, context: EstimateContext) => ({
-        parent: viewerOf(context, bankId),
-      }),
-    }),
+    extensions: fieldExtensions({ nullMeansError: true }),
     resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
   }),
 );

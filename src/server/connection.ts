@@ -8,18 +8,8 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Identity } from '../bank/credentials.ts';
-import {
-  Capacity,
-  type Holder,
-  nobody,
-  overheadBytes,
-  refusalOnArrival,
-  type ShedReason,
-  unbounded,
-} from '../capacity.ts';
-import { overloadedError, type RequestError } from '../engine/errors.ts';
-import { getOrMake } from '../get-or-make.ts';
+import { Capacity, unbounded } from '../capacity.ts';
+import { RequestHolder } from './request-holder.ts';
 
 /**
  * After a refusal a connection is not read for a time that grows with the number of such connections, so that clients which ask
@@ -119,7 +109,7 @@ class Connection {
     if (this.#latest === response) this.#latest = null;
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
-    else if (response.isRefused && response.req.complete && !this.#shared.isDraining) this.#pause();
+    else if (response.holder?.isRefused && response.req.complete && !this.#shared.isDraining) this.#pause();
   }
 
   #pause(): void {
@@ -169,104 +159,36 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 /**
  * An answer that tells the truth about its connection. If it is given before the body was read to its end, the rest
  * is dropped as it comes, and the connection stays: `checkRequest` has seen how long it is. A body in chunks may have no end:
- * the connection closes, and the answer says so. It holds what its request holds of the process.
+ * the connection closes, and the answer says so.
  */
-export class ConnectionAwareResponse extends ServerResponse implements Holder {
-  caller = nobody;
-  requests = 0;
-  arriving = 0;
-  values = 0;
-  unread = 0;
-  isMutation = false;
+export class ConnectionAwareResponse extends ServerResponse {
+  /** The resources that its request holds; null if the connection was closed before the request arrived. */
+  holder: RequestHolder | null = null;
   /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
   awaitsContinue = false;
-  /** Whether nothing more needs to be done for it: its client has left. */
-  isAbandoned = false;
-  /** Whether it says that there is too much to do. */
-  isRefused = false;
-  /** Its connection; null once it is closed, when what is made of it goes nowhere. */
+  /** Null once it is closed, when what is made of it goes nowhere. */
   #connection: Connection | null = null;
-  /** Bytes that are written and that the network has not taken, before it is ended. */
-  #written = 0;
   /** By performance.now(), since when bytes are known to wait for its client. */
   #stalledSince: number | null = null;
-  #abort: AbortController | null = null;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
     // Once: see Connection.close().
     this.once('close', () => {
-      const connection = this.#connection;
-      connection?.capacity.leave(this);
-      connection?.end(this);
+      this.#connection?.end(this);
       this.#connection = null;
-      if (this.writableFinished) return;
-      this.isAbandoned = true;
-      this.#abort?.abort(leftReason);
+      this.holder?.end(!this.writableFinished);
     });
   }
 
   belongTo(connection: Connection): void {
     this.#connection = connection;
-  }
-
-  /** Is raised when nothing more needs to be done for it. */
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.isAbandoned) this.#abort.abort(leftReason);
-    return this.#abort.signal;
-  }
-
-  /** The peer at the other end of its connection, as far as the network knows. */
-  get peer(): string {
-    return this.#connection?.peer ?? '';
-  }
-
-  /** Its caller, as far as that is known: null for the connection's peer. */
-  identify(caller: Identity | null): void {
-    this.#connection?.capacity.assign(this, caller?.name ?? this.peer, caller?.group ?? this.peer);
-  }
-
-  /** So many bytes of its request have arrived now, and more of it is awaited. Errors: RequestError OVERLOADED. */
-  awaitMore(bytes: number): void {
-    if (this.#connection === null) return;
-    if (this.caller === nobody) this.identify(null);
-    const taken = this.arriving === 0 ? bytes + headBytes(this.req) : bytes;
-    this.#check(this.#connection.capacity.take(this, 'arriving', taken));
-  }
-
-  /** Its request has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
-  admit(): void {
-    if (this.#connection !== null) this.#check(this.#connection.capacity.admit(this));
-  }
-
-  #check(why: ShedReason | null): void {
-    if (why === null) return;
-    this.isRefused = true;
-    throw overloaded(why);
-  }
-
-  /** Takes so many more values. Returns whether there are enough, and the request is not over: nothing would give them back. */
-  takeValues(count: number): boolean {
-    if (this.isAbandoned) return false;
-    if (this.#connection === null) return true;
-    return this.requests > 0 && this.#connection.capacity.take(this, 'values', count) === null;
-  }
-
-  /**
-   * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false if there
-   * is not enough, and nothing is reserved then.
-   */
-  reserveRoom(bytes: number): boolean {
-    if (this.#connection === null) return true;
-    const { capacity } = this.#connection;
-    capacity.add(this, 'unread', this.#written - this.unread);
-    return capacity.take(this, 'unread', bytes) === null;
+    this.holder = new RequestHolder(connection.capacity, connection.peer, this.req);
   }
 
   /** Whether bytes have been waiting for its client for so long. Before its turn to be sent, an answer does not wait for the client. */
   isStalled(deadlineMs: number, now: number): boolean {
-    if (this.unread === 0 || this.socket === null) return false;
+    if (this.holder === null || this.holder.unread === 0 || this.socket === null) return false;
     this.#stalledSince ??= now;
     return now - this.#stalledSince >= deadlineMs;
   }
@@ -285,18 +207,12 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override write(chunk: unknown, sent?: Sent): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
-    if (this.caller === nobody) this.identify(null);
     const bytes = sizeOf(chunk, encoding);
-    // The bytes written now replace those that were reserved.
-    this.#connection?.capacity.add(this, 'unread', this.#written + bytes - this.unread);
-    this.#written += bytes;
+    this.holder?.write(bytes);
     const whenSent: Sent = (error) => {
       // Room for bytes that are never sent is given back when the answer is closed.
-      if (!error && this.#connection !== null) {
-        this.#written -= bytes;
-        this.#connection.capacity.add(this, 'unread', -bytes);
-        if (this.#written === 0) this.#stalledSince = null;
-      }
+      if (!error) this.holder?.sent(bytes);
+      if (this.holder?.written === 0) this.#stalledSince = null;
       (typeof encoding === 'function' ? encoding : sent)?.(error);
     };
     return typeof encoding === 'string'
@@ -308,11 +224,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override end(chunk: unknown, sent?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
-    if (this.#connection !== null) {
-      if (this.caller === nobody) this.identify(null);
-      // Given back when all is out: Node then says that the answer is closed.
-      this.#connection.capacity.release(this, this.#written + sizeOf(chunk, encoding) + overheadBytes);
-    }
+    // Given back when all is out: Node then says that the answer is closed.
+    this.holder?.answered(sizeOf(chunk, encoding));
     // Node sets the timer of an idle connection where the answer ends: in the request's context it would retain the request.
     return outside(() => {
       if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
@@ -321,26 +234,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   }
 }
 
-/** What Node keeps for each header in addition to its text, in bytes. */
-const headerBytes = 128;
-
-/** The memory that the head of a waiting request takes: the usual overhead, or more if it has many or long headers. */
-function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
-  let bytes = url.length + (rawHeaders.length / 2) * headerBytes;
-  for (const text of rawHeaders) bytes += text.length;
-  return Math.max(overheadBytes, bytes);
-}
-
-/** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
-const leftReason = new Error('The client has left.');
-
 const outside = AsyncLocalStorage.snapshot();
-
-const refusals = new Map<ShedReason, RequestError>();
-
-/** One error for each reason: a refusal must cost far less than what is refused, and an error costs most of it. */
-export const overloaded = (why: ShedReason): RequestError =>
-  getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));
 
 interface ListenOptions {
   /** Counts what callers hold (default: nothing is bounded). */

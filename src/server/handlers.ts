@@ -21,6 +21,7 @@ import {
   parseUrlParams,
   readBody,
 } from './request.ts';
+import type { RequestHolder } from './request-holder.ts';
 import { currentActivity, type OperationActivity } from './request-scope.ts';
 import {
   createAnswers,
@@ -49,21 +50,14 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
 /** The head of a request, as node:http gives it. */
 export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
 
-/** The part of the process that a request holds, and its caller. */
-export type Admission = Pick<
-  ConnectionAwareResponse,
-  'peer' | 'identify' | 'awaitMore' | 'admit' | 'signal'
-> &
-  NonNullable<EngineRequest['holder']>;
-
 /** Reads a body, and counts what has arrived of it. Errors: RequestError; ClientDisconnected. */
-export type BodyReader = (admission: Admission) => Uint8Array | Promise<Uint8Array>;
+export type BodyReader = (holder: RequestHolder) => Uint8Array | Promise<Uint8Array>;
 
 /** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
 export type AnswerRequest = (
   head: Head,
   read: BodyReader,
-  admission: Admission,
+  holder: RequestHolder,
   activity: OperationActivity | null,
 ) => Promise<GraphQLHttpResponse | Response>;
 
@@ -125,34 +119,34 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
   async function answerOperation(
     head: Head,
     read: BodyReader,
-    admission: Admission,
+    holder: RequestHolder,
     activity: OperationActivity | null,
   ): Promise<GraphQLHttpResponse | Response> {
     const { method, url = '', headers } = head;
     const isPost = method === 'POST';
     const accepted = acceptedBy(headers.accept);
-    const answering = { mediaType: accepted.mediaType, request: head, holder: admission, activity };
+    const answering = { mediaType: accepted.mediaType, request: head, holder, activity };
     let asking: EngineRequest = { credentials: nobody };
     let body: Uint8Array | null = null;
     let paramsOf: () => unknown;
     try {
-      const found = identify(head, admission);
+      const found = identify(head, holder);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (accepted.mediaType === null && accepted.stream === null) throw notAcceptable();
       asking = {
         credentials,
-        signal: () => admission.signal,
+        signal: () => holder.signal,
         isReadOnly: !isPost,
         incremental: accepted.stream?.form,
         explain: headers[explainHeader]?.toString(),
-        holder: admission,
+        holder,
         observation: activity,
       };
       if (isPost) {
-        const reading = read(admission);
+        const reading = read(holder);
         body = reading instanceof Promise ? await reading : reading;
-        admission.admit();
+        holder.admit();
         const params = parseBodyParams(body);
         paramsOf = () => params;
         if (accepted.mediaType !== null && (accepted.stream === null || !mayHaveSeveralResults(params))) {
@@ -161,7 +155,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         }
       } else {
         if (method !== 'GET') throw methodNotAllowed();
-        admission.admit();
+        holder.admit();
         const params = parseUrlParams(url);
         paramsOf = () => params;
       }
@@ -190,18 +184,18 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
   }
 
-  const answer: AnswerRequest = async (given, read, admission, activity) => {
+  const answer: AnswerRequest = async (given, read, holder, activity) => {
     // HEAD is answered as a GET; whoever writes the answer leaves out its body.
     const head = given.method === 'HEAD' ? withMethod(given, 'GET') : given;
     if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
-    return answerOperation(head, read, admission, activity);
+    return answerOperation(head, read, holder, activity);
   };
 
-  async function bodyOf(request: IncomingMessage, response: ConnectionAwareResponse): Promise<Uint8Array> {
+  async function bodyOf(request: IncomingMessage, holder: RequestHolder): Promise<Uint8Array> {
     // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
     // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
     if (!request.complete) await new Promise(setImmediate);
-    return bufferedBody(request, maxRequestBytes) ?? readBody(request, maxRequestBytes, response);
+    return bufferedBody(request, maxRequestBytes) ?? readBody(request, maxRequestBytes, holder);
   }
 
   /** The listener of bankql's own server. `policy` are headers of the answer. */
@@ -211,8 +205,10 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     policy: readonly string[],
     activity: OperationActivity | null = currentActivity(),
   ): Promise<void> {
+    const { holder } = response;
+    if (holder === null) return;
     try {
-      const answered = await answer(request, () => bodyOf(request, response), response, activity);
+      const answered = await answer(request, () => bodyOf(request, holder), holder, activity);
       if (answered instanceof Response) return await writeResponse(response, answered, policy);
       writeAnswer(response, answered, policy);
     } catch (error) {

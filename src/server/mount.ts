@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Identity } from '../bank/credentials.ts';
-import { type Capacity, type Counted, type Holder, nobody, type ShedReason } from '../capacity.ts';
-import { overloaded, peerOf } from './connection.ts';
+import type { Capacity } from '../capacity.ts';
+import { peerOf } from './connection.ts';
 import type { Door, Refused } from './door.ts';
-import type { Admission, AnswerRequest, BodyReader, Head } from './handlers.ts';
+import type { AnswerRequest, BodyReader, Head } from './handlers.ts';
 import { ClientDisconnected, readChunks } from './request.ts';
+import { RequestHolder } from './request-holder.ts';
 import { type OperationObserver, runInRequestScope } from './request-scope.ts';
 import { type GraphQLHttpResponse, headerPairs, writeAnswer, writeResponse } from './response.ts';
 
@@ -27,77 +27,18 @@ interface MountOptions {
 
 type Answer = Response | GraphQLHttpResponse | Refused;
 
-/** The part of the process that a request through another server holds. */
-class MountedRequest implements Holder, Admission {
-  caller = nobody;
-  requests = 0;
-  arriving = 0;
-  values = 0;
-  unread = 0;
-  isMutation = false;
-  readonly peer: string;
-  readonly signal: AbortSignal;
-  readonly #capacity: Capacity;
-
-  constructor(capacity: Capacity, peer: string, signal: AbortSignal) {
-    this.#capacity = capacity;
-    this.peer = peer;
-    this.signal = signal;
-  }
-
-  get isAbandoned(): boolean {
-    return this.signal.aborted;
-  }
-
-  identify(identity: Identity | null): void {
-    this.#capacity.assign(this, identity?.name ?? this.peer, identity?.group ?? this.peer);
-  }
-
-  awaitMore(bytes: number): void {
-    if (this.caller === nobody) this.identify(null);
-    check(this.#capacity.take(this, 'arriving', bytes));
-  }
-
-  admit(): void {
-    check(this.#capacity.admit(this));
-  }
-
-  takeValues(count: number): boolean {
-    return !this.isAbandoned && this.#take('values', count);
-  }
-
-  /** The server that bankql is mounted in writes the answer: until it is handed over, it is held here. */
-  reserveRoom(bytes: number): boolean {
-    this.#capacity.add(this, 'unread', -this.unread);
-    return this.#take('unread', bytes);
-  }
-
-  #take(resource: Counted, amount: number): boolean {
-    return this.#capacity.take(this, resource, amount) === null;
-  }
-
-  end(): void {
-    this.#capacity.leave(this);
-  }
-}
-
-function check(why: ShedReason | null): void {
-  if (why !== null) throw overloaded(why);
-}
-
 export function createMount({ door, answer, capacity, observer, ...options }: MountOptions) {
   const underWay = new Set<Promise<unknown>>();
 
   /** Never rejects: what fails unexpectedly is logged. `whenSent` resolves when the answer is sent or the client has left. */
-  function respond(head: Head, read: BodyReader, peer: string, signal: AbortSignal, whenSent: Promise<void>) {
+  function respond(head: Head, read: BodyReader, holder: RequestHolder, whenSent: Promise<void>) {
     const { headers, requestId, refused } = door.check(head);
     if (refused !== null) return Promise.resolve({ answer: refused, headers: [] });
     const activity = door.isOperation(head) ? (observer?.begin(requestId, head) ?? null) : null;
-    const mounted = new MountedRequest(capacity, peer, signal);
     let isOver = false;
     const end = () => {
       isOver = true;
-      mounted.end();
+      holder.end(false);
       if (activity !== null && activity.status !== null) observer?.end(activity);
     };
     underWay.add(whenSent);
@@ -113,7 +54,7 @@ export function createMount({ door, answer, capacity, observer, ...options }: Mo
       };
       runInRequestScope(
         { requestId, activity, log: options.logUnexpected, fail, isClosed: () => isOver },
-        async () => resolve({ answer: await answer(head, read, mounted, activity), headers }),
+        async () => resolve({ answer: await answer(head, read, holder, activity), headers }),
       );
     });
   }
@@ -128,9 +69,12 @@ export function createMount({ door, answer, capacity, observer, ...options }: Mo
         rawHeaders: [...request.headers].flat(),
       };
       const sent = Promise.withResolvers<void>();
-      const read: BodyReader = (admission) =>
-        readChunks(request.body ?? nothing(), options.maxRequestBytes, admission);
-      const { answer: given, headers: common } = await respond(head, read, '', request.signal, sent.promise);
+      const read: BodyReader = (holder) =>
+        readChunks(request.body ?? nothing(), options.maxRequestBytes, holder);
+      const holder = new RequestHolder(capacity, '', head);
+      if (request.signal.aborted) holder.end(true);
+      request.signal.addEventListener('abort', () => holder.end(true), { once: true });
+      const { answer: given, headers: common } = await respond(head, read, holder, sent.promise);
       const isStream = given instanceof Response;
       const headers = new Headers(headerPairs(common));
       for (const [name, value] of isStream ? given.headers : headerPairs(given.headers))
@@ -146,19 +90,18 @@ export function createMount({ door, answer, capacity, observer, ...options }: Mo
     },
 
     async node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse) {
-      const leaving = new AbortController();
+      const holder = new RequestHolder(capacity, peerOf(request.socket.remoteAddress), request);
       const sent = Promise.withResolvers<void>();
       response.once('close', () => {
-        if (!response.writableFinished) leaving.abort();
+        holder.end(!response.writableFinished);
         sent.resolve();
       });
-      const read: BodyReader = (admission) =>
+      const read: BodyReader = (holder) =>
         // A stream that was read already would never end.
         request.body === undefined
-          ? readChunks(request.iterator({ destroyOnReturn: false }), options.maxRequestBytes, admission)
+          ? readChunks(request.iterator({ destroyOnReturn: false }), options.maxRequestBytes, holder)
           : Buffer.from(typeof request.body === 'string' ? request.body : bytesOf(request.body));
-      const peer = peerOf(request.socket.remoteAddress);
-      const { answer: given, headers } = await respond(request, read, peer, leaving.signal, sent.promise);
+      const { answer: given, headers } = await respond(request, read, holder, sent.promise);
       if (given instanceof Response)
         await writeResponse(response, given, headers).catch(options.logUnexpected);
       else writeAnswer(response, given, headers);

@@ -4,7 +4,7 @@ import { RequestError } from '../engine/errors.ts';
 import { foreignIdNames } from '../engine/params.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
-import type { ConnectionAwareResponse } from './connection.ts';
+import type { RequestHolder } from './request-holder.ts';
 
 /** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
 export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
@@ -82,7 +82,7 @@ const always = [
 
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
-  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain';
+  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name, Apollographql-Client-Version';
 
 /** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
@@ -96,7 +96,7 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
  * correlation id.
  */
 export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
-  const { corsOrigins, corsHeaders = [] } = options;
+  const { corsOrigins } = options;
   const { method, headers } = request;
   const requestId = requestIdOf(headers['x-request-id']);
   const answer = [...always, 'X-Request-Id', requestId];
@@ -107,7 +107,7 @@ export function checkRequest(request: RequestHead, options: HttpPolicyOptions): 
     answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
-      answer.push('Access-Control-Allow-Headers', [requestHeaders, ...corsHeaders].join(', '));
+      answer.push('Access-Control-Allow-Headers', requestHeaders);
       answer.push('Access-Control-Max-Age', '600');
     }
   }
@@ -217,7 +217,7 @@ export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  response: Pick<ConnectionAwareResponse, 'awaitMore'>,
+  holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -228,12 +228,12 @@ export function readBody(
       request.pause();
       reject(error);
     };
-    response.awaitMore(0);
+    holder.awaitMore(0);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) return refuse(tooLong(maxBytes));
       try {
-        if (size < length) response.awaitMore(chunk.length);
+        if (size < length) holder.awaitMore(chunk.length);
         chunks.push(chunk);
       } catch (error) {
         refuse(error);
@@ -251,7 +251,7 @@ export function readBody(
 export async function readChunks(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  admission: Pick<ConnectionAwareResponse, 'awaitMore'>,
+  holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -259,7 +259,7 @@ export async function readChunks(
     for await (const chunk of body) {
       size += chunk.length;
       if (size > maxBytes) throw tooLong(maxBytes);
-      admission.awaitMore(chunk.length);
+      holder.awaitMore(chunk.length);
       chunks.push(chunk);
     }
   } catch (error) {

@@ -17,8 +17,6 @@ export interface ServerOptions extends GraphQLServerOptions {
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
-  /** Whether /ready answers 503 while requests are refused because there is too much to do (default: false). */
-  readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Called with the reason when a request, or a part of one, is refused because callers hold too much. It must not throw. */
@@ -51,7 +49,6 @@ export async function serve(options: ServerOptions) {
     ...options,
     whyNotReady() {
       if (isLeaving) return 'leaving';
-      if (options.readyNeedsRoom === true && !capacity.hasRoom) return 'overloaded';
       return options.whyNotReady?.() ?? null;
     },
   };

@@ -5,6 +5,8 @@ import { callerNameOf, type EngineRequest } from '../engine/context.ts';
 import type { ExplainOption } from '../engine/explain.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
 import type { PaymentService } from '../payments/service.ts';
+import type { OperationLimits } from '../schema/bank-session.ts';
+import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { slices } from '../slices.ts';
 import type { BankqlPlugin, OperationContext } from './plugins/operation-context.ts';
@@ -19,6 +21,8 @@ import { createMaskError, maskedErrors } from './plugins/use-masked-errors.ts';
 export interface YogaOptions extends DocumentsOptions {
   readonly bank: BankClient;
   readonly payments: PaymentService;
+  readonly defaults: Defaults;
+  readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
   /** Null (the default): requests that ask for an explanation are refused. */
   readonly explain?: ExplainOption | null | undefined;
@@ -61,7 +65,7 @@ export function createBankqlYoga(options: YogaOptions) {
     plugins: [
       useDocuments(options, mask),
       useLimits(),
-      useExplain({ explain, defaults, limits }),
+      useExplain(explain),
       useBudget(services),
       useExecution(mask, answerLimits.bytes),
       ...plugins,

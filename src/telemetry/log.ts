@@ -1,12 +1,10 @@
-import { type LoggerOptions, stdTimeFunctions } from 'pino';
+import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/errors.ts';
 import { messageOf, shorten } from '../errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-export const isLogLevel = (text: string): boolean => logLevels.some((level) => level === text);
 
 /** What is added to a line that belongs to no request, or says itself to which. */
 const nothing = {};
@@ -15,14 +13,9 @@ const nothing = {};
  * The options of every line of the log: it names the request that it belongs to, and describes an error without what
  * somebody attached to it. `secrets` are the operator's; neither they nor the request's are in an error's message.
  */
-export function logOptions(
-  level: string,
-  secrets: readonly string[] = [],
-  time: 'epoch' | 'iso' = 'epoch',
-): LoggerOptions {
+export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
   return {
     level,
-    ...(time === 'iso' && { timestamp: stdTimeFunctions.isoTime }),
     mixin(line) {
       if ('requestId' in line && 'traceId' in line) return nothing;
       const requestId = currentRequestId();

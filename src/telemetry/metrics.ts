@@ -16,7 +16,7 @@ import { type AuditEntry, auditedStates } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import { type TokenRefusal, tokenRefusals } from '../server/auth/jwt-options.ts';
-import { budgetNames, type RateRefusal, refusedByRate } from '../server/rate-limit/rate-limits.ts';
+import { type RateRefusal, refusedByRate } from '../server/rate-limit/rate-limits.ts';
 import { type HttpRefusal, httpRefusals } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
@@ -95,7 +95,7 @@ export function createTelemetry(
   const rates = counter(
     'bankql_rate_limit_refusals_total',
     'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
-    { refused: refusedByRate, budget: budgetNames },
+    { refused: refusedByRate },
   );
   readCounter(
     'bankql_log_lines_dropped_total',
@@ -194,7 +194,7 @@ export function createTelemetry(
     onShed: (why: ShedReason) => shed.inc({ why }),
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
-    onRateRefusal: (refusal: RateRefusal) => rates.inc({ ...refusal }),
+    onRateRefusal: (refused: RateRefusal) => rates.inc({ refused }),
     onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');

@@ -9,14 +9,11 @@ import { getOrMake } from '../get-or-make.ts';
 import { hashCaller } from '../payments/record.ts';
 import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
 import { metricsIn } from './metric-kinds.ts';
-import type { OperationNameMode } from './options.ts';
 import type { Tracing } from './tracing.ts';
 
 interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
-  /** The share of successful, fast operations other than mutations that are logged (default: all). */
-  readonly sample?: number;
   /** Null if nobody can read them. */
   readonly metrics: ReturnType<typeof createGraphQLMetrics> | null;
   /** Null if nothing is traced. */
@@ -27,7 +24,6 @@ interface OperationObserverOptions {
 export function createOperationObserver({
   logger,
   callerHash,
-  sample = 1,
   metrics,
   tracing,
 }: OperationObserverOptions): OperationObserver {
@@ -42,18 +38,10 @@ export function createOperationObserver({
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
       tracing?.end(activity);
-      if (logger.isLevelEnabled('info') && (Math.random() < sample || isNews(activity)))
-        logOperation(logger, activity, callerHash(activity.credentials));
+      if (logger.isLevelEnabled('info')) logOperation(logger, activity, callerHash(activity.credentials));
     },
   };
 }
-
-/** From so many milliseconds on an operation is slow. */
-const slowMs = 1000;
-
-/** What LOG_SAMPLE never leaves out: errors, slow operations, and mutations, payments among them. */
-const isNews = ({ outcome, codes, milliseconds, operation }: OperationActivity): boolean =>
-  outcome !== 'ok' || codes.length > 0 || milliseconds >= slowMs || operation?.kind !== 'query';
 
 /**
  * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
@@ -110,7 +98,6 @@ export function createCallerHashes(secret: () => string): CallerHash {
 
 interface GraphQLMetricsOptions {
   readonly registry: Registry;
-  readonly operationNames: OperationNameMode;
   readonly documents: DocumentCacheStats;
   readonly inFlight: () => number;
 }
@@ -118,7 +105,7 @@ interface GraphQLMetricsOptions {
 export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
   const { documents, inFlight } = options;
   const { counter, histogram, readGauge, readCounter } = metricsIn(options.registry);
-  const labelOf = createOperationLabel(options.operationNames);
+  const labelOf = createOperationLabel();
   const requests = counter(
     'bankql_graphql_requests_total',
     'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
@@ -177,17 +164,15 @@ const maxNames = 200;
 
 const other = 'other';
 
-/** The name by which metrics know an operation: one of a bounded number. */
-export function createOperationLabel(
-  mode: OperationNameMode,
-): (operation: Pick<ObservedOperation, 'name' | 'isPersisted'> | null) => string {
+/** The name by which metrics know an operation: that of a persisted document, one of a bounded number. */
+export function createOperationLabel(): (
+  operation: Pick<ObservedOperation, 'name' | 'isPersisted'> | null,
+) => string {
   const names = new Set<string>();
   return (operation) => {
     const name = operation?.name ?? null;
-    if (operation === null || name === null || mode === 'none') return other;
-    if (names.has(name)) return operation.isPersisted || mode === 'all' ? name : other;
-    if (mode === 'persisted' && !operation.isPersisted) return other;
-    if (names.size >= maxNames) return other;
+    if (name === null || operation?.isPersisted !== true) return other;
+    if (!names.has(name) && names.size >= maxNames) return other;
     names.add(name);
     return name;
   };

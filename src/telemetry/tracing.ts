@@ -10,7 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -29,17 +29,23 @@ import { currentActivity, type OperationActivity } from '../server/request-scope
 import { version } from '../version.ts';
 import type { TracingOptions } from './options.ts';
 
+type Variables = TracingOptions['openTelemetry'];
+
 export type Tracing = ReturnType<typeof startTracing>;
 
 /**
  * Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. Loaded only if traces are
  * asked for. `bankUrl` is the bank's address; spans show its origin.
  */
-export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger) {
+export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUrl: string, logger: Logger) {
+  // Some may come from a file of --env-file.
+  Object.assign(process.env, openTelemetry);
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.version': version, ...options.attributes }),
-    sampler: samplerOf(options),
-    spanProcessors: [new BatchSpanProcessor({ exporter: createSpanExporter(options, logger) })],
+    resource: resourceFromAttributes({ 'service.name': 'bankql', 'service.version': version }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
+    sampler: samplerOf(openTelemetry),
+    spanProcessors: [new BatchSpanProcessor({ exporter: createSpanExporter(endpoint, logger) })],
   });
   const tracer = provider.getTracer('bankql', version);
   const bank = new URL(bankUrl);
@@ -103,7 +109,6 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
       const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
       return {
         callId,
-        traceparent: options.toBank ? writeTraceparent(span.spanContext()) : null,
         end({ status, reason }) {
           if (status !== null) span.setAttribute('http.response.status_code', status);
           if (status === null || status >= 400) {
@@ -120,26 +125,26 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
   };
 }
 
-function samplerOf({ sampler, share }: TracingOptions): Sampler {
-  const isByParent = sampler.startsWith('parentbased_');
-  const root = sampler.endsWith('always_on')
-    ? new AlwaysOnSampler()
-    : sampler.endsWith('always_off')
-      ? new AlwaysOffSampler()
-      : new TraceIdRatioBasedSampler(share);
-  return isByParent ? new ParentBasedSampler({ root }) : root;
+/** The sampler of OTEL_TRACES_SAMPLER, which this SDK does not read. Like other SDKs, it takes the default for an unknown one. */
+function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: Variables): Sampler {
+  const share = Number(OTEL_TRACES_SAMPLER_ARG);
+  const roots: Readonly<Record<string, Sampler>> = {
+    always_on: new AlwaysOnSampler(),
+    always_off: new AlwaysOffSampler(),
+    traceidratio: new TraceIdRatioBasedSampler(share >= 0 && share <= 1 ? share : 1),
+  };
+  const name = OTEL_TRACES_SAMPLER.trim().toLowerCase();
+  const root = roots[name.replace('parentbased_', '')] ?? new AlwaysOnSampler();
+  return Object.hasOwn(roots, name) ? root : new ParentBasedSampler({ root });
 }
 
 /** How long a batch may take, in milliseconds: at the stop, nobody waits longer for a collector that is away. */
 const timeoutMs = 5000;
 
 /** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
-function createSpanExporter(
-  { endpoint, headers }: Pick<TracingOptions, 'endpoint' | 'headers'>,
-  logger: Logger,
-): SpanExporter {
+function createSpanExporter(endpoint: string, logger: Logger): SpanExporter {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: timeoutMs });
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: timeoutMs });
   let isAway = false;
   return {
     export(spans, done) {
@@ -175,6 +180,3 @@ export function readTraceparent(given: unknown, traceState: unknown): SpanContex
     ...(typeof traceState === 'string' ? { traceState: createTraceState(traceState) } : {}),
   };
 }
-
-const writeTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
-  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;

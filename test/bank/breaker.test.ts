@@ -12,7 +12,6 @@ import {
   answer,
   type FaultyBank,
   hang,
-  inTurn,
   lineOf,
   reply,
   reset,
@@ -224,14 +223,6 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual([]);
   });
 
-  test('where there were fewer calls than it takes to judge by', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank);
-    await using _client = client;
-    await ask(read, client, least - 1);
-    expect(told).toEqual([]);
-  });
-
   test('where less than half of the calls failed', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     const { client, told } = clientOf(bank);
@@ -297,15 +288,6 @@ describe('a breaker stays closed', () => {
     expect(bank.requests).toHaveLength(2 * least + 1);
     expect(told).toEqual([]);
   });
-
-  test('at a threshold of 1 while any call is answered', async () => {
-    await using bank = await startFaultyBank(inTurn(reply(200, read.reply), reply(503, '{}')));
-    const { client, told } = clientOf(bank, { breakerThreshold: 1 });
-    await using _client = client;
-    expect(await ask(read, client)).toEqual(['good']);
-    await ask(read, client, 2 * least);
-    expect(told).toEqual([]);
-  });
 });
 
 describe('an open breaker', () => {
@@ -353,28 +335,6 @@ describe('an open breaker', () => {
     // What failed before does not count any more.
     bank.behave(reply(503, '{}'));
     await ask(read, client, 5);
-    expect(told.at(-1)).toBe('getCustomer closes');
-  });
-
-  test('closes where the one that tries is refused by the bank; one whose caller leaves was no trial', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank);
-    await using _client = client;
-    await open(read, client);
-    letPass(openMs);
-    bank.behave(hang);
-    const leaving = new AbortController();
-    const left = readFrom(
-      client,
-      operations.getCustomer,
-      { ids: { bankId: 'B', customerId: 'c' }, credentials: canaries },
-      { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
-    ).catch(() => {});
-    await expect.poll(() => bank.requests.length).toBe(least + 1);
-    leaving.abort();
-    await left;
-    bank.behave(reply(404, '{}'));
-    expect(await ask(read, client)).toEqual(['NOT_FOUND']);
     expect(told.at(-1)).toBe('getCustomer closes');
   });
 
@@ -552,33 +512,6 @@ describe('what a breaker judges by', () => {
 
     while (slow.length > 0) late(away);
     expect([isPaused(), told]).toEqual([false, [true, false]]);
-  });
-
-  test('is nothing of before, once a trial succeeded', () => {
-    const { told, begin, fail } = breaker();
-    fail(least);
-    vi.advanceTimersByTime(openMs);
-    begin()(answered);
-    fail(least - 1);
-    expect(told).toEqual([true, false]);
-    fail(1);
-    expect(told).toEqual([true, false, true]);
-  });
-
-  test('is for a trial its end: one that fails opens it for as long again', () => {
-    const { told, begin, fail, isPaused } = breaker();
-    fail(least);
-    vi.advanceTimersByTime(openMs);
-    const trial = begin();
-    vi.advanceTimersByTime(openMs);
-    expect(isPaused()).toBe(true);
-    trial(away);
-    expect(told).toEqual([true, true]);
-    vi.advanceTimersByTime(openMs - 1);
-    expect(isPaused()).toBe(true);
-    vi.advanceTimersByTime(1);
-    begin()(answered);
-    expect([isPaused(), told]).toEqual([false, [true, true, false]]);
   });
 
   test.each([

@@ -2,18 +2,8 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
-import {
-  type Act,
-  answer,
-  type FaultyBank,
-  hang,
-  later,
-  lineOf,
-  reply,
-  reset,
-  startFaultyBank,
-} from '../support/faulty-bank.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { answer, type FaultyBank, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { readFrom } from '../support/read-from.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
@@ -89,19 +79,6 @@ describe('a place among the connections', () => {
     await Promise.all(calls);
   });
 
-  test('is given caller by caller: who asks for much waits for himself', async () => {
-    await using bank = await startFaultyBank(later(5, reply(200, read.reply)));
-    await using client = createTestClient(bank.url, { ...one, waitMs: 60_000 });
-    const noisy = { ...canaries, authId: 'noisy' };
-    const quiet = { ...canaries, authId: 'quiet' };
-    const calls = Array.from({ length: 20 }, (_, nth) => read.run(client, noisy, customer(`noisy-${nth}`)));
-    calls.push(read.run(client, quiet, customer('quiet-0')), read.run(client, quiet, customer('quiet-1')));
-    await Promise.all(calls);
-    const order = bank.requests.map((request) => /customers\/(\w+)-/.exec(lineOf(request))?.[1]);
-    expect(order).toHaveLength(22);
-    expect(order.slice(0, 5)).toEqual(['noisy', 'noisy', 'quiet', 'noisy', 'quiet']);
-  });
-
   test('is not taken by one who left while he waited', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { ...one, waitMs: 60_000 });
@@ -123,28 +100,5 @@ describe('a place among the connections', () => {
     for (const socket of held) socket.write(answer(200, read.reply));
     await Promise.all([busy, next]);
     expect(bank.requests.map((request) => /customers\/(\w+)/.exec(request)?.[1])).toEqual(['busy', 'next']);
-  });
-
-  test.each<readonly [string, Act]>([
-    ['a reset', reset],
-    ['a timeout', hang],
-    ['a refusal', reply(404, '{}')],
-    ['an answer that is not read', reply(200, ' '.repeat(100_000))],
-    ['an answer that is none', reply(200, 'no')],
-  ])('is free again after %s', async (_, act) => {
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, {
-      ...one,
-      maxBodyBytes: 50_000,
-      timeoutMs: act === hang ? 500 : one.timeoutMs,
-    });
-    for (const sample of [read, change]) {
-      for (let turn = 0; turn < 3; turn++) {
-        bank.behave(act);
-        expect((await failedCall(sample, client)).error.code).not.toBe('OVERLOADED');
-      }
-      bank.behave(reply(200, sample.reply));
-      expect((await sample.run(client)).answer).toEqual(sample.answer);
-    }
   });
 });

@@ -121,20 +121,6 @@ describe('a caller who leaves', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  test('before a read began has no call made, where a connection is open and idle either', async () => {
-    await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url);
-    await read.run(client);
-    await readFrom(client, getBranches, readInput, {
-      operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
-    }).catch(() => {});
-    await turns();
-    // A call that was made after all would have come before this one.
-    await read.run(client);
-    expect(bank.requests).toHaveLength(2);
-    expect(bank.connections()).toBe(1);
-  });
-
   test('leaves nothing behind on a signal that outlives the call', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url);
@@ -200,30 +186,6 @@ describe('connections', () => {
       expect(await run(sample)).toEqual([sample.operation.id, 'close', 1]);
     expect(await run(read)).toEqual(['getBranches', 'keep-alive', 0]);
     await expect.poll(bank.open).toBe(1);
-  });
-
-  test('are as many as the limit at most, and those who wait are served in turn', async () => {
-    await using bank = await startFaultyBank(later(10, reply(200, read.reply)));
-    await using client = createTestClient(bank.url, { connections: 3, waitMs: 2000 });
-    // Each with a key of its own: the same caller's would share a call.
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, nth) =>
-        read.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
-      ),
-    );
-    expect(answers.map(({ answer }) => answer)).toEqual(Array(12).fill([]));
-    expect(bank.requests).toHaveLength(12);
-    expect(bank.connections()).toBeLessThanOrEqual(3);
-  });
-
-  test('are freed by answers that say no', async () => {
-    await using bank = await startFaultyBank(reply(404, JSON.stringify({ message: 'x'.repeat(30_000) })));
-    await using client = createTestClient(bank.url, { connections: 1 });
-    for (let turn = 0; turn < 5; turn++)
-      expect((await failedCall(read, client)).error.code).toBe('NOT_FOUND');
-    bank.behave(reply(200, read.reply));
-    expect((await read.run(client)).answer).toEqual([]);
-    expect(bank.connections()).toBe(1);
   });
 
   test('that the bank closed while they were idle are not used again', async () => {

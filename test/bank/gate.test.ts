@@ -25,6 +25,7 @@ function gateOf(max: number) {
       caller: { name: caller, group: peer },
       operation,
       session,
+      waiting: null,
       enter() {
         entered.push(id);
         if (failsAtOnce) gate.leave(call);

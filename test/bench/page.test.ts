@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { spreadOf, standing } from '../../bench/report/statistics.ts';
-import { testFolder } from '../support/test-folder.ts';
 
 /** docs/performance.md describes the code as it is. */
 
@@ -51,44 +50,6 @@ test(`the page was measured on one of the last ${mostCommits} commits of src/`, 
   const since = commitsSince(root, commit);
   if (since === null) return context.skip('the history does not say how old the page is');
   expect(since, 'docs/performance.md is out of date: run npm run bench').toBeLessThanOrEqual(mostCommits);
-});
-
-const hasGit = succeeds(root, '--version');
-describe.skipIf(!hasGit)('the age of a page', () => {
-  const folder = testFolder();
-  let commits: string[] = [];
-  beforeAll(() => {
-    const git = (...args: readonly string[]) => gitIn(join(folder, 'full'), ...args);
-    gitIn(folder, 'init', '-q', 'full');
-    git('config', 'user.name', 'test');
-    git('config', 'user.email', 'test@localhost');
-    const [file, other] = ['src', 'docs'].map((name) => `${name}/file`);
-    execFileSync('mkdir', ['src', 'docs'], { cwd: join(folder, 'full') });
-    for (const [index, path] of [file, file, other, file].entries()) {
-      writeFileSync(join(folder, 'full', path ?? ''), String(index));
-      git('add', '.');
-      git('commit', '-q', '-m', String(index));
-    }
-    commits = git('rev-list', '--reverse', 'HEAD').split('\n');
-    gitIn(folder, 'clone', '-q', '--depth', '2', `file://${join(folder, 'full')}`, 'shallow');
-  });
-  const since = (kind: string, index: number) => commitsSince(join(folder, kind), commits[index] ?? '');
-
-  test('counts commits of src/ alone', () => {
-    expect([0, 1, 2, 3].map((index) => since('full', index))).toEqual([2, 1, 1, 0]);
-  });
-
-  test('is known in a shallow history that has the commit, and unknown in one that ends before it', () => {
-    expect([0, 1, 2, 3].map((index) => since('shallow', index))).toEqual([null, null, 1, 0]);
-  });
-
-  test('is unknown without git', () => {
-    expect(commitsSince(folder, commits[0] ?? '')).toBeNull();
-  });
-
-  test('a commit that a full history does not have is an error', () => {
-    expect(() => commitsSince(join(folder, 'full'), '0123456789ab')).toThrow('is not in the history');
-  });
 });
 
 describe('a ratio is ahead or behind only if its whole interval is', () => {

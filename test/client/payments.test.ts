@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { ApolloClient, gql as apolloGql, type DocumentNode, HttpLink, InMemoryCache } from '@apollo/client';
-import { Client, fetchExchange, gql } from '@urql/core';
 import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import {
@@ -294,71 +292,6 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
   });
 });
 
-describe('the app’s own client sends it:', () => {
-  const headers = credentials;
-  const sends: Record<string, () => Pick<PaymentsOptions, 'send' | 'paymentQuery'>> = {
-    fetch: () => ({
-      async send(query, variables) {
-        const body = JSON.stringify({ query: String(query), variables });
-        const init = { method: 'POST', redirect: 'error', body } as const;
-        const response = await fetch(fixture.url, {
-          ...init,
-          headers: { ...headers, 'Content-Type': 'application/json' },
-        });
-        return response.json();
-      },
-    }),
-    Apollo: () => {
-      const link = new HttpLink({ uri: fixture.url, headers });
-      const apollo = new ApolloClient({ cache: new InMemoryCache(), link });
-      const query = apolloGql(paymentQuery);
-      return {
-        paymentQuery: query,
-        send: (document: DocumentNode, variables) =>
-          document === query
-            ? apollo.query({ query, variables, fetchPolicy: 'no-cache' })
-            : apollo.mutate({ mutation: document, variables, errorPolicy: 'all' }),
-      };
-    },
-    urql: () => {
-      const urql = new Client({
-        url: fixture.url,
-        preferGetMethod: false,
-        exchanges: [fetchExchange],
-        fetchOptions: { headers },
-      });
-      const query = gql(paymentQuery);
-      return {
-        paymentQuery: query,
-        send: (document: DocumentNode, variables) =>
-          document === query
-            ? urql.query(query, variables, { requestPolicy: 'network-only' }).toPromise()
-            : urql.mutation(document, variables).toPromise(),
-      };
-    },
-  };
-
-  test.each(Object.keys(sends))('%s', async (name) => {
-    const open = () =>
-      createPayments({ storage: createStorage(), patienceMs: 0, ...sends[name]?.() } as PaymentsOptions);
-    for (const text of [String(Transfer), Bare]) {
-      const document = name === 'fetch' ? text : parse(text);
-      fixture.bank.calls.length = 0;
-      for (const [reply, state, codes] of [
-        [accepted, 'DONE', []],
-        [refusal, 'REJECTED', ['BANK_REJECTED']],
-        [{ status: 503, body: '' }, 'UNKNOWN', ['OUTCOME_UNKNOWN']],
-      ] as const) {
-        fixture.bank.on(line, reply);
-        const { errors, ...outcome } = await open().pay('draft', document, { input });
-        expect([outcome.state, errors.map(({ code }) => code)]).toEqual([state, codes]);
-      }
-      expect((await open().pay('draft', document, { input: invalid })).state).toBe('NOT_SENT');
-      expect(sent()).toBe(3);
-    }
-  });
-});
-
 describe('while nobody answers', () => {
   test('it may have been executed; the key finds its end later', async () => {
     const storage = createStorage();
@@ -543,13 +476,6 @@ describe('nothing is sent', () => {
     expect(fetch.bodies).toEqual([]);
   });
 
-  test('without the variable’s value, which does not compile', async () => {
-    const { payments, fetch } = openPage();
-    // @ts-expect-error: its value is missing.
-    await expect(payments.pay('draft', Transfer, {})).rejects.toThrow('`input`');
-    expect(fetch.bodies).toEqual([]);
-  });
-
   test('if the signal was aborted before; later, an abort ends the waiting of its own call, not the payment', async () => {
     const { arrived, release } = holdPayment();
     const { payments } = openPage();
@@ -632,10 +558,6 @@ describe('without crypto', () => {
     vi.stubGlobal('crypto', undefined);
   });
 
-  test('it says so when it is created', () => {
-    expect(() => openPage()).toThrow('the option `randomId`');
-  });
-
   test('it takes the keys that it is given, and pays without any other new feature of the platform', async () => {
     for (const name of ['navigator', 'structuredClone', 'DOMException']) vi.stubGlobal(name, undefined);
     const send = async () => done;
@@ -644,13 +566,5 @@ describe('without crypto', () => {
       state: 'DONE',
       idempotencyKey: 'a key of its own',
     });
-  });
-
-  test('it refuses what is no key', async () => {
-    const { payments, fetch } = openPage(undefined, undefined, {
-      randomId: () => undefined as unknown as string,
-    });
-    await expect(payments.pay('draft', Transfer, { input })).rejects.toThrow('`randomId`');
-    expect(fetch.bodies).toEqual([]);
   });
 });

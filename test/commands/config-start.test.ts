@@ -56,7 +56,6 @@ const texts: Given = {
   IDENTITY_ISSUER: 'https://login.example/',
   IDENTITY_AUDIENCE: 'bankql',
   IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  OPERATION_TIMEOUT_MS: '30000',
   PERSISTED_DOCUMENTS: fileWith('manifest.json', manifest),
   CORS_ORIGINS: 'https://app.example',
 };
@@ -76,8 +75,7 @@ test.each<Given>([
     'a:1',
   ].flatMap((proxy) => [
     { ...real, BANK_PROXY: proxy },
-    { ...real, HTTPS_PROXY: proxy },
-    { ...tokens, https_proxy: proxy },
+    { ...tokens, BANK_PROXY: proxy },
   ]),
   ...['localhost', 'LOCALHOST', '[127.0.0.1]', '127.1', '0', '*', 'localhost:1', '::1%lo'].map((HOST) => ({
     HOST,
@@ -94,8 +92,7 @@ test.each<Given>([
   { METRICS_PORT: 'tcp://10.0.0.1:80' },
   { PERSISTED_DOCUMENTS: fileWith('marked.json', `\uFEFF${manifest}`) },
   { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
-  { LOG_LEVEL_FILE: fileWith('level', '\uFEFFwarn\r\n') },
-  { LOG_LEVEL_FILE: fileWith('level16', Buffer.from('warn', 'utf16le')) },
+  { LOG_LEVEL_FILE: 'level', LIMIT_DEPTH: '3' },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
   { ...real, STATE_URL: `sqlite:${folder}/data` },
   ...[pem, `\uFEFF${pem}`, ` ${pem}`, 'x', ''].map((content, index) => ({

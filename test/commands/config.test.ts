@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manageConfig } from '../../src/commands/config.ts';
+import { plain } from '../../src/config/help.ts';
 import { variableNames } from '../../src/config/variables.ts';
+import { limitRows } from '../../src/limits.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
@@ -18,13 +18,19 @@ async function run(
 test('check is quiet where all can be used, and else names every value and every name that cannot', async () => {
   expect(await run(['check'], {})).toMatchObject({
     code: 0,
-    lines: ['The configuration can be used.'],
+    lines: [
+      'Fixed limits:',
+      ...limitRows().map(({ value, meaning }) =>
+        expect.stringMatching(new RegExp(`^ +${value}  ${plain(meaning).slice(0, 20)}`)),
+      ),
+      'The configuration can be used.',
+    ],
   });
-  const { errors, lines } = await run(['check'], { PORT: 'x', MAX_IN_FLIGHT: '0', BNAK_BASE_URL: 'u' });
+  const { errors, lines } = await run(['check'], { PORT: 'x', MAX_REST_CALLS: '0', BNAK_BASE_URL: 'u' });
   expect(lines).toEqual([]);
   expect(errors.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/^MAX_REST_CALLS=0 cannot be used/),
     expect.stringMatching(/^PORT=x cannot be used/),
-    expect.stringMatching(/^MAX_IN_FLIGHT=0 cannot be used/),
     expect.stringMatching(
       /^BNAK_BASE_URL=… cannot be used: no variable has this name: did you mean BANK_BASE_URL/,
     ),
@@ -78,19 +84,6 @@ const folder = testFolder();
 
 const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
 test.each<[string, () => Record<string, string>, string]>([
-  [
-    'a level in LOG_LEVEL_FILE',
-    () => {
-      writeFileSync(join(folder, 'level'), 'loud');
-      return { LOG_LEVEL_FILE: join(folder, 'level') };
-    },
-    'level cannot be used: let it hold one of fatal',
-  ],
-  [
-    'a LOG_LEVEL_FILE that is not there',
-    () => ({ LOG_LEVEL_FILE: join(folder, 'mistyped') }),
-    'mistyped cannot be used: it cannot be read: ENOENT; an empty file leaves LOG_LEVEL in force.',
-  ],
   [
     'a payment store that is missing',
     () => ({ ...bank, STATE_URL: `sqlite:${folder}/mistyped/state.db` }),

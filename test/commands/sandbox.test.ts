@@ -27,12 +27,16 @@ test('takes a port that bankql itself would take', async () => {
 test.each([
   [['--now', 'x'], {}, '--now=x cannot be used: give a time such as'],
   [['--port=abc'], { SANDBOX_PORT: '4711' }, '--port=abc cannot be used: give a whole number from 0 to'],
-  [['--port', '4712'], { SANDBOX_NOW: 'later' }, 'SANDBOX_NOW=later cannot be used'],
+  [
+    ['--port', '4712'],
+    { SANDBOX_NOW: 'later' },
+    'SANDBOX_NOW=… cannot be used: this setting left: use the option',
+  ],
 ])('a value that cannot be used is named as it was given: %j %j', async (args, environment, message) => {
   expect((await run(environment, args)).errors.startsWith(message)).toBe(true);
 });
 
-test.each(['SANDBOX_DB', 'SANDBOX_FAULTS', 'SANDBOX_LATENCY_MS', 'SANDBOX_SCENARIO'])(
+test.each(['SANDBOX_NOW', 'SANDBOX_DB', 'SANDBOX_FAULTS', 'SANDBOX_LATENCY_MS', 'SANDBOX_SCENARIO'])(
   '%s stops the start, with what to do instead',
   async (name) => {
     expect((await run({ [name]: '1' })).errors).toContain(`${name}=… cannot be used: this setting left: `);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { misspelledVariables, readVariables, resolveEnvironment } from '../../src/config/environment.ts';
+import { readVariables, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** What readConfig refuses. */
@@ -20,29 +20,31 @@ function refused(environment: Record<string, string>): ConfigError {
 test('all values that cannot be used are named at once, a line each', () => {
   const { problems, message } = refused({
     PORT: 'x',
-    GRAPHIQL: 'perhaps',
-    LIMIT_DEPTH: '0',
-    OPERATION_TIMEOUT_MS: '100',
+    EXPLORE: 'perhaps',
+    MAX_REST_CALLS: '0',
+    METRICS_PORT: '4100',
+    PERSISTED_ONLY: 'on',
+    LIMIT_DEPTH: '20',
     BNAK_BASE_URL: 'https://me:secret@bank.example',
   });
   expect(problems.map(({ variable }) => variable)).toEqual([
-    'LIMIT_DEPTH',
+    'MAX_REST_CALLS',
     'PORT',
-    'GRAPHIQL',
-    'OPERATION_TIMEOUT_MS',
+    'EXPLORE',
+    'PERSISTED_ONLY',
+    'LIMIT_DEPTH',
     'BNAK_BASE_URL',
   ]);
-  expect(message.split('\n')).toHaveLength(5);
+  expect(message.split('\n')).toHaveLength(6);
   expect(message).not.toContain('secret');
 });
 
 test('what follows from a value that cannot be used is not named beside it', () => {
   const { problems } = refused({
-    BANK_TIMEOUT_MS: 'x',
-    OPERATION_TIMEOUT_MS: '100',
-    BANK_TRANSFER_TIMEOUT_MS: '100',
+    IDENTITY: 'x',
+    IDENTITY_AUDIENCE: 'bankql',
   });
-  expect(problems.map(({ variable }) => variable)).toEqual(['BANK_TIMEOUT_MS']);
+  expect(problems.map(({ variable }) => variable)).toEqual(['IDENTITY']);
 });
 
 test('a variable that cannot be used has its default beside its problem', () => {
@@ -53,13 +55,17 @@ test('a variable that cannot be used has its default beside its problem', () => 
   ]);
 });
 
-describe('a name that is almost one of ours', () => {
+describe('an unknown name', () => {
   test.each([
     ['BNAK_BASE_URL', 'BANK_BASE_URL'],
     ['BANK_BASEURL', 'BANK_BASE_URL'],
+    ['BANK_URL', 'BANK_ID'],
     ['PERSISTED_DOCUMENT', 'PERSISTED_DOCUMENTS'],
     ['STATE_ALOW_VOLATIL', 'STATE_ALLOW_VOLATILE'],
-    ['HTTP_PROXYS', 'HTTPS_PROXY'],
+    ['STATE_URI', 'STATE_URL'],
+    ['IDENTITY_ISSUER_URL', 'IDENTITY_ISSUER'],
+    ['CORS_ORIGIN', 'CORS_ORIGINS'],
+    ['METRIC_PORT', 'METRICS_PORT'],
   ])('%s stops the start, and %s is suggested', (name, meant) => {
     const { message } = refused({ [name]: 'secret' });
     expect(message).toBe(`${name}=… cannot be used: no variable has this name: did you mean ${meant}?`);
@@ -67,17 +73,24 @@ describe('a name that is almost one of ours', () => {
 
   test.each([
     ['HOSTNAME', 'web-1'],
-    ['BANK_SERVICE_HOST', '10.0.0.1'],
-    ['BANK_PORT', 'tcp://10.0.0.1:80'],
     ['POST', 'x'],
     ['XDG_STATE_HOME', '/var/lib'],
     ['NODE_ENVIRONMENT', 'test'],
     ['BNAK_BASE_URL', ''],
-    // Environments set these for every program.
+    // Platforms and environments set these for every program.
+    ['STATE_DIRECTORY', '/var/lib/bankql'],
+    ['IDENTITY_ENDPOINT', 'http://169.254.1.1'],
+    ['IDENTITY_HEADER', 'x'],
+    ['LOG_FILE', 'x'],
+    ['STORE_URL', 'x'],
+    ['METRICS_PATH', 'x'],
     ['HTTP_PROXY', 'http://proxy.example:3128'],
-    ['WS_PROXY', 'http://proxy.example:3128'],
-  ])('%s=%s is none', (name, value) => {
-    expect(misspelledVariables({ [name]: value })).toEqual([]);
+    ['HTTPS_PROXY', 'http://proxy.example:3128'],
+    ['NO_PROXY', '*'],
+    ['OTEL_SDK_DISABLED', 'false'],
+    ['OTEL_TRACES_SAMPLER', 'xray'],
+  ])('%s=%s is not ours', (name, value) => {
+    expect(unknownVariables({ [name]: value })).toEqual([]);
   });
 });
 
@@ -153,5 +166,9 @@ test('a setting of an earlier version stops the start with what holds instead, a
   expect(() => readConfig({ BANK_CONNECTION_PER_CALLER: 'on' })).toThrow(
     /^BANK_CONNECTION_PER_CALLER=… cannot be used: .* set BANK_KEEP_ALIVE=off\.$/m,
   );
+  expect(() => readConfig({ LIMIT_DEPTH: '20' })).toThrow(
+    'LIMIT_DEPTH=… cannot be used: this setting left: fixed now: 15 (levels in a query).',
+  );
+  expect(() => readConfig({ GRAPHIQL: 'on', HTTPS_PROXY: 'x' })).toThrow(/^GRAPHIQL=… .* EXPLORE=on/);
   expect(() => readConfig({ RATE_LIMIT_URL: '' })).not.toThrow();
 });

@@ -16,15 +16,15 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     jwksUrl: 'https://login.example/.well-known/jwks.json',
     issuer: 'https://login.example/',
     audience: 'bankql',
-    algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
+    algorithms: expect.not.arrayContaining(['HS256', 'none']),
     providerClaim: 'iss',
     authIdClaim: 'sub',
     claims: [],
   });
-  expect(readConfig({ ...jwt, IDENTITY_ALGORITHMS: 'ES384, RS512' }).identity?.algorithms).toEqual([
-    'ES384',
-    'RS512',
-  ]);
+  expect(readConfig({ ...jwt, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
+    providerClaim: 'bank_provider',
+    authIdClaim: 'customer',
+  });
   expect(readConfig({ ...jwt, IDENTITY_JWKS_URL: 'http://127.0.0.1:8080/keys' }).identity).not.toBeNull();
   expect(readConfig({}).identity).toBeNull();
   expect(readConfig({ IDENTITY: 'headers' }).identity).toBeNull();
@@ -45,8 +45,7 @@ test.each<[string, Record<string, string>]>([
   ['IDENTITY_JWKS_URL=ftp://127.0.0.1/keys ', { ...jwt, IDENTITY_JWKS_URL: 'ftp://127.0.0.1/keys' }],
   ['IDENTITY_JWKS_URL=keys ', { ...jwt, IDENTITY_JWKS_URL: 'keys' }],
   ['IDENTITY_JWKS_URL=https://…@login.example', { ...jwt, IDENTITY_JWKS_URL: 'https://me:pw@login.example' }],
-  ['IDENTITY_ALGORITHMS=HS256 cannot be used', { ...jwt, IDENTITY_ALGORITHMS: 'RS256 HS256' }],
-  ['IDENTITY_ALGORITHMS=none cannot be used', { ...jwt, IDENTITY_ALGORITHMS: 'none' }],
+  ['IDENTITY_CLAIMS=sub cannot be used: give two names', { ...jwt, IDENTITY_CLAIMS: 'sub' }],
   ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
   [
     'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
@@ -58,21 +57,16 @@ test.each<[string, Record<string, string>]>([
   ['METRICS_PORT=4100 cannot be used: give another port', { PORT: '4100', METRICS_PORT: '4100' }],
   [
     'METRICS_PORT=4100 cannot be used: give another port',
-    { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0', METRICS_HOST: '127.0.0.1' },
+    { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0' },
   ],
   ['SANDBOX_PORT=4010 cannot be used: give another port than PORT.', { PORT: '4010' }],
   [
     'SANDBOX_PORT=4010 cannot be used: give another port than METRICS_PORT.',
     { HOST: '::', METRICS_PORT: '4010' },
   ],
-  ['METRICS_HOST=::1 cannot be used: it needs METRICS_PORT', { METRICS_HOST: '::1' }],
   ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
-  ['RATE_LIMIT_PER_KEY=1/86401 cannot be used', { RATE_LIMIT_PER_KEY: '1/86401' }],
-  [
-    'APQ=on cannot be used: leave it out',
-    { APQ: 'on', PERSISTED_ONLY: '1', PERSISTED_DOCUMENTS: 'manifest.json' },
-  ],
+  ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
 ])('refused at the start: %s', (message, environment) => {
   const read = () => readConfig(environment);
@@ -82,8 +76,6 @@ test.each<[string, Record<string, string>]>([
 
 test.each<Record<string, string>>([
   { PORT: '0', METRICS_PORT: '0', SANDBOX_PORT: '0' },
-  { PORT: '4100', METRICS_PORT: '4100', METRICS_HOST: '::1' },
-  { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0', METRICS_HOST: '::1' },
   { PORT: '4010', HOST: '::1' },
   { PORT: '4010', BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' },
 ])('servers that can listen beside each other are accepted: %j', (environment) => {
@@ -103,11 +95,8 @@ test('without tokens each variable that is about them is refused', () => {
 
 test('limits of calls and documents are off unless set; without texts there is no GraphiQL', () => {
   const config = readConfig({});
-  expect([config.rateLimits, config.persisted]).toEqual([null, null]);
-  expect(readConfig({ RATE_LIMIT: '300/60', RATE_LIMIT_PER_KEY: '5000/60' }).rateLimits).toEqual({
-    perCaller: { calls: 300, seconds: 60 },
-    perKey: { calls: 5000, seconds: 60 },
-  });
+  expect([config.rateLimit, config.persisted]).toEqual([null, null]);
+  expect(readConfig({ RATE_LIMIT: '300/60' }).rateLimit).toEqual({ calls: 300, seconds: 60 });
   const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
   expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
   expect(persisted.graphiql).toBe(false);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { commands } from '../../src/commands/commands.ts';
-import { type Variable, variables } from '../../src/config/variables.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { freePort } from '../support/loopback.ts';
 import { patience } from '../support/process.ts';
@@ -45,12 +44,4 @@ test('the faults of the page can be set', async () => {
   expect(bodies).toHaveLength(3);
   for (const body of bodies)
     expect((await fetch(`${sandbox.url}/sandbox/faults`, { method: 'PUT', body })).status).toBe(200);
-});
-
-test('the page has a row for each option and its variable', () => {
-  const rows = [...page.matchAll(/^\| `(--\w+)` \| `(\w+)` \|/gm)].map(([, option, name]) => [name, option]);
-  const options = Object.entries<Variable>(variables).flatMap(([name, { option }]) =>
-    option === undefined ? [] : [[name, option]],
-  );
-  expect(rows).toEqual(options);
 });

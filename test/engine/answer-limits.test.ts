@@ -71,34 +71,6 @@ describe('an answer that would be too large is one small error', () => {
     expect(branches.bank.lines()).toEqual(['GET /v1/api/banks/BANK/branches']);
   });
 
-  test('of long aliases four deep', async () => {
-    await using branches = await startBranches();
-    const { text, result } = await branches.send(`{ ${nested(4, 'a'.repeat(128))} }`);
-    expect(result).toEqual(tooLarge(values));
-    expect(text.length).toBeLessThan(1000);
-  });
-
-  test('of texts, though the values are few', async () => {
-    await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
-    branches.bank.on('GET /v1/api/banks/BANK/branches', {
-      body: { branches: [{ acceptsDeposits: true, id: 'b', name: 'n'.repeat(2000) }] },
-    });
-    const asked = (count: number) =>
-      `{ bank { branches { nodes { ${times(count, (index) => `a${index}: name`)} } } } }`;
-    expect((await branches.send(asked(4))).result.errors).toBeUndefined();
-    expect((await branches.send(asked(5))).result).toEqual(tooLarge(bytes));
-  });
-
-  test('where only its JSON is too long, since JSON takes six characters for one', async () => {
-    await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
-    branches.bank.on('GET /v1/api/banks/BANK/branches', {
-      body: { branches: [{ acceptsDeposits: true, id: 'b', name: '\u0001'.repeat(2000) }] },
-    });
-    const { result, status } = await branches.send('{ bank { branches { nodes { name } } } }');
-    expect(result).toEqual(tooLarge(bytes));
-    expect(status).toBe(200);
-  });
-
   test('and the largest that may be is answered, whole', async () => {
     await using branches = await startBranches({ answerLimits: { values: 55, bytes: 100_000 } });
     // bank, branches, nodes, and of each of the 26 entries itself and its name.
@@ -244,17 +216,6 @@ describe('errors', () => {
     expect(branches.bank.calls).toEqual([]);
   });
 
-  test('end the operation where a thousand fields fail', async () => {
-    await using branches = await startBranches();
-    const ids = Array.from({ length: 100 }, (_, index) => account(index));
-    const more = times(11, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
-    const { result } = await branches.send(
-      `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { ${more} } } }`,
-      { ids },
-    );
-    expect(result).toEqual(tooLarge(/More than 1000 fields of the operation failed/));
-  });
-
   test('repeat no alias of 85,000 letters: one has 128 at most', async () => {
     await using branches = await startBranches();
     const ids = Array.from({ length: 100 }, (_, index) => account(index));
@@ -302,26 +263,4 @@ describe('ids of nodes', () => {
       expect(branches.bank.calls).toEqual([]);
     },
   );
-
-  test('of 20 lists of 100 with fields that fail are little work', async () => {
-    await using branches = await startBranches();
-    const accounts = Array.from({ length: 100 }, (_, index) =>
-      encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner'])),
-    );
-    const failing =
-      'otherAccounts(first: -1) { totalCount } transactionRequests(first: -1) { totalCount } otherAccount(otherAccountId: "") { kind } transaction(transactionId: "") { uuid }';
-    const { result, text } = await branches.send(
-      `query ($ids: [ID!]!) { ${times(20, (index) => `n${index}: nodes(ids: $ids) { ...F }`)} } fragment F on Account { ${failing} }`,
-      { ids: accounts },
-    );
-    expect(text.length).toBeLessThan(1000);
-    expect(result.errors).toEqual([
-      {
-        message:
-          'The operation asks for 2000 nodes by their ids, and may ask for 100; ask for less at a time.',
-        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
-      },
-    ]);
-    expect(branches.bank.calls).toEqual([]);
-  });
 });

@@ -178,49 +178,6 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
-    test('shows what there is of accounts that the bank tells only a part of', async () => {
-      bankql.bank.recorder.otherwise(async (call) => {
-        const reply = await bankql.bank.forward(call);
-        if (!call.path.includes('/accounts/')) return reply;
-        const accounts = [
-          5,
-          { id: 'old', label: 'Without a balance' },
-          { id: 'odd', balance: { amount: 7, currency: 'Taler' } },
-        ];
-        return { ...reply, body: { accounts: [...accounts, ...JSON.parse(String(reply.body)).accounts] } };
-      });
-      const page = await open('omar');
-      expect(await page.getByRole('listitem').allInnerTexts()).toEqual([
-        expect.stringMatching(/^Without a balance\s+unknown$/),
-        expect.stringMatching(/^odd\s+7 Taler$/),
-        expect.stringMatching(/^حساب جارٍ\s+-€218\.35$/),
-      ]);
-      await page.getByLabel('Amount').fill('1');
-      await page.getByRole('button', { name: 'Put aside' }).click();
-      await page.getByText('There is no second account in this currency.').waitFor();
-      expect(bankql.payments()).toEqual([]);
-    });
-
-    test('waits as long as it is asked to, and looks again by itself', async () => {
-      const page = await open('carol');
-      const notice = page.getByText(/The next look is in \d+ s/);
-      const lookUntilRefused = async () => {
-        await page.locator('#refresh').evaluate((button: HTMLButtonElement) => button.click());
-        return notice.isVisible();
-      };
-      await expect.poll(lookUntilRefused).toBe(true);
-      const before = Date.now();
-      const seconds = Number(/\d+/.exec(await notice.innerText())?.[0]);
-      const next = page.waitForResponse((response) => response.request().method() === 'POST');
-      const asked = page.waitForRequest((request) => request.url().endsWith('/graphql'));
-      expect(await page.getByRole('button', { name: 'Refresh' }).isDisabled()).toBe(true);
-      await asked;
-      // The last second may have been half over when it was read.
-      expect(Date.now() - before).toBeGreaterThanOrEqual((seconds - 1) * 1000);
-      const answer = await (await next).json();
-      expect(JSON.stringify(answer.data)).toContain('2964.48');
-    });
-
     // bob was at his limit above; the test before has waited for longer than that.
     test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
       const page = await open('bob');

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { isEnumType } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { answerOf, prepare, schemaOf, told } from '../support/both-executors.ts';
+import { prepare, schemaOf } from '../support/both-executors.ts';
 
 /** Where a plan once did something else than graphql's own executor. */
 
@@ -81,40 +80,6 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
   });
 });
 
-function revoked() {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
-
-test.each([
-  ['nodes that are none', Object.assign(new Error('thrown'), { nodes: [null] })],
-  [
-    'a message that throws',
-    Object.defineProperty(new Error(), 'message', {
-      get() {
-        throw new Error('hidden');
-      },
-    }),
-  ],
-  ['no text', Object.create(null)],
-  ['a proxy that is revoked', revoked()],
-])('an error with %s is an error of its field, at once or late', async (_what, thrown) => {
-  const schema = schemaOf('type Query { now: Int late: Int other: Int }', {
-    'Query.now': () => {
-      throw thrown;
-    },
-    'Query.late': async () => {
-      await turn();
-      throw thrown;
-    },
-    'Query.other': () => 1,
-  });
-  const { data, errors } = await prepare(schema, '{ now late other }').run();
-  expect(data).toEqual({ now: null, late: null, other: 1 });
-  expect(errors?.map(({ path }) => path)).toEqual([['now'], ['late']]);
-});
-
 test('a resolver is told `info` however it takes it', async () => {
   const asked: unknown[] = [];
   const schema = schemaOf('type Query { rest: Int preset: Int bound: Int all: Int }', {
@@ -128,61 +93,4 @@ test('a resolver is told `info` however it takes it', async () => {
   });
   await prepare(schema, '{ rest preset bound }').run();
   expect(asked).toEqual(['rest', 'preset', 'bound']);
-});
-
-test('the type of an abstract value has a name each time', async () => {
-  const names: unknown[] = [
-    'Item',
-    {
-      toString: () => 'Item',
-    },
-  ];
-  const schema = schemaOf(
-    'interface Named { name: String } type Item implements Named { name: String } type Query { named: [Named] }',
-    {
-      'Query.named': () => [{}, {}],
-    },
-  );
-  const named = schema.getType('Named');
-  let asked = 0;
-  Object.assign(Object(named), { resolveType: () => names[asked++ % 2] });
-  const { data, errors } = await prepare(schema, '{ named { name } }').run();
-  expect(data).toEqual({ named: [{ name: null }, null] });
-  expect(errors).toHaveLength(1);
-});
-
-test('the arguments of a field without a resolver are checked', async () => {
-  const schema = schemaOf('type Query { item: Item } type Item { name(n: Int!): String }', {
-    'Query.item': () => ({ name: 'name' }),
-  });
-  const { data, errors } = await answerOf(schema, 'query ($n: Int = 1) { item { name(n: $n) } }', {
-    n: null,
-  });
-  expect(data).toEqual({ item: { name: null } });
-  expect(errors).toHaveLength(1);
-});
-
-test('an operation is compiled beside one that has conditions of its own', async () => {
-  const schema = schemaOf('type Query { name: String }', { 'Query.name': () => 'name' });
-  const text = 'query A { name } query B($x: Boolean!) { name @skip(if: $x) }';
-  const { run, reference } = prepare(schema, text, 'A');
-  expect(told(await run())).toEqual(told(await reference()));
-});
-
-test('the internal values of an enum are not frozen', async () => {
-  const internal = { times: 0 };
-  const schema = schemaOf(
-    'enum Choice { A } input In { choice: Choice } type Query { a(in: In): Int b(choice: Choice): Int }',
-    {
-      'Query.a': (_source, args) => ++Reflect.get(args, 'in').choice.times,
-      'Query.b': (_source, args) => ++Reflect.get(args, 'choice').times,
-    },
-  );
-  const choice = schema.getType('Choice');
-  if (!isEnumType(choice)) throw new Error('no enum');
-  const [value] = choice.getValues();
-  Object.assign(Object(value), { value: internal });
-  const { data, errors } = await prepare(schema, '{ a(in: { choice: A }) b(choice: A) }').run();
-  expect(errors).toBeUndefined();
-  expect(data).toEqual({ a: 1, b: 2 });
 });

@@ -1,12 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import {
-  type ExecutionResult,
-  type GraphQLFieldResolver,
-  type GraphQLResolveInfo,
-  getNamedType,
-  isObjectType,
-  responsePathAsArray,
-} from 'graphql';
+import type { ExecutionResult, GraphQLResolveInfo } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
@@ -162,24 +155,6 @@ describe('arguments', () => {
   });
 });
 
-test('each combination of conditions is answered as itself, however many there are', async () => {
-  const schema = schemaOf('type Query { text: String }', { 'Query.text': () => 'text' });
-  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const { run, reference } = prepare(
-    schema,
-    `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) {
-      ${names.map((name) => `${name}: text @include(if: $${name}) not_${name}: text @skip(if: $${name})`).join(' ')}
-    }`,
-  );
-  // Twice, so that plans that had to make room are made again.
-  for (let turn = 0; turn < 2 * 2 ** names.length; turn++) {
-    const raw = Object.fromEntries(names.map((name, at) => [name, (turn & (1 << at)) !== 0]));
-    const answer = await run(raw);
-    expect(told(answer)).toEqual(told(await reference(raw)));
-    expect(Object.keys(answer.data ?? {})).toEqual(names.map((name) => (raw[name] ? name : `not_${name}`)));
-  }
-});
-
 describe('one plan, run many times at once', () => {
   const schema = schemaOf(
     `type Query { who(n: Int): String item: Item items: [Item] must: String! }
@@ -248,66 +223,4 @@ describe('one plan, run many times at once', () => {
       expect(data).toEqual({ must: `caller ${n}`, items: [item, item] });
     }
   });
-});
-
-test('a resolver is told what graphql’s own executor would tell it', async () => {
-  const infos: GraphQLResolveInfo[] = [];
-  const keep: GraphQLFieldResolver<unknown, unknown> = (_source, _args, _context, info) => {
-    infos.push(info);
-    const type = getNamedType(info.returnType);
-    const value = isObjectType(type) ? {} : info.fieldName;
-    return String(info.returnType).startsWith('[') ? [value, value] : value;
-  };
-  const schema = schemaOf(
-    `type Query { items(n: Int): [Item!] item: Item }
-     type Item { name: String! item: Item items: [Item] }`,
-    { 'Query.items': keep, 'Query.item': keep, 'Item.name': keep, 'Item.item': keep, 'Item.items': keep },
-  );
-  const { run, reference } = prepare(
-    schema,
-    `query Other { item { name } }
-     query Asked($n: Int = 5, $absent: Int) {
-       list: items(n: $n) { ...F item { name } }
-       item { n: name items { ...F } ... on Item { items { n: name } } }
-       items(n: $absent) { name }
-     }
-     fragment F on Item { name item { alias: name } }`,
-    'Asked',
-  );
-  await run({ n: 6 });
-  const own = infos.splice(0);
-  await reference({ n: 6 });
-  const expected = infos.splice(0);
-  expect(own.length).toBeGreaterThan(15);
-  expect(own).toHaveLength(expected.length);
-
-  const pathOf = ({ path }: GraphQLResolveInfo) => {
-    const places: object[] = [];
-    for (let place: GraphQLResolveInfo['path'] | undefined = path; place; place = place.prev)
-      places.push({ key: place.key, typename: place.typename });
-    return { places, keys: responsePathAsArray(path) };
-  };
-  for (const [at, wanted] of expected.entries()) {
-    const info = own[at];
-    if (info === undefined) throw new Error('it was not asked for');
-    expect(info.fieldName).toBe(wanted.fieldName);
-    expect(pathOf(info)).toEqual(pathOf(wanted));
-    expect(info.parentType).toBe(wanted.parentType);
-    expect(info.returnType).toBe(wanted.returnType);
-    expect(info.fieldNodes).toHaveLength(wanted.fieldNodes.length);
-    for (const [index, node] of wanted.fieldNodes.entries()) expect(info.fieldNodes[index]).toBe(node);
-    expect(info.schema).toBe(wanted.schema);
-    expect(info.operation).toBe(wanted.operation);
-    expect(info.rootValue).toBe(wanted.rootValue);
-    expect(info.variableValues.coerced).toEqual(wanted.variableValues.coerced);
-    expect(info.variableValues).toEqual(wanted.variableValues);
-    expect(Object.keys(info.fragments)).toEqual(Object.keys(wanted.fragments));
-    for (const [name, fragment] of Object.entries(wanted.fragments))
-      expect(info.fragments[name]).toBe(fragment);
-    // What a later version of graphql adds shows here.
-    for (const member of Object.keys(wanted)) expect(member in info, member).toBe(true);
-    // Nothing but the client gives an execution up, and the context says when.
-    expect(info.getAbortSignal()).toBeUndefined();
-    expect(await info.getAsyncHelpers().promiseAll([1, Promise.resolve(2)])).toEqual([1, 2]);
-  }
 });

@@ -1,7 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { relayNameOf, sandboxLists } from '../support/sandbox-lists.ts';
 
 /**
  * `npm run check:clients [-- --prepare]`: installs Relay and its compiler beside its test, compiles the test's documents, and runs
@@ -12,14 +10,6 @@ const relay = join(root, 'test/clients/relay');
 const run = (cwd: string, command: string, ...args: string[]) =>
   execFileSync(command, args, { cwd, stdio: 'inherit', env: { ...process.env, CLIENTS: 'built' } });
 
-// The compiler reads texts in files alone.
-const queries = Object.entries(sandboxLists).map(
-  ([list, selection]) => `graphql\`query ${relayNameOf(list)} { ${selection} }\``,
-);
-writeFileSync(
-  join(relay, 'lists.ts'),
-  `declare const graphql: (text: TemplateStringsArray) => unknown;\nexport const lists = () => [${queries.join(',\n')}];\n`,
-);
 run(relay, 'npm', 'ci', '--no-audit', '--no-fund');
 run(relay, 'npm', 'run', 'build', '--silent');
 if (!process.argv.includes('--prepare'))

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { credentials } from '../support/bankql.ts';
+import { withLimits } from '../support/limits.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { saysNothingWasSent } from '../support/payment-invariants.ts';
@@ -202,7 +203,7 @@ export async function runDrill(drill: Drill, { start, ways }: StateKind): Promis
     BANK_BASE_URL: bank.url,
     STATE_URL: state.url,
     LOG_LEVEL: 'error',
-    BANK_BREAKER_THRESHOLD: '0',
+    ...withLimits({ breakerShare: 0 }),
   };
   await runProcess(environment, ['payments', 'init']);
   await drill.run({

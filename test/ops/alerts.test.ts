@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Bankql, startBankql } from '../../src/index.ts';
+import { type BankqlService, serveBankql } from '../../src/commands/serve.ts';
 import { initStore } from '../../src/payments/stores/open-store.ts';
 import { credentials } from '../support/bankql.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { assertAlerts, hasPromtool, runRuleTests } from '../support/promtool.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { contextOf } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Which alerts fire: the metrics are scraped from a bankql that lives through each case, a scrape counting as a minute. */
@@ -21,7 +22,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
   const folder = testFolder();
   let stores = 0;
   let bank: RecordingBank;
-  let bankql: Bankql;
+  let bankql: BankqlService;
   let metricsUrl = '';
   const scrapes: string[] = [];
 
@@ -46,8 +47,8 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
   async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000') {
     let output = '';
     await initStore(stateUrl);
-    bankql = await startBankql({
-      environment: {
+    const context = contextOf(
+      {
         BANK_BASE_URL: bankUrl,
         BANK_ID: 'BANK',
         PORT: '0',
@@ -56,16 +57,16 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         LOG_LEVEL: 'fatal',
         BANK_TIMEOUT_MS: timeoutMs,
         BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
-        OPERATION_TIMEOUT_MS: '120000',
-        PUBLIC_CACHE_TTL_MS: '0',
-        // What a breaker does depends on real time; paused calls are the bank's fault too.
-        BANK_BREAKER_THRESHOLD: '0',
-        // A busy machine makes event loops late, which is not what these tests are about.
       },
-      write: (text) => {
-        output += text;
+      {
+        isTerminal: true,
+        write: (text) => {
+          output += text;
+        },
       },
-    });
+    );
+    // What a breaker does depends on real time; paused calls are the bank's fault too.
+    bankql = await serveBankql(context, { limits: { publicCacheMs: 0, breakerShare: 0 } });
     metricsUrl = /http:\S+\/metrics/.exec(output)?.[0] ?? '';
   }
 

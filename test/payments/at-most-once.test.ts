@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { withLimits } from '../support/limits.ts';
 import { accept, hold, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { type PayOptions, pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
@@ -15,7 +16,7 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
     bank = made.use(await startPaymentBank());
     state = made.use(await start());
     // The callers of one address may have 200 requests in progress.
-    const bounds = { MAX_IN_FLIGHT: '1000', MAX_IN_FLIGHT_PER_CALLER: '200' };
+    const bounds = withLimits({ requests: 1000, requestsPerCaller: 200 });
     const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url, ...bounds };
     const [one, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
     replicas = [made.use(one), made.use(other)];

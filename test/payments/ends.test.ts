@@ -1,9 +1,6 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { StoreDriver } from '../../src/payments/driver.ts';
-import { createPaymentStore } from '../../src/payments/payment-store.ts';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createPaymentService, leaseMarginMs } from '../../src/payments/service.ts';
-import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
-import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults, createTestBankql, testOptions } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { clock } from '../support/monotonic-clock.ts';
@@ -34,87 +31,6 @@ async function setUp({ store, ...options }: Omit<Parameters<typeof testOptions>[
     bankql.ask<Record<string, Record<string, unknown> | null>, object>(document);
   return { bank, gate, ask, payments: made.payments, audit: () => made.audit.map(({ state }) => state) };
 }
-
-describe('an outcome that the store cannot take', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  afterEach(() => void vi.useRealTimers());
-
-  /** A store whose database can be taken away. */
-  function fragile() {
-    const database = createMemoryDriver({ retentionMs });
-    let isAway = false;
-    const guarded =
-      <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) =>
-      async (...args: Args) => {
-        if (isAway) throw new StoreUnavailable('It is away.');
-        return call(...args);
-      };
-    const driver: StoreDriver = {
-      ...database,
-      insert: guarded(database.insert),
-      compareAndSet: guarded(database.compareAndSet),
-      find: guarded(database.find),
-      search: guarded(database.search),
-    };
-    const store: PaymentStore = createPaymentStore({ name: 'fragile', driver, retentionMs });
-    const be = (away: boolean) => {
-      isAway = away;
-    };
-    return { store, database, be };
-  }
-
-  test.each([
-    [200, { id: 'TX' }, 'DONE'],
-    [422, { message: 'Insufficient funds' }, 'REJECTED'],
-    [500, { message: 'x' }, 'UNKNOWN'],
-  ])(
-    'is told, is in the audit line, is told again from memory, and is written when the store is back (%i)',
-    async (status, body, state) => {
-      const { store, database, be } = fragile();
-      const { bank, gate, ask, audit } = await setUp({ store });
-      await gate.open();
-      bank.otherwise(() => {
-        be(true);
-        return { status, body };
-      });
-      const first = await ask(payment('key'));
-      expect(audit()).toEqual(['PENDING', state]);
-      const again = await ask(payment('key'));
-      expect(again.data?.makeTransaction?.payment).toEqual(first.data?.makeTransaction?.payment);
-      expect(again.errors?.map(({ message }) => message)).toEqual(
-        first.errors?.map(({ message }) => message),
-      );
-      expect((await ask(find('key'))).data?.payment).toMatchObject({ state });
-      expect(failuresOf(await ask(payment('other')))).toEqual(['makeTransaction STATE_UNAVAILABLE']);
-      expect(store.unwritten).toBe(1);
-      be(false);
-      await vi.advanceTimersByTimeAsync(2_000);
-      expect(store.unwritten).toBe(0);
-      expect(await database.search({ limit: 9 })).toMatchObject([
-        { json: expect.stringContaining(`"state":"${state}"`) },
-      ]);
-      // Exactly one audit line says how it ended.
-      expect(audit()).toEqual(['PENDING', state]);
-      expect(bank.calls).toHaveLength(1);
-    },
-  );
-
-  test('holds up the end of the process for two seconds at most', async () => {
-    const { store, database, be } = fragile();
-    const { bank, gate, ask, payments } = await setUp({ store });
-    await gate.open();
-    bank.otherwise(() => {
-      be(true);
-      return { body: { id: 'TX' } };
-    });
-    await ask(payment('key'));
-    database.compareAndSet = () => new Promise(() => {});
-    const idle = payments.idle();
-    await vi.advanceTimersByTimeAsync(2_000);
-    await idle;
-    expect(store.unwritten).toBe(1);
-  });
-});
 
 describe('a defect between the beginning and the end', () => {
   test.each(['of the sending', 'of what reads the answer'])(

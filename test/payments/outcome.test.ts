@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Act, answer, hang, reply, reset, write, writeThen } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { withLimits } from '../support/limits.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { type Payment, type PayOptions, pay, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
@@ -143,9 +144,8 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
   const environment = () => ({
     BANK_BASE_URL: bank.url,
     // Every fault is to reach the bank: no breaker pauses payments in between.
-    BANK_BREAKER_THRESHOLD: '0',
+    ...withLimits({ breakerShare: 0, bankAnswerBytes: 4096 }),
     STATE_URL: state.url,
-    BANK_MAX_BODY_BYTES: '4096',
   });
   const made = new AsyncDisposableStack();
   afterAll(() => made.disposeAsync());

@@ -37,7 +37,7 @@ const until = <T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise
   });
 
 describe('a store that is away while bankql runs', () => {
-  test('leaves one line when it goes and one when it is back, metrics say so, and /ready is 503 where it is asked to be', async () => {
+  test('leaves one line when it goes and one when it is back, metrics say so, and /ready stays 200: reads are served', async () => {
     const path = join(folder, 'away.db');
     const environment = {
       BANK_BASE_URL: bank.url,
@@ -45,7 +45,7 @@ describe('a store that is away while bankql runs', () => {
       METRICS_PORT: '0',
       [storeTimeoutVariable]: '1000',
     };
-    await using bankql = await startProcess({ ...environment, READY_NEEDS_STATE: '1' });
+    await using bankql = await startProcess(environment);
     await using other = await startProcess(environment);
     expect(bankql.output()).toContain(' Payment records: none. ');
     expect(await pay(bankql.url, transfer('before'))).toMatchObject({ code: 'DONE' });
@@ -54,12 +54,10 @@ describe('a store that is away while bankql runs', () => {
 
     const lock = new DatabaseSync(path);
     lock.exec('BEGIN IMMEDIATE');
-    for (const target of [bankql, other]) {
-      for (const key of ['refused', 'refused too'])
-        expect(await pay(target.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    }
-    expect([await ready(bankql), await ready(other)]).toEqual([503, 200]);
-    expect(await (await fetch(`${bankql.url}/ready`)).text()).toBe('payment store away\n');
+    for (const key of ['refused', 'refused too'])
+      expect(await pay(bankql.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(await pay(other.url, transfer('refused'))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(await ready(bankql)).toBe(200);
     const away = await metricsOf(bankql);
     expect(sampleOf(away, 'bankql_state_up')).toBe('0');
     expect(sampleOf(away, 'bankql_payment_refusals_total{why="store away"}')).toBe('2');

@@ -16,22 +16,6 @@ test('the subscription key may come as a query parameter', async () => {
   }
 });
 
-test('a header that is wrong is not mended by the query parameter', async () => {
-  const headers = { 'Ocp-Apim-Subscription-Key': 'wrong' };
-  const answer = await call('getBranches', {}, { headers, query: '?subscription-key=sandbox-key' });
-  expect(answer.status).toBe(401);
-});
-
-test('no error repeats the subscription key', async () => {
-  const headers = { 'Ocp-Apim-Subscription-Key': 'my-secret' };
-  expect(
-    (await call('getBranches', {}, { headers, query: '?subscription-key=my-secret' })).text,
-  ).not.toContain('my-secret');
-  expect(
-    (await call('getProduct', { PRODUCT_ID: 'none' }, { query: '?subscription-key=my-secret' })).text,
-  ).not.toContain('my-secret');
-});
-
 test('a caller of another provider, or with one auth header alone, is refused', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'views' };
   for (const [name, value] of [

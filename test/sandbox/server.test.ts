@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { inTimeMs } from '../support/in-time.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { bankForAll, freshBank, send } from './bank-caller.ts';
@@ -29,24 +29,6 @@ test('ids are percent-decoded, once', async () => {
     code: 404,
     message: `There is no product ${long}`,
   });
-});
-
-test('a path that cannot be decoded is a bad request, whose text does not repeat the key', async () => {
-  const answer = await send(
-    `${bank.url()}/v1/api/banks/SNDBCY2N/products/%E0%A4%A?subscription-key=s`,
-    'GET',
-  );
-  expect(answer.json).toEqual({ code: 400, message: 'The URL cannot be read' });
-});
-
-test('a failure of its own is a 500 with a text', async () => {
-  await using broken = await freshBank();
-  vi.spyOn(Date.prototype, 'toISOString').mockImplementationOnce(() => {
-    throw new Error('out of ink');
-  });
-  const answer = await broken.call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'views' });
-  vi.restoreAllMocks();
-  expect(answer.json).toEqual({ code: 500, message: 'out of ink' });
 });
 
 test('closes at once while clients keep their connections, and closing again does nothing', async () => {

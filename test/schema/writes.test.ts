@@ -1,106 +1,213 @@
 import { describe, expect, test } from 'vitest';
-import { graphql } from '../generated/index.ts';
+import type { Drift } from '../../src/bank/response.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
 
-const PutEach = graphql(`
-  mutation PutEach {
-    putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { legalName email } }
-    putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) {
-      trackId
-      branch { branchId name acceptsDeposits }
-    }
-    putProduct(input: { product: { id: "P" } }) { trackId product { productId name bankIds } }
-    putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
-      trackId
-      message { message date }
-    }
-    putTransactionMetadata(
-      input: {
-        accountId: "A"
-        transactionId: "T"
-        metadataType: "M"
-        transaction: { details: { approvedByIpAddress: "ip" } }
+/** Writes are sent once, say how they ended, and show the record as the bank has it. The bytes of their bodies are in written-bodies.json. */
+
+const root = '/v1/api/banks/BANK';
+
+/** Each write of a record: its field, the payload's data, what the bank has, and the read that shows it. */
+const writes: Readonly<Record<string, readonly [string, object, object, string]>> = {
+  putCustomer: [
+    'putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { customerId email } }',
+    { customer: { customerId: 'C', email: 'e' } },
+    { email: 'e' },
+    'customers/C',
+  ],
+  putBranch: [
+    'putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) { trackId branch { branchId name } }',
+    { branch: { branchId: 'B', name: 'n' } },
+    { acceptsDeposits: true, id: 'B', name: 'n' },
+    'branches',
+  ],
+  putProduct: [
+    'putProduct(input: { product: { productId: "P" } }) { trackId product { productId name } }',
+    { product: { productId: 'P', name: 'n' } },
+    { name: 'n' },
+    'products/P',
+  ],
+  putAccount: [
+    'putAccount(input: { accountId: "A", account: { balance: {} } }) { trackId account { accountId label } }',
+    { account: { accountId: 'A', label: 'l' } },
+    { balance: {}, id: 'A', label: 'l' },
+    'accounts/A/owner/views',
+  ],
+  putTransactionMetadata: [
+    `putTransactionMetadata(input: {
+      accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } }
+    }) { trackId transaction { transactionId metadata { comments } } }`,
+    { transaction: { transactionId: 'T', metadata: { comments: 'c' } } },
+    { metadata: { comments: 'c' } },
+    'accounts/A/owner/transactions/T/transaction',
+  ],
+};
+const putCustomer =
+  'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { email } } }';
+
+/** A fixture whose bank answers every PUT with this, and reads with what it has. */
+async function startWith(put: Reply, has: object, options: Parameters<typeof startBankqlFixture>[0] = {}) {
+  const fixture = await startBankqlFixture(options);
+  fixture.bank.otherwise(({ method, path }) => {
+    if (method === 'PUT') return put;
+    const name = path.endsWith('/branches') ? 'branches' : path.endsWith('/views') ? 'accounts' : null;
+    return { body: name === null ? has : { [name]: [has] } };
+  });
+  return { ...fixture, trackId: () => fixture.bank.calls[0]?.headers['track-id'] };
+}
+
+const withoutRecord = { status: 204 };
+
+describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) => {
+  test('shows the record as the bank answers it', async () => {
+    await using fixture = await startWith({ body: has }, has);
+    const result = await fixture.ask(`mutation { ${field} }`);
+    expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
+    // An account is always read through the view.
+    const reads = name === 'putAccount' ? [`GET ${root}/${read}`] : [];
+    expect(fixture.bank.lines().slice(1)).toEqual(reads);
+  });
+
+  test.each<[string, Reply]>([
+    ['204', withoutRecord],
+    ['an empty 200', { body: '' }],
+    ['an empty 200 of another type', { body: '\r\n', headers: { 'Content-Type': 'text/html' } }],
+  ])('that is answered with %s is done, and its record is read anew', async (_, put) => {
+    const drifts: string[] = [];
+    const onDrift = ({ operation, field: place }: Drift) => void drifts.push(`${operation} ${place}`);
+    await using fixture = await startWith(put, has, { bankOptions: { onDrift } });
+    const result = await fixture.ask(`mutation { ${field} }`);
+    expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
+    expect(fixture.bank.lines().slice(1)).toEqual([`GET ${root}/${read}`]);
+    expect(drifts).toEqual([expect.stringMatching(/^put\w+ empty-body$/)]);
+  });
+});
+
+describe('a write that is answered without the record', () => {
+  test('reads nothing for what the ids answer', async () => {
+    await using fixture = await startWith(withoutRecord, {});
+    const { data } = await fixture.ask(putCustomer.replace('email', 'customerId'));
+    expect(data).toMatchObject({ putCustomer: { customer: { customerId: 'C' } } });
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test('shows null if no operation could read it', async () => {
+    await using fixture = await startWith(withoutRecord, {});
+    const result = await fixture.ask(`mutation {
+      putProduct(input: { product: {} }) { product { name } }
+      putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
+        message { message }
       }
-    ) {
-      trackId
-      transaction { uuid details { value { amount } } otherAccount { otherAccountId } }
+    }`);
+    expect(result).toEqual({
+      data: { putProduct: { product: null }, putCustomerMessage: { message: null } },
+    });
+    expect(fixture.bank.calls).toHaveLength(2);
+  });
+
+  test('stands if the record cannot be read, or the operation may make no further call', async () => {
+    for (const [restCalls, code] of [
+      [1, 'CALL_BUDGET_EXCEEDED'],
+      [9, 'NOT_FOUND'],
+    ] as const) {
+      await using fixture = await startWith(withoutRecord, {}, { limits: { timeoutMs: 60_000, restCalls } });
+      fixture.bank.on(`GET ${root}/customers/C`, { status: 404, body: 'nothing there' });
+      const result = await fixture.ask(putCustomer);
+      expect(result.data).toEqual({ putCustomer: { trackId: fixture.trackId(), customer: null } });
+      expect(failuresOf(result)).toEqual([`putCustomer.customer ${code}`]);
     }
-  }
-`);
+  });
 
-const PutOneProduct = graphql(`
-  mutation PutOneProduct { putProduct(input: { product: {} }) { trackId product { name } } }
-`);
+  test('outdates public records that were kept: they are read anew, by the mutation and after it', async () => {
+    await using fixture = await startWith(withoutRecord, {}, { bankOptions: { publicCacheTtlMs: 60_000 } });
+    const product = '{ bank { product(productId: "P") { name } } }';
+    fixture.bank.on(`GET ${root}/products/P`, { body: { name: 'before' } });
+    await fixture.ask(product);
+    fixture.bank.on(`GET ${root}/products/P`, { body: { name: 'after' } });
+    const result = await fixture.ask(
+      'mutation { putProduct(input: { product: { productId: "P" } }) { product { name } } }',
+    );
+    expect(result.data).toEqual({ putProduct: { product: { name: 'after' } } });
+    expect((await fixture.ask(product)).data).toEqual({ bank: { product: { name: 'after' } } });
+  });
+});
 
-const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string])[] = [
-  ['400', { status: 400, body: 'said' }, 'BANK_REJECTED'],
-  ['401', { status: 401, body: 'said' }, 'UNAUTHENTICATED'],
-  ['403', { status: 403, body: 'said' }, 'FORBIDDEN'],
-  ['404', { status: 404, body: 'said' }, 'NOT_FOUND'],
-  ['409', { status: 409, body: 'said' }, 'BANK_REJECTED'],
-  ['429', { status: 429, body: 'said' }, 'BANK_REJECTED'],
-  ['500', { status: 500, body: 'said' }, 'BANK_ERROR'],
-  ['502', { status: 502, body: 'said' }, 'OUTCOME_UNKNOWN'],
-  ['503', { status: 503, body: 'said' }, 'OUTCOME_UNKNOWN'],
-  ['504', { status: 504, body: 'said' }, 'OUTCOME_UNKNOWN'],
-  ['a redirect', { status: 308, headers: { Location: '/said' } }, 'BANK_BAD_RESPONSE'],
-  ['no JSON', { body: 'said' }, 'BANK_BAD_RESPONSE'],
-  ['a list', { body: '["said"]' }, 'BANK_BAD_RESPONSE'],
-  ['a reset', 'reset', 'OUTCOME_UNKNOWN'],
-  ['silence', 'hang', 'OUTCOME_UNKNOWN'],
-];
+test('a read without an answer fails: only writes have none', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(withoutRecord);
+  const result = await fixture.ask(
+    '{ bank { customer(customerId: "C") { email } branches { totalCount } } }',
+  );
+  expect(failuresOf(result)).toEqual(['bank.branches BANK_BAD_RESPONSE', 'bank.customer BANK_BAD_RESPONSE']);
+});
 
 describe('a write', () => {
-  test.each(failures)(
-    'that ends in %s is null, says why with its Track-ID, and is sent once',
-    async (_, reply, code) => {
-      await using fixture = await startBankqlFixture(
-        reply === 'hang' ? { bankOptions: { timeoutMs: 250 } } : {},
-      );
-      fixture.bank.otherwise(() => reply);
-      const result = await fixture.ask(PutOneProduct);
-      expect(result.data).toEqual({ putProduct: null });
-      expect(result.errors).toMatchObject([
-        {
-          path: ['putProduct'],
-          extensions: {
-            code,
-            operation: 'putProduct',
-            trackId: fixture.bank.calls[0]?.headers['track-id'],
-            retryable: false,
-          },
-        },
-      ]);
-      const { status } = typeof reply === 'string' ? {} : reply;
-      expect(JSON.stringify(result).includes('said')).toBe(
-        status !== undefined && status >= 400 && status < 500,
-      );
-      expect(fixture.bank.calls).toHaveLength(1);
-    },
-  );
+  test.each<[string, Reply | 'reset' | 'hang', string]>([
+    ['400', { status: 400, body: 'said' }, 'BANK_REJECTED'],
+    ['401', { status: 401, body: 'said' }, 'UNAUTHENTICATED'],
+    ['403', { status: 403, body: 'said' }, 'FORBIDDEN'],
+    ['404', { status: 404, body: 'said' }, 'NOT_FOUND'],
+    ['409', { status: 409, body: 'said' }, 'BANK_REJECTED'],
+    ['429', { status: 429, body: 'said' }, 'BANK_REJECTED'],
+    ['500', { status: 500, body: 'said' }, 'BANK_ERROR'],
+    ['502', { status: 502, body: 'said' }, 'OUTCOME_UNKNOWN'],
+    ['503', { status: 503, body: 'said' }, 'OUTCOME_UNKNOWN'],
+    ['504', { status: 504, body: 'said' }, 'OUTCOME_UNKNOWN'],
+    ['a redirect', { status: 308, headers: { Location: '/said' } }, 'BANK_BAD_RESPONSE'],
+    ['no JSON', { body: 'said' }, 'BANK_BAD_RESPONSE'],
+    ['a list', { body: '["said"]' }, 'BANK_BAD_RESPONSE'],
+    ['a reset', 'reset', 'OUTCOME_UNKNOWN'],
+    ['silence', 'hang', 'OUTCOME_UNKNOWN'],
+  ])('that ends in %s is null, says why with its Track-ID, and is sent once', async (_, reply, code) => {
+    await using fixture = await startBankqlFixture(
+      reply === 'hang' ? { bankOptions: { timeoutMs: 250 } } : {},
+    );
+    fixture.bank.otherwise(() => reply);
+    const result = await fixture.ask('mutation { putProduct(input: { product: {} }) { product { name } } }');
+    const [call, ...more] = fixture.bank.calls;
+    expect(more).toEqual([]);
+    const trackId = call?.headers['track-id'];
+    expect(result).toMatchObject({
+      data: { putProduct: null },
+      errors: [
+        { path: ['putProduct'], extensions: { code, operation: 'putProduct', trackId, retryable: false } },
+      ],
+    });
+    const { status = 0 } = typeof reply === 'string' ? {} : reply;
+    expect(JSON.stringify(result).includes('said')).toBe(status >= 400 && status < 500);
+  });
 
-  test('keeps its Track-ID, and what is sound of its answer, where a value of it is broken', async () => {
+  test('keeps its Track-ID, and what is sound of its answer, if a value of it is broken', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
-      .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: true, email: 'e' } })
-      .on('PUT /v1/api/banks/BANK/branches/B', { body: { name: 'n' } })
-      .on('PUT /v1/api/banks/BANK/products', { body: { id: true, name: 'n', bank_id: true } })
-      .on('PUT /v1/api/banks/BANK/customer/C/messages', { body: { message: true, date: 'd' } })
-      .on('PUT /v1/api/banks/BANK/accounts/A/owner/transactions/T/metadata/M', {
+      .on(`PUT ${root}/customers/C`, { body: { legal_name: true, email: 'e' } })
+      .on(`PUT ${root}/branches/B`, { body: { name: 'n' } })
+      .on(`PUT ${root}/products`, { body: { id: true, name: 'n', bank_id: true } })
+      .on(`PUT ${root}/customer/C/messages`, { body: { message: true, date: 'd' } })
+      .on(`PUT ${root}/accounts/A/owner/transactions/T/metadata/M`, {
         body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: true },
       });
-    const result = await fixture.ask(PutEach);
-    const [customer, branch, product, message, transaction] = fixture.bank.calls.map(
-      ({ headers }) => headers['track-id'],
-    );
-    expect(result.data).toEqual({
-      putCustomer: { trackId: customer, customer: { legalName: null, email: 'e' } },
-      putBranch: { trackId: branch, branch: { branchId: 'B', name: 'n', acceptsDeposits: null } },
-      putProduct: { trackId: product, product: { productId: 'P', name: 'n', bankIds: null } },
-      putCustomerMessage: { trackId: message, message: { message: null, date: 'd' } },
+    const result = await fixture.ask(`mutation {
+      putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { legalName email } }
+      putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) {
+        trackId branch { branchId name acceptsDeposits }
+      }
+      putProduct(input: { product: { productId: "P" } }) { trackId product { productId name bankIds } }
+      putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
+        trackId message { message date }
+      }
+      putTransactionMetadata(input: {
+        accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "ip" } }
+      }) { trackId transaction { uuid details { value { amount } } otherAccount { otherAccountId } } }
+    }`);
+    const trackIds = fixture.bank.calls.map(({ headers }) => headers['track-id']);
+    expect(Object.values(Object(result.data)).map((payload) => Object(payload).trackId)).toEqual(trackIds);
+    expect(result.data).toMatchObject({
+      putCustomer: { customer: { legalName: null, email: 'e' } },
+      putBranch: { branch: { branchId: 'B', name: 'n', acceptsDeposits: null } },
+      putProduct: { product: { productId: 'P', name: 'n', bankIds: null } },
+      putCustomerMessage: { message: { message: null, date: 'd' } },
       putTransactionMetadata: {
-        trackId: transaction,
         transaction: { uuid: 'u', details: { value: { amount: null } }, otherAccount: null },
       },
     });

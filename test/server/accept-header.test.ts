@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { mediaRanges } from '../../src/server/accept-header.ts';
 import { inTimeMs } from '../support/in-time.ts';
 
-// Which type is preferred: the rows `Accept` of handlers.test.ts.
 test('a comma, a semicolon and an escaped quote within quotes part nothing', () => {
   const [first, second, ...others] = mediaRanges(
     String.raw`Text/HTML; A="x, text/plain;q=0 \" y";q=0.25 , image/png`,

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
-import { inTimeMs } from '../support/in-time.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
+import { withLimits } from '../support/limits.ts';
 import { pay, transfer } from '../support/payment-client.ts';
-import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
+import { connectTo, postOf, postText } from '../support/requests.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { lateBy, until } from '../support/waits.ts';
 
@@ -181,9 +181,7 @@ test('1,050 connections that ask for 7 MB each and never read', async () => {
   await using flooded = await AttackedProcess.start({
     ...environment,
     STATE_URL: 'memory:',
-    LIMIT_UNREAD_BYTES: String(50 * megabyte),
-    LIMIT_UNREAD_MS: '1500',
-    MAX_IN_FLIGHT: '30',
+    ...withLimits({ unreadBytes: 50 * megabyte, unreadMs: 1500, requests: 30 }),
     METRICS_PORT: '0',
   });
   const aliases = Array.from({ length: 10 }, (_, n) => `b${n}: branches { nodes { name } }`).join(' ');
@@ -229,7 +227,7 @@ async function statusesOf(
     ...environment,
     BANK_ID: 'hanging',
     STATE_URL: 'memory:',
-    MAX_IN_FLIGHT_PER_CALLER: '2',
+    ...withLimits({ requestsPerCaller: 2 }),
     ...own,
   });
   const leaving = new AbortController();
@@ -297,35 +295,6 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
   expect(records.filter(({ accountId }) => /^(refused|long)-/.test(accountId))).toEqual([]);
   // Of each of the eight two lines of the audit log, one about the call, one about the refusal and one about the operation.
   expect(bankql.process.output().length - logged).toBeLessThan(40_000);
-});
-
-test('addresses that are none are 400 or 404, and leave no stack in the log', async () => {
-  const targets = ['//:', '//', '//[', 'http://[', 'http://x:99999', '/%', '//@:'];
-  for (const target of targets) {
-    const head = `GET ${target}?subscription-key=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
-    const text = await answerTo(bankql.url, head);
-    expect([target, text]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 40[04] /)]);
-    expect(text.length).toBeLessThan(2000);
-  }
-  expect(bankql.process.output()).not.toContain('unexpected error');
-});
-
-test('an event stream that is asked for at once is answered, and ends', async () => {
-  const begun = performance.now();
-  const { status, start } = await bankql.ask(operation('{ __typename }'), {
-    ...good,
-    Accept: 'text/event-stream',
-  });
-  expect(performance.now() - begun).toBeLessThan(inTimeMs);
-  expect([status, start]).toEqual([200, expect.stringContaining('event: complete')]);
-});
-
-test('a 100 Continue that nobody asked for fails a read, and makes the outcome of a payment unknown', async () => {
-  const read = await bankql.ask(operation('{ bank(bankId: "interim") { branches { totalCount } } }'), good);
-  expect(read.start).toContain('"code":"BANK_UNAVAILABLE"');
-  expect(await pay(bankql.url, transfer('interim', { bankId: 'interim' }))).toMatchObject({
-    code: 'OUTCOME_UNKNOWN',
-  });
 });
 
 test('a key in the bank’s words is in no answer and no line of the log, wherever those are cut', async () => {

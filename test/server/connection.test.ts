@@ -109,7 +109,7 @@ test('a connection is not read for a while after a refusal, and for longer the m
     asked++;
     response.once('close', () => closed++);
     try {
-      response.admit();
+      response.holder?.admit();
     } catch (error) {
       errors.add(error);
     }
@@ -236,7 +236,7 @@ test('if the client leaves, the signal of each of its requests is aborted', asyn
   const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
     arrived++;
     if (url === '/b') response.end('early');
-    response.signal.addEventListener('abort', () => closed.push(`${url} left`));
+    response.holder?.signal.addEventListener('abort', () => closed.push(`${url} left`));
     response.on('close', () => closed.push(url));
   });
   const socket = connectTo(listening.url);
@@ -261,7 +261,8 @@ test('what cannot be read behind a request that is under way is not answered in 
 
 test('an arriving request counts with its headers, however short they are', async () => {
   const capacity = new Capacity(capacityLimits({}));
-  const awaitMore = (_request: IncomingMessage, response: ConnectionAwareResponse) => response.awaitMore(50);
+  const awaitMore = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
+    response.holder?.awaitMore(50);
   const listening = await listen('127.0.0.1', 0, awaitMore, { capacity });
   const socket = connectTo(listening.url);
   socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n${'a:\r\n'.repeat(900)}\r\n`);

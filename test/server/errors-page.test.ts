@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { slug } from 'github-slugger';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
-import { createAutomaticPersistedQueries } from '../../src/options/persisted-documents.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';
@@ -94,9 +93,6 @@ const scenes: Record<ErrorCode, Scene> = {
   GRAPHQL_VALIDATION_FAILED: {},
   PERSISTED_DOCUMENT_REQUIRED: {
     options: { persisted: { documents: { texts: new Map(), parsed: new Map() }, only: true } },
-  },
-  PERSISTED_QUERY_NOT_FOUND: {
-    options: { automatic: createAutomaticPersistedQueries({ bytes: 1_000_000 }) },
   },
   PERSISTED_QUERY_NOT_SUPPORTED: {},
   IDEMPOTENCY_IN_PROGRESS: { before: (ask, bank) => payForever('rent-2026-11', ask, bank) },

@@ -62,10 +62,9 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     METRICS_PORT: '0',
     // The bank `held` answers when a test wants, however long a busy machine takes until then.
     BANK_TIMEOUT_MS: '540000',
-    OPERATION_TIMEOUT_MS: '540000',
     ...environment,
   });
-const withTokens = () => ({ ...issuer.variables, IDENTITY_ALGORITHMS: 'ES256' });
+const withTokens = () => issuer.variables;
 const withHeaders = () => ({ IDENTITY: 'headers' });
 /** Tokens of one login, each of which is different. */
 const tokensOf = (sub: string, count: number) =>

@@ -229,7 +229,7 @@ test('1,000 nodes cost no more calls than an operation may make', async () => {
   expect(fixture.bank.calls.length).toBeLessThanOrEqual(50);
 });
 
-test('900 documents that nobody asked for before leave no more in memory than 100 do', async () => {
+test('300 documents that nobody asked for before leave no more in memory than 60 do', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   await using bankql = await createTestBankql({ bankUrl: fixture.bank.url });
@@ -239,7 +239,7 @@ test('900 documents that nobody asked for before leave no more in memory than 10
     collect();
     return process.memoryUsage().heapUsed / 1e6;
   };
-  const early = await ask(0, 100);
-  // 36 MB of text, kept several times over where nothing bounds it.
-  expect((await ask(100, 900)) - early).toBeLessThan(20);
+  const early = await ask(0, 60);
+  // 11 MB of text, kept several times over where nothing bounds it.
+  expect((await ask(60, 300)) - early).toBeLessThan(8);
 });

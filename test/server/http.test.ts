@@ -324,12 +324,6 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect(health.status).toBe(200);
   });
 
-  test('HEAD changes nothing', async () => {
-    const mutation = '?query=mutation{putProduct(input:{product:{}}){trackId}}';
-    expect((await fetch(fixture.url + mutation, { method: 'HEAD' })).status).toBe(405);
-    expect(fixture.bank.calls).toEqual([]);
-  });
-
   test.each(['{', '{ nothing }'])('%s over an event stream is an event with the error', async (query) => {
     const headers = { ...json, Accept: 'text/event-stream' };
     const answer = await send({ headers, body: JSON.stringify({ query }) });
@@ -338,26 +332,6 @@ describe('what GraphQL over HTTP asks of a server', () => {
     const get = await fetch(`${fixture.url}?query=${query}`, { headers: { Accept: 'text/event-stream' } });
     expect([get.status, await get.text()]).toEqual([200, expect.stringContaining('event: next')]);
   });
-});
-
-test('a document is told up to five different violations, each once', async () => {
-  const wrong = '{ a b c a d e f ...g bank(x: 1) { nothing } }';
-  const headers = { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' };
-  for (let time = 0; time < 2; time++) {
-    const answer = await send({ headers, body: JSON.stringify({ query: wrong }) });
-    expect(answer.status).toBe(400);
-    const { errors } = (await answer.json()) as {
-      errors: { message: string; extensions: { code: string } }[];
-    };
-    expect(new Set(errors.map(({ extensions }) => extensions.code))).toEqual(
-      new Set(['GRAPHQL_VALIDATION_FAILED']),
-    );
-    const messages = errors.map(({ message }) => message);
-    expect(new Set(messages).size).toBe(messages.length);
-    expect(messages.length).toBeGreaterThan(1);
-    expect(messages.length).toBeLessThanOrEqual(5);
-    expect(messages[0]).toMatch(/^Cannot query field "a"/);
-  }
 });
 
 describe('CORS', () => {
@@ -442,23 +416,28 @@ describe('a client that asks before it sends its body', () => {
   });
 });
 
-describe('a request that is not HTTP as it should be is refused, and its connection closed', () => {
-  test.each([
-    ['two lengths', `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345`],
-    ['a length and chunks', `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
-    ['lines that end in LF', 'POST /graphql HTTP/1.1\nHost: b\n\n'],
-    ['a header over 16 kB', `${post}X: ${'x'.repeat(20_000)}\r\n\r\n`],
-    ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
-  ])('%s', async (_what, text) => {
-    expect(await raw(text)).toMatch(/^HTTP\/1\.1 4(00|31) /);
-    expect(fixture.bank.calls).toEqual([]);
-  });
-});
-
 test('a header that is given twice is found behind thousands of others', async () => {
   const between = 'a:\r\n'.repeat(3000);
   const head = `${post}Connection: close\r\nContent-Length: ${query.length}\r\n`;
   const twice = `${head}Auth-ID: alice\r\n${between}Auth-ID: bob\r\n\r\n${query}`;
   expect(await raw(twice)).toContain('The credential Auth-ID is given 2 times; give it once.');
+});
+
+test('what is asked for depends on the path alone', async () => {
+  const statusOf = async (method: string, path: string) =>
+    (await fetch(new URL(path, fixture.url), method === 'POST' ? postOf(query) : { method })).status;
+  for (const path of ['/graphql?x=/health', '/graphql/?x=/ready', '/behind/a/proxy/graphql?x=/nowhere']) {
+    expect([path, await statusOf('GET', `${path}&query={__typename}`)]).toEqual([path, 200]);
+    expect([path, await statusOf('POST', path)]).toEqual([path, 200]);
+  }
+  for (const [path, status] of [
+    ['/health', 200],
+    ['/ready', 200],
+    ['/nowhere', 404],
+    ['/graphql/elsewhere', 404],
+  ] as const)
+    for (const method of ['GET', 'POST'])
+      expect([path, method, await statusOf(method, `${path}?x=/graphql`)]).toEqual([path, method, status]);
+  const refused = await fetch(fixture.url, { method: 'PUT' });
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, POST']);
 });

@@ -4,7 +4,7 @@ import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
-import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import { payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postText } from '../support/requests.ts';
@@ -175,43 +175,6 @@ describe('a client that gives @stream a negative initialCount', () => {
   });
 });
 
-test('a GET gets several results too', async () => {
-  slow.release();
-  const target = `${fixture.url}?query=${encodeURIComponent(query)}`;
-  const response = await fetch(target, { headers: { ...credentials, Accept: multipart } });
-  expect(response.headers.get('content-type')).toBe('multipart/mixed; boundary="-"; incrementalSpec=v0.2');
-  expect(await response.text()).toContain('"incremental":[{"id":"0","data":{"label":"Current"}}]');
-  expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
-});
-
-test('entries of a list come as their links are read', async () => {
-  fixture.bank.on('GET /v1/api/banks/BANK/accounts/a/owner/transactions', {
-    body: {
-      transactions: ['x', 'y'].map((id) => ({
-        id: `t-${id}`,
-        this_account: { id: 'a' },
-        other_account: { id },
-      })),
-    },
-  });
-  const list = `{ bank { account(accountId: "a", viewId: "owner") { ... on Account {
-    otherAccounts { nodes @stream(initialCount: 1, label: "rest") { otherAccountId } } } } } }`;
-  const reading = await read(list);
-  expect(await payloadsOf(reading)).toEqual([
-    {
-      data: { bank: { account: { otherAccounts: { nodes: [{ otherAccountId: 'x' }] } } } },
-      pending: [{ id: '0', path: ['bank', 'account', 'otherAccounts', 'nodes'], label: 'rest' }],
-      hasNext: true,
-    },
-    {
-      incremental: [{ id: '0', items: [{ otherAccountId: 'y' }, { otherAccountId: 'z' }] }],
-      completed: [{ id: '0' }],
-      hasNext: false,
-    },
-  ]);
-  expect(fixture.bank.lines()).toEqual([othersCall]);
-});
-
 test.each([
   ['it takes no stream', 'application/json', query],
   ['it asks for an older form', 'multipart/mixed;deferSpec=20200101, application/json', query],
@@ -290,17 +253,6 @@ test('a payment is told in the first result, whatever its payload defers', async
   expect(fixture.bank.lines().filter((line) => line.startsWith('POST'))).toHaveLength(1);
 });
 
-test('an update tells of its conflict, whether or not that is deferred', async () => {
-  slow.release();
-  const updating = await read(`mutation {
-    updateAccount(input: { bankId: "BANK", accountId: "a", viewId: "owner", ifVersion: "other", changes: { label: "L" } }) {
-      __typename ... @defer { conflict { label } } } }`);
-  expect(mergedData(await payloadsOf(updating))).toEqual({
-    updateAccount: { __typename: 'UpdateAccountPayload', conflict: { label: 'Current' } },
-  });
-  expect(fixture.bank.lines()).toEqual([accountCall]);
-});
-
 test.each(['... @defer { makeTransaction(input: $input) { payment { transactionId } } }', '...F @defer'])(
   'a payment cannot be deferred: %s',
   async (fields) => {
@@ -341,21 +293,6 @@ test('the operation is observed as a whole: its bytes, its codes, and its end', 
   });
 });
 
-test('explain tells the calls of all results in the last one, each at the field that asked', async () => {
-  await using explained = await startServerFixture({ explains: true });
-  explained.bank.on(accountCall, { body: { accounts: [account] } }).on(othersCall, { body: others });
-  const payloads = await payloadsOf(
-    await readFrom(explained.url, query, {}, { 'x-bankql-explain': 'calls' }),
-  );
-  expect(payloads[0]).not.toHaveProperty('extensions');
-  const { explain } = Object(payloads.at(-1)).extensions;
-  expect(explain.restCalls).toBe(2);
-  expect(explain.calls.map(({ path }: { path: string }) => path).sort()).toEqual([
-    'bank.account.label',
-    'bank.account.otherAccounts',
-  ]);
-});
-
 test('all results together have the length of one answer, and one that is too long ends them', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 100_000, bytes: 3000 } });
   bounded.bank
@@ -377,32 +314,6 @@ test('all results together have the length of one answer, and one that is too lo
   expect(payloads).toHaveLength(2);
 });
 
-test('an id that only the record tells is the same, whether what needs the record is deferred or not', async () => {
-  const asked = `{ bank { account(accountId: "a", viewId: "owner") {
-    otherAccount(otherAccountId: "17") { id otherAccountId ... @defer { holder { name } } } } } }`;
-  fixture.bank.on(`${othersCall}/17`, { status: 404, body: { message: 'none' } });
-  fixture.bank.on(othersCall, {
-    body: { other_accounts: [{ id: 'x', number: '17', holder: { name: 'X' } }] },
-  });
-  const whole = JSON.parse(await (await read(asked, 'application/json')).text());
-  expect(whole.data.bank.account.otherAccount.otherAccountId).toBe('x');
-  expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
-});
-
-test('a deferred field that the list of accounts lacks is what it is without @defer', async () => {
-  // They are two accounts: a single one would be the answer to its own read.
-  const accounts = [account, { ...account, id: 'b' }];
-  slow.release();
-  fixture.bank.on(accountCall, { body: { accounts } });
-  const second = accountCall.replace('/a/', '/b/');
-  fixture.bank.on(second, { body: { accounts: [{ ...account, id: 'b', swift_bic: 'BIC' }] } });
-  const asked = `{ bank { accounts(accountId: "a", viewId: "owner", scope: VIEWS) { nodes {
-    view(viewId: "owner") { label ... @defer { swiftBic version } } } } } }`;
-  const whole = JSON.parse(await (await read(asked, 'application/json')).text());
-  expect(whole.data.bank.accounts.nodes[1].view).toMatchObject({ label: 'Current', swiftBic: 'BIC' });
-  expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
-});
-
 test('they hold a tenth of the values of a whole answer, however they are put off', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
@@ -420,19 +331,6 @@ test('they hold a tenth of the values of a whole answer, however they are put of
       },
     ],
   });
-});
-
-test('each part that comes later is a value too', async () => {
-  await using bounded = await startServerFixture({ answerLimits: { values: 2000, bytes: 1_000_000 } });
-  const branches = Array.from({ length: 50 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
-  bounded.bank.otherwise({ body: { branches } });
-  // The same 50 names, in one part each or in three.
-  const ask = async (parts: number) => {
-    const deferred = Array.from({ length: parts }, (_, n) => `... @defer(label: "${n}") { name }`).join(' ');
-    return (await readFrom(bounded.url, `{ bank { branches { nodes { ${deferred} } } } }`)).text();
-  };
-  expect(await ask(1)).toContain('"data":{"name":"B"}');
-  expect(await ask(3)).toMatch(/^\{"errors":\[\{"message":"The answer holds more than 200 values/);
 });
 
 test('a part for which there is no room fails, whichever it is', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { CapacityLimits } from '../../src/capacity.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { credentials } from '../support/bankql.ts';
@@ -52,31 +52,28 @@ const ask = async ({ url }: ServerFixture, body = short, caller = 'another') => 
   return { response, text: await response.text() };
 };
 
-describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', (accept) => {
-  test('are held up to a bound; beyond it requests are 503, and after the deadline all is let go of', async () => {
-    await using fixture = await start({
-      capacity: capacityLimits({ unread: 30 * megabyte }),
-      writeDeadlineMs: 6000,
-    });
-    let most = 0;
-    const look = () => {
-      most = Math.max(most, fixture.server.held.unread);
-      return most;
-    };
-    for (let client = 0; client < 12; client++) {
-      askAndLookAway(fixture, long, accept, `caller-${client}`);
-      await turns();
-      look();
-    }
-    // Long answers are made in turns, and wait for each other.
-    await expect.poll(look, { interval: 5 }).toBeGreaterThan(18 * megabyte);
-    expect(most).toBeLessThanOrEqual(30 * megabyte);
-    const felt = await ask(fixture);
-    expect([200, 503]).toContain(felt.response.status);
-    await expect.poll(() => fixture.server.held.unread).toBe(0);
-    await expect.poll(() => fixture.server.held.requests).toBe(0);
-    expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":500}}}}');
+test('answers that nobody reads are held up to a bound; after the deadline all is let go of', async () => {
+  await using fixture = await start({
+    capacity: capacityLimits({ unread: 15 * megabyte }),
+    writeDeadlineMs: 4000,
   });
+  let most = 0;
+  const look = () => {
+    most = Math.max(most, fixture.server.held.unread);
+    return most;
+  };
+  for (let client = 0; client < 6; client++) {
+    askAndLookAway(fixture, long, client % 2 === 0 ? '*/*' : 'text/event-stream', `caller-${client}`);
+    await turns();
+    look();
+  }
+  // Long answers are made in turns, and wait for each other.
+  await expect.poll(look, { interval: 5 }).toBeGreaterThan(9 * megabyte);
+  expect(most).toBeLessThanOrEqual(15 * megabyte);
+  expect([200, 503]).toContain((await ask(fixture)).response.status);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":500}}}}');
 });
 
 test('a request is 503 while the bound is reached, and an answer that has no more room is 503 too', async () => {
@@ -103,24 +100,6 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
   expect((await ask(fixture, long)).response.status).toBe(200);
 });
 
-test('of long answers at the same time only those are made for which there is room', async () => {
-  // The JSON of each takes about 80,000 values.
-  await using fixture = await start({ capacity: capacityLimits({ values: 400_000 }) });
-  const written = vi.spyOn(JSON, 'stringify');
-  onTestFinished(() => written.mockRestore());
-  expect((await ask(fixture, long)).response.status).toBe(200);
-  const writtenOfOne = written.mock.calls.length;
-  await expect.poll(() => fixture.server.held.unread).toBe(0);
-  written.mockClear();
-  const answers = Array.from({ length: 6 }, (_, n) => ask(fixture, long, `caller-${n}`));
-  const statuses = (await Promise.all(answers)).map(({ response }) => response.status);
-  const given = statuses.filter((status) => status === 200).length;
-  expect(given).toBeGreaterThan(0);
-  expect(statuses.filter((status) => status === 503)).toHaveLength(6 - given);
-  expect(Math.round(written.mock.calls.length / writtenOfOne)).toBe(given);
-  await expect.poll(() => fixture.server.held.unread).toBe(0);
-});
-
 test('a caller who lets many answers wait is refused alone', async () => {
   const shed: string[] = [];
   await using fixture = await startServerFixture({
@@ -142,16 +121,6 @@ test('a caller who lets many answers wait is refused alone', async () => {
   const other = await ask(fixture, long);
   for (const socket of sockets) socket.destroy();
   expect([other.response.status, other.text.length > 9 * megabyte]).toEqual([200, true]);
-});
-
-test('an answer of 3 MB is given beside twenty callers that leave 4.4 MB unread each', async () => {
-  await using fixture = await start({ capacity: capacityLimits({ unread: 128 * megabyte }) });
-  const of = (count: number) =>
-    JSON.stringify({ query: `{ bank { ${aliases.slice(0, count).join(' ')} } }` });
-  for (let client = 0; client < 20; client++) askAndLookAway(fixture, of(9), '*/*', `greedy-${client}`);
-  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(60 * megabyte);
-  const { response, text } = await ask(fixture, of(7));
-  expect([response.status, text.length > 3 * megabyte]).toEqual([200, true]);
 });
 
 test('answers behind one that is never made wait for it within their caller’s bound, and others are served all the same', async () => {

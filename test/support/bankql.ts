@@ -2,11 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { explainByHeader } from '../../src/options/explain/explain.ts';
-import {
-  type AutomaticPersistedQueries,
-  createDocumentSource,
-  type Persisted,
-} from '../../src/options/persisted-documents.ts';
+import { createDocumentSource, type Persisted } from '../../src/options/persisted-documents.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
@@ -61,7 +57,6 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
   readonly persisted?: Persisted | null;
-  readonly automatic?: AutomaticPersistedQueries | null;
   /** Whether requests may ask for their plan or their calls; false if left out. */
   readonly explains?: boolean;
 }
@@ -136,7 +131,6 @@ export async function testOptions({
   identity,
   onTokenRefusal,
   persisted = null,
-  automatic = null,
   explains = false,
   ...options
 }: TestOptions) {
@@ -167,7 +161,7 @@ export async function testOptions({
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 120_000, restCalls: 1000 },
-    documentSource: createDocumentSource(persisted, automatic),
+    documentSource: createDocumentSource(persisted),
     explain: explains ? explainByHeader : null,
     documentCacheBytes: 64 * 1024 * 1024,
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },

@@ -23,7 +23,7 @@ const usualLimits = [
 export default async function bundle(): Promise<void> {
   await using made = await rolldown({
     cwd: root,
-    input: { main: 'src/main.ts', 'payment-child': 'test/support/payment-child.ts' },
+    input: { main: 'test/support/main.ts', 'payment-child': 'test/support/payment-child.ts' },
     platform: 'node',
     // It is 9 MB, and few tests open the page.
     external: /^@graphql-yoga\/render-graphiql/,

@@ -7,7 +7,10 @@ const root = join(import.meta.dirname, '../..');
 const starter =
   /from '(node:child_process|.*\/support\/(attacked-process|browser|followed-page|live-bankql|payment-process|payment-states|postgres|process|promtool|shell|web-example)\.ts)'/;
 
-/** The test files that start processes: half of the time that all tests take. */
+/** They start no process, and take as long: a search through every order of events, and a store with a thread of its own. */
+const long = ['test/simulation/interleavings.test.ts', 'test/payments/stores/sqlite/sqlite-store.test.ts'];
+
+/** The test files that start processes, and the long ones: half of the time that all tests take. */
 export const processTests = globSync('test/**/*.test.ts', { cwd: root })
-  .filter((file) => starter.test(readFileSync(join(root, file), 'utf8')))
-  .map((file) => file.replaceAll('\\', '/'));
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => long.includes(file) || starter.test(readFileSync(join(root, file), 'utf8')));

@@ -3,11 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { initStore } from '../../src/payments/stores/open-store.ts';
 import { compileCache } from './compile-cache.ts';
+import { limitsVariable, withLimits } from './limits.ts';
 
-/** bankql as the tests have bundled it, or as `npm start` runs it: where nothing is bundled, or a test takes the variable away. */
-function entry(): string {
+/**
+ * bankql as the tests have bundled it. Where nothing is bundled, or a test takes the variable away, it is bankql as `npm start`
+ * runs it, unless the test gives it limits.
+ */
+function entry(hasLimits: boolean): string {
   const { BANKQL_BUNDLE: bundle } = process.env;
-  return bundle === undefined ? join(import.meta.dirname, '../../bin/bankql.js') : join(bundle, 'main.js');
+  if (bundle !== undefined) return join(bundle, 'main.js');
+  return join(import.meta.dirname, hasLimits ? 'main.ts' : '../../bin/bankql.js');
 }
 
 /** How long a bundled process waits for its payment store, in milliseconds: a minute, unless a test sets this variable. */
@@ -27,11 +32,11 @@ export interface BankqlProcess extends AsyncDisposable {
 export const patience = {
   BANK_TIMEOUT_MS: '60000',
   BANK_TRANSFER_TIMEOUT_MS: '60000',
-  OPERATION_TIMEOUT_MS: '120000',
+  ...withLimits({ operationMs: 120_000 }),
 };
 
 function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
-  const child = spawn(process.execPath, [entry(), ...args], {
+  const child = spawn(process.execPath, [entry(limitsVariable in environment), ...args], {
     env: {
       ...compileCache,
       PORT: '0',

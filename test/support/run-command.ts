@@ -8,6 +8,23 @@ export interface RunOptions {
   readonly answer?: string | undefined;
 }
 
+/** The parts of a process that a command receives. */
+export const contextOf = (
+  environment: CliContext['environment'],
+  given: Partial<CliContext> = {},
+): CliContext => ({
+  environment,
+  sources: new Map(),
+  args: [],
+  replica: 'test',
+  isTerminal: false,
+  write: () => {},
+  writeError: () => {},
+  onExit: () => {},
+  ask: null,
+  ...given,
+});
+
 /** Runs a command in this process. Shape: the exit code, what main.ts writes, and what was asked. */
 export async function runCommand(
   run: (context: CliContext) => Promise<Service | number>,
@@ -21,17 +38,14 @@ export async function runCommand(
     asked.push(question);
     return answer ?? '';
   };
-  const code = await run({
-    environment,
+  const given = {
     sources,
     args,
-    replica: 'test',
-    isTerminal: false,
-    write: (text) => void output.push(text),
-    writeError: (text) => void errors.push(text),
-    onExit: () => {},
+    write: (text: string) => void output.push(text),
+    writeError: (text: string) => void errors.push(text),
     ask: answer === undefined ? null : ask,
-  }).catch((error: unknown) => {
+  };
+  const code = await run(contextOf(environment, given)).catch((error: unknown) => {
     if (!(error instanceof StartError)) throw error;
     errors.push(`${error.message}\n`);
     return 1;

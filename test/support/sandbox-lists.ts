@@ -28,7 +28,3 @@ export const sandboxLists: Readonly<Record<string, string>> = {
   messages: 'viewer { id messages { totalCount nodes { id message date fromPerson } } }',
   payments: `payments { totalCount nodes { id idempotencyKey state description ${money} } }`,
 };
-
-/** The name of the query of a list for Relay, which wants the module's name first. */
-export const relayNameOf = (list: string): string =>
-  `lists${list.replaceAll(/(?:^|[ -])(\w)/g, (_, letter: string) => letter.toUpperCase())}Query`;

@@ -12,7 +12,6 @@ import {
   createOperationLabel,
   createOperationObserver,
 } from '../../src/telemetry/operation-observer.ts';
-import { operationNameModes } from '../../src/telemetry/options.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { startFaultyBank } from '../support/faulty-bank.ts';
 import { postOf } from '../support/requests.ts';
@@ -32,7 +31,6 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   let inFlight = 0;
   const metrics = createGraphQLMetrics({
     registry,
-    operationNames: 'all',
     documents: documentStats,
     inFlight: () => inFlight,
   });
@@ -48,7 +46,7 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   await expect
     .poll(() => samplesOf(registry, 'bankql_graphql_requests_total'))
     .toEqual([
-      [{ operation: 'Typename', kind: 'query', outcome: 'ok', fault: 'none' }, 2],
+      [{ operation: 'other', kind: 'query', outcome: 'ok', fault: 'none' }, 2],
       [{ operation: 'other', kind: 'query', outcome: 'partial', fault: 'client' }, 1],
       [{ operation: 'other', kind: 'unknown', outcome: 'failed', fault: 'client' }, 1],
     ]);
@@ -112,13 +110,11 @@ describe('the port of the metrics', () => {
 
 const named = (name: string | null, isPersisted = false) => ({ name, isPersisted });
 
-test('names are those of persisted documents, of all, or of none', () => {
-  const [all, persisted, none] = operationNameModes.map(createOperationLabel);
-  const shown = (label = createOperationLabel('none')) =>
-    [named('A'), named('B', true), named('B'), named(null, true), null].map(label);
-  expect(shown(all)).toEqual(['A', 'B', 'B', 'other', 'other']);
-  expect(shown(persisted)).toEqual(['other', 'B', 'other', 'other', 'other']);
-  expect(shown(none)).toEqual(['other', 'other', 'other', 'other', 'other']);
+test('names are those of persisted documents', () => {
+  const shown = [named('A'), named('B', true), named('B'), named(null, true), null].map(
+    createOperationLabel(),
+  );
+  expect(shown).toEqual(['other', 'B', 'other', 'other', 'other']);
 });
 
 test('there are 200 names at most, whoever asks, and a name stays what it was', () => {
@@ -126,15 +122,15 @@ test('there are 200 names at most, whoever asks, and a name stays what it was', 
     maxLength: 1000,
   });
   fc.assert(
-    fc.property(fc.constantFrom(...operationNameModes), operations, (mode, asked) => {
-      const labelOf = createOperationLabel(mode);
+    fc.property(operations, (asked) => {
+      const labelOf = createOperationLabel();
       const labels = asked.map(({ name, isPersisted }) => labelOf(named(`N${name}`, isPersisted)));
       expect(new Set(labels).size).toBeLessThanOrEqual(201);
       expect(asked.map(({ name, isPersisted }) => labelOf(named(`N${name}`, isPersisted)))).toEqual(labels);
     }),
     { numRuns: 20 },
   );
-  const labelOf = createOperationLabel('all');
-  const labels = Array.from({ length: 250 }, (_, index) => labelOf(named(`N${index}`)));
+  const labelOf = createOperationLabel();
+  const labels = Array.from({ length: 250 }, (_, index) => labelOf(named(`N${index}`, true)));
   expect(labels.filter((label) => label === 'other')).toHaveLength(50);
 });

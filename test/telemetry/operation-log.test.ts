@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { hashCaller } from '../../src/payments/record.ts';
-import { OperationActivity } from '../../src/server/request-scope.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
@@ -154,39 +153,6 @@ async function operationLines(count: number): Promise<Record<string, unknown>[]>
   await expect.poll(operations).toHaveLength(count);
   return operations();
 }
-
-test('with LOG_SAMPLE=0 only what failed, was slow or changes something is logged', () => {
-  const observed = createOperationObserver({
-    logger,
-    sample: 0,
-    metrics: null,
-    tracing: null,
-    callerHash: () => null,
-  });
-  const end = (change: (activity: OperationActivity) => void) => {
-    const activity = new OperationActivity('id');
-    activity.outcome = 'ok';
-    activity.operation = { kind: 'query', name: 'Q', documentHash: 'h', isPersisted: false };
-    change(activity);
-    observed.end(activity);
-  };
-  end(() => {});
-  expect(operations()).toEqual([]);
-  end((activity) => Object.assign(activity, { outcome: 'partial', codes: ['BANK_ERROR'] }));
-  end((activity) => Object.assign(activity, { startedAt: performance.now() - 2000 }));
-  end((activity) =>
-    Object.assign(activity, {
-      operation: { kind: 'mutation', name: 'Pay', documentHash: 'h', isPersisted: false },
-    }),
-  );
-  expect(operations()).toMatchObject([{ outcome: 'partial' }, { operation: 'Q' }, { operation: 'Pay' }]);
-});
-
-test('LOG_TIME=iso writes times in ISO 8601', () => {
-  const written: string[] = [];
-  pino(logOptions('info', [], 'iso'), { write: (line: string) => void written.push(line) }).info('a line');
-  expect(JSON.parse(written[0] ?? '').time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-});
 
 test('the log shows no part of a secret that an error’s message was cut in', () => {
   const secret = 'secret-'.padEnd(255, 'x');

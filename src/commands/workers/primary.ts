@@ -22,11 +22,11 @@ const maxPauseSeconds = 30;
 
 /** `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
-  const maxLength = config.memoryBounds.unwrittenLines;
-  const logger = pino(logOptions('info', [], config.logTime), openLogOutput(1, true, { maxLength }).stream);
+  const maxLength = config.limits.unwrittenLogBytes;
+  const logger = pino(logOptions('info'), openLogOutput(1, true, { maxLength }).stream);
   const announcements = createAnnouncements({ isTerminal, write, logger });
   const metrics = createWorkerMetrics(config.workers);
-  if (config.rateLimits !== null) new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
+  if (config.rateLimit !== null) new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
   const replacements = createSerialQueue();
   let isStopping = false;

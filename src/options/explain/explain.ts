@@ -8,10 +8,16 @@ import { BankqlError } from '../../errors.ts';
 import type { PaymentService } from '../../payments/service.ts';
 import type { PaymentRecord } from '../../payments/store.ts';
 import type { CallOutcome } from '../../schema/bank-session.ts';
-import { type ExplainedCall, planCalls } from './plan.ts';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */
-export interface RecordedCall extends ExplainedCall, Omit<CallOutcome, 'source'> {
+export interface RecordedCall extends Omit<CallOutcome, 'source'> {
+  /** The field that first needs it, by response names and list positions. */
+  readonly path: string;
+  /** The REST operation's id in the contract. */
+  readonly operation: string;
+  readonly method: Operation['method'];
+  /** The path of the specification, with its parameters: ids are private. */
+  readonly url: string;
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
    * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
@@ -133,20 +139,9 @@ function recordedField(field: Field, recorder: ReturnType<typeof createRecorder>
   return Object.create(field, { resolve: { value: recordedResolve } });
 }
 
-/** A plan stops at this multiple of the calls that an operation may make. */
-const planFactor = 10;
-
-/** The header x-bankql-explain: `plan` for the plan without any call, `calls` for the answer together with its calls. */
-export const explainByHeader: ExplainOption = {
-  explain(header, { operation, limits, ...asked }) {
-    if (header === 'calls') {
-      const recorder = createRecorder();
-      return { recorder, observe: (schema) => withFields(schema, (field) => recordedField(field, recorder)) };
-    }
-    if (header !== 'plan') throw new RequestError('BAD_USER_INPUT', `${explainHeader} is plan or calls.`);
-    const { schema, node, fragments } = operation;
-    const maxCalls = planFactor * limits.restCalls;
-    const plan = planCalls({ ...asked, schema, operation: node, fragments, maxCalls });
-    return { answer: { data: null, extensions: { explain: { plan } } } };
-  },
+/** The header x-bankql-explain: `calls` shows the calls of an operation besides its answer. */
+export const explainByHeader: ExplainOption = (header) => {
+  if (header !== 'calls') throw new RequestError('BAD_USER_INPUT', `${explainHeader} takes the value calls.`);
+  const recorder = createRecorder();
+  return { recorder, observe: (schema) => withFields(schema, (field) => recordedField(field, recorder)) };
 };

@@ -1,15 +1,15 @@
 import type { Caller } from '../../bank/credentials.ts';
-import type { ConnectionAwareResponse } from '../connection.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import { noCallLeft } from '../rate-limit/rate-limits.ts';
 import type { IncomingHead } from '../request.ts';
+import type { RequestHolder } from '../request-holder.ts';
 import { currentActivity } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export type Authenticate = (request: IncomingHead, peer: string) => Caller | Promise<Caller>;
 
 /** What counts a request's caller. */
-type Identified = Pick<ConnectionAwareResponse, 'peer' | 'identify' | 'awaitMore'>;
+type Identified = Pick<RequestHolder, 'peer' | 'identify' | 'awaitMore'>;
 
 /**
  * Identifies the caller, once per request and before its body is read; what the request holds is counted at that caller from

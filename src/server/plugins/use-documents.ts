@@ -11,8 +11,7 @@ export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
 }
 
 /**
- * The document of a request: its text, or the one that it names by an id (the manifest's, or one that a client sent with its hash
- * before). Each text is parsed, checked and planned once; refusals are kept too.
+ * The document of a request: its text, or the one of the manifest that it names by an id. Each text is parsed, checked and planned once; refusals are kept too.
  * Errors: RequestError.
  */
 export function useDocuments(
@@ -21,11 +20,9 @@ export function useDocuments(
 ): BankqlPlugin {
   const operationsOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
 
-  function find(context: OperationContext, { query, operationName, extensions }: OperationParams) {
+  function find(context: OperationContext, { query, operationName }: OperationParams) {
     const { asking } = context;
     const operations = operationsOf(query);
-    // Only now: a text that is refused takes no room.
-    if (extensions !== null) documentSource?.noteChecked(query, extensions);
     const operation = operations.known.get(operationName) ?? operations.find(operationName);
     context.operation = operation;
     if (asking.observation) asking.observation.operation = operation;
@@ -64,11 +61,13 @@ export function useDocuments(
     onValidate({ setValidationFn }) {
       // The cache has applied bankql's rules. Other plugins may have added some.
       setValidationFn((schema, document, rules = []) => {
-        const others = (rules as readonly ValidationRule[]).filter((rule) => !specifiedRules.includes(rule));
+        const others: ValidationRule[] = [];
+        for (const rule of rules as readonly ValidationRule[]) if (!specified.has(rule)) others.push(rule);
         return others.length === 0 ? valid : validate(schema, document, others);
       });
     },
   };
 }
 
+const specified: ReadonlySet<ValidationRule> = new Set(specifiedRules);
 const valid: readonly [] = Object.freeze([]);

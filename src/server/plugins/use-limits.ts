@@ -9,7 +9,6 @@ export const useLimits = (): BankqlPlugin => ({
   onExecute({ args: { contextValue: context } }) {
     const operation = found(context.operation);
     const variables = operation.constantVariables ?? operation.variablesOf(found(context.askedFor).variables);
-    operation.checkNodeIds?.(variables);
     context.variables = variables;
   },
 });

@@ -4,36 +4,22 @@ import type { RateLimiter } from './rate-limiter.ts';
 
 /** The parts of rate limits that do not need the library that counts: it is loaded only with RATE_LIMIT. */
 
-/** A number of REST calls per number of seconds, counted from the first call. */
+/** A number of REST calls of each caller per number of seconds, counted from the first call. Callers are those of src/capacity.ts. */
 export interface RateLimit {
   readonly calls: number;
   readonly seconds: number;
 }
 
-export interface RateLimits {
-  /** For each caller, as src/capacity.ts counts callers; null for no limit. */
-  readonly perCaller: RateLimit | null;
-  /** For all callers with one subscription key together; null for no limit. */
-  readonly perKey: RateLimit | null;
-}
-
-/** Whose budget: each caller's, or that of all callers with one key. */
-export const budgetNames = ['caller', 'key'] as const;
-export type BudgetName = (typeof budgetNames)[number];
-
 /** What is refused: a request that arrives with an empty budget, or a single REST call. */
 export const refusedByRate = ['request', 'call'] as const;
 
-export interface RateRefusal {
-  readonly refused: (typeof refusedByRate)[number];
-  readonly budget: BudgetName;
-}
+export type RateRefusal = (typeof refusedByRate)[number];
 
 export interface RateLimitsOptions {
   /** Whether the primary process counts for all of its workers (default: false). */
   readonly isWorker?: boolean | undefined;
   /** Called at every refusal; it must not throw. */
-  readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
+  readonly onRefusal?: ((refused: RateRefusal) => void) | undefined;
 }
 
 export const usedUp = 'Your REST calls are used up for now';

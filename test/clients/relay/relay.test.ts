@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../../src/commands/announcements.ts';
 import { type LiveBankql, startLiveBankql } from '../../support/live-bankql.ts';
-import { relayNameOf, sandboxLists } from '../../support/sandbox-lists.ts';
 
 /**
  * Relay's compiler and store against a bankql process that serves its manifest and nothing else. `npm run check:clients`
@@ -14,10 +13,8 @@ const generated = (name: string) => join(import.meta.dirname, 'generated', name)
 describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
   let bankql: LiveBankql;
   let relay: typeof import('relay-runtime');
-  const answers: { data?: unknown; errors?: unknown }[] = [];
   const sent: { documentId?: string; query?: string }[] = [];
-  const artifactNamed = async (name: string) => (await import(generated(`${name}.graphql.ts`))).default;
-  const artifact = (name: string) => artifactNamed(`documents${name}`);
+  const artifact = async (name: string) => (await import(generated(`documents${name}.graphql.ts`))).default;
 
   beforeAll(async () => {
     const runtime = 'relay-runtime';
@@ -43,9 +40,7 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
           headers: { 'Content-Type': 'application/json', ...alice },
           body: JSON.stringify(body),
         });
-        const answer = await response.json();
-        answers.push(answer);
-        return answer;
+        return response.json();
       }),
     });
   }
@@ -112,34 +107,5 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
     } while (after !== undefined);
     expect(lengths).toEqual([10, 20, 26]);
     expect(new Set(ids()).size).toBe(26);
-  });
-
-  describe('the store', () => {
-    beforeAll(async () => {
-      const environment = open();
-      const mutation = await artifact('TransferMutation');
-      for (const idempotencyKey of ['one', 'two']) {
-        const input = {
-          accountId: 'alice-current',
-          to: { accountId: 'alice-savings' },
-          value: { amount: '1.00', currency: 'EUR' },
-          idempotencyKey,
-        };
-        await new Promise<unknown>((resolve, reject) => {
-          const onCompleted = (_data: unknown, errors: unknown) => (errors ? reject(errors) : resolve(null));
-          relay.commitMutation(environment, { mutation, variables: { input }, onCompleted, onError: reject });
-        });
-      }
-    });
-
-    test.each(Object.keys(sandboxLists))('gives the list of %s as the answer had it', async (list) => {
-      const environment = open();
-      const query = await artifactNamed(relayNameOf(list));
-      await ask(environment, query);
-      const { data, errors } = answers.at(-1) ?? {};
-      expect(errors).toBeUndefined();
-      expect(JSON.stringify(data)).toMatch(/"(nodes|edges)":\[\{/);
-      expect(shown(environment, query)).toEqual(data);
-    });
   });
 });

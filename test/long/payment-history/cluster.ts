@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { withLimits } from '../../support/limits.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import type { BankEntry } from '../../support/payment-history.ts';
 import type { StateKind } from '../../support/payment-states.ts';
@@ -79,7 +80,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
       // Every fault is to reach the bank: no breaker pauses payments in between.
-      BANK_BREAKER_THRESHOLD: '0',
+      ...withLimits({ breakerShare: 0 }),
       STATE_URL: state.url,
       BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
       LOG_LEVEL: 'error',

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { initStore } from '../../../src/payments/stores/open-store.ts';
+import { withLimits } from '../../support/limits.ts';
 import { freePort } from '../../support/loopback.ts';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
@@ -70,8 +71,7 @@ export async function startTopology(): Promise<Topology> {
         PORT: String(ports[replica]),
         METRICS_PORT: '0',
         // All requests are one caller's, and come at their times: on a slow machine many are under way at once.
-        MAX_IN_FLIGHT: '10000',
-        MAX_IN_FLIGHT_PER_CALLER: '10000',
+        ...withLimits({ requests: 10_000, requestsPerCaller: 10_000 }),
       }),
     );
     await until(async () => (await fetch(`http://127.0.0.1:${ports[replica]}/ready`)).ok);

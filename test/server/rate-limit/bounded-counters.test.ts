@@ -3,7 +3,7 @@ import { createRateLimiter } from '../../../src/server/rate-limit/rate-limiter.t
 import { keptMegabytes } from '../../support/memory.ts';
 
 test('whoever makes up 100,000 callers costs less than 35 MB, and is not in the way of others', async () => {
-  const limiter = createRateLimiter({ perCaller: { calls: 300, seconds: 60 }, perKey: null });
+  const limiter = createRateLimiter({ calls: 300, seconds: 60 });
   const take = (authId: string) =>
     limiter.take({ subscriptionKey: 'key', authProviderName: 'p', authId }, 'getBranches');
   await take('first');

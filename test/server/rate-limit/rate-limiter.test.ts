@@ -2,14 +2,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller, Credentials } from '../../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
 import { createRateLimiter, type RateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
-import type { RateLimits } from '../../../src/server/rate-limit/rate-limits.ts';
+import type { RateLimit } from '../../../src/server/rate-limit/rate-limits.ts';
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
 import { documented } from '../../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 import { postOf } from '../../support/requests.ts';
 
-const none: RateLimits = { perCaller: null, perKey: null };
-const limiterOf = (limits: Partial<RateLimits>): RateLimiter => createRateLimiter({ ...none, ...limits });
 const caller = (authId: string, subscriptionKey = 'key'): Credentials => ({
   subscriptionKey,
   authProviderName: 'provider',
@@ -28,7 +26,7 @@ describe('a budget', () => {
   afterEach(() => void vi.useRealTimers());
 
   test('is spent to the last call, and whole again when its time is up', async () => {
-    const limiter = limiterOf({ perCaller: { calls: 5, seconds: 60 } });
+    const limiter = createRateLimiter({ calls: 5, seconds: 60 });
     expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
     expect(await taken(limiter, caller('a'), 4)).toBe(4);
     expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
@@ -47,7 +45,7 @@ describe('a budget', () => {
   });
 
   test('belongs to a proven name whatever key it shows, and to the address of callers without credentials', async () => {
-    const limiter = limiterOf({ perCaller: { calls: 2, seconds: 60 } });
+    const limiter = createRateLimiter({ calls: 2, seconds: 60 });
     const identified = (areProven: boolean, peer: string, headers: Readonly<Record<string, string>>) =>
       authenticateByHeaders(null, areProven)(
         { url: '/graphql', rawHeaders: Object.entries(headers).flat() },
@@ -66,7 +64,7 @@ describe('a budget', () => {
   });
 
   test('belongs to one caller: any other credential is another’s', async () => {
-    const limiter = limiterOf({ perCaller: { calls: 2, seconds: 60 } });
+    const limiter = createRateLimiter({ calls: 2, seconds: 60 });
     for (const who of [
       caller('a'),
       caller('A'),
@@ -76,28 +74,11 @@ describe('a budget', () => {
     ])
       expect(await taken(limiter, who, 3)).toBe(2);
   });
-
-  test('of a key is shared by its callers; who has none of their own left takes nothing of it', async () => {
-    const limiter = limiterOf({
-      perCaller: { calls: 3, seconds: 60 },
-      perKey: { calls: 5, seconds: 600 },
-    });
-    expect(await taken(limiter, caller('noisy'), 50)).toBe(3);
-    expect(await taken(limiter, caller('quiet'), 3)).toBe(2);
-    expect(await limiter.secondsUntilNext(caller('third'))).toBe(600);
-    expect(await taken(limiter, caller('third'), 1)).toBe(0);
-    expect(await taken(limiter, caller('noisy', 'other key'), 50)).toBe(3);
-    // What the key refused was not taken of the caller's own.
-    vi.advanceTimersByTime(590_000);
-    expect(await taken(limiter, caller('third'), 3)).toBe(0);
-    vi.advanceTimersByTime(10_001);
-    expect(await taken(limiter, caller('third'), 9)).toBe(3);
-  });
 });
 
 test('whoever makes up names has neither more memory nor the count of a caller that goes on calling', async () => {
   const maxNames = 100;
-  const limiter = createRateLimiter({ ...none, perCaller: { calls: 30, seconds: 60 } }, { maxNames });
+  const limiter = createRateLimiter({ calls: 30, seconds: 60 }, { maxNames });
   await taken(limiter, caller('busy'), 10);
   for (let name = 0; name < 10 * maxNames; name++) {
     await limiter.take(caller(`made up ${name}`), 'getBranches');
@@ -118,8 +99,12 @@ describe('in front of a bank', () => {
     await bankql[Symbol.asyncDispose]();
     await bank.close();
   });
-  const start = async (limits: Partial<RateLimits>, options = {}) => {
-    bankql = await createTestBankql({ bankUrl: bank.url, rateLimiter: limiterOf(limits), ...options });
+  const start = async (limits: RateLimit, options = {}) => {
+    bankql = await createTestBankql({
+      bankUrl: bank.url,
+      rateLimiter: createRateLimiter(limits),
+      ...options,
+    });
   };
 
   const post = (query: string, headers: Record<string, string> = credentials) =>
@@ -130,7 +115,7 @@ describe('in front of a bank', () => {
     `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed ${more} } }`;
 
   test('what is over is refused at its field with nothing sent; the rest stands', async () => {
-    await start({ perCaller: { calls: 3, seconds: 60 } });
+    await start({ calls: 3, seconds: 60 });
     const result = await bankql.ask(branchesOf('A', 'B', 'C', 'D', 'E'));
     expect(bank.calls).toHaveLength(3);
     expect(result.data).toMatchObject({ A: { branches: { totalCount: 0 } }, E: { branches: null } });
@@ -151,7 +136,7 @@ describe('in front of a bank', () => {
   });
 
   test('who has none left is refused at once, with 429 and Retry-After; another is not', async () => {
-    await start({ perCaller: { calls: 1, seconds: 60 } });
+    await start({ calls: 1, seconds: 60 });
     expect((await post(branchesOf('A'))).status).toBe(200);
     const refused = await post('{ this is not looked at');
     expect(refused.status).toBe(429);
@@ -173,7 +158,7 @@ describe('in front of a bank', () => {
   });
 
   test('what costs no REST call is free', async () => {
-    await start({ perCaller: { calls: 1, seconds: 60 } });
+    await start({ calls: 1, seconds: 60 });
     for (const query of [
       '{ __typename }',
       '{ __schema { queryType { name } } }',
@@ -195,7 +180,7 @@ describe('in front of a bank', () => {
   });
 
   test('one operation asks for a record once, and pays once; writes and a read anew pay as well', async () => {
-    await start({ perCaller: { calls: 3, seconds: 60 } });
+    await start({ calls: 3, seconds: 60 });
     await bankql.ask('{ a: bank { branches { totalCount } } b: bank { branches { totalCount } } }');
     expect(bank.calls).toHaveLength(1);
     const put = 'mutation { putProduct(input: { product: {} }) { trackId } }';
@@ -207,7 +192,7 @@ describe('in front of a bank', () => {
 
   describe('payments', () => {
     test('one that has begun is not held up: what is read after it may be, and its end is told', async () => {
-      await start({ perCaller: { calls: 1, seconds: 60 } });
+      await start({ calls: 1, seconds: 60 });
       const result = await bankql.ask(pay('k', 'payment { trackId account { label } }'));
       expect(result.data).toMatchObject({
         makeTransaction: { replayed: false, payment: { trackId: expect.any(String) } },
@@ -217,7 +202,7 @@ describe('in front of a bank', () => {
     });
 
     test('one beyond the budget does not begin: nothing is sent or kept, and its key is free', async () => {
-      await start({ perCaller: { calls: 1, seconds: 1 } });
+      await start({ calls: 1, seconds: 1 });
       const result = await bankql.ask(
         `mutation { putProduct(input: { product: {} }) { trackId } ${pay('k').slice('mutation { '.length)}`,
       );
@@ -237,7 +222,7 @@ describe('in front of a bank', () => {
     });
 
     test('the answer to an earlier one with the same key is free', async () => {
-      await start({ perCaller: { calls: 3, seconds: 60 } });
+      await start({ calls: 3, seconds: 60 });
       await bankql.ask(pay('k'));
       for (let times = 0; times < 5; times++)
         expect((await bankql.ask(pay('k'))).data).toMatchObject({ makeTransaction: { replayed: true } });
@@ -248,7 +233,7 @@ describe('in front of a bank', () => {
     });
 
     test('one that is wrong costs nothing', async () => {
-      await start({ perCaller: { calls: 1, seconds: 60 } });
+      await start({ calls: 1, seconds: 60 });
       const wrong = [
         pay(''),
         pay('k').replace('accountId: "a"', 'accountId: ".."'),

@@ -1,0 +1,150 @@
+import { getHeapStatistics } from 'node:v8';
+import { valueBytes } from './capacity.ts';
+
+/**
+ * The limits that are the same for every operator: sizes of requests and answers, memory, and times. They are no settings,
+ * because nobody outside of this code can choose them well. `config check` prints them, and `npm run configuration` writes them
+ * into docs/configuration.md.
+ */
+
+interface Limit {
+  /** A fixed value, or the part of the heap that is taken: up to `most`, a unit for each `unit` bytes. */
+  readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
+  /** How the value is written. */
+  readonly as: 'count' | 'bytes' | 'ms' | 'share';
+  /** What is limited, for the documentation. */
+  readonly meaning: string;
+}
+
+const kilobyte = 1024;
+const megabyte = 1024 * kilobyte;
+
+const count = (is: number, meaning: string): Limit => ({ is, as: 'count', meaning });
+const bytes = (is: number, meaning: string): Limit => ({ is, as: 'bytes', meaning });
+const milliseconds = (is: number, meaning: string): Limit => ({ is, as: 'ms', meaning });
+/** So many bytes of the heap, with a maximum in megabytes. */
+const heapBytes = (part: number, most: number, meaning: string): Limit => ({
+  is: { part, most: most * megabyte, unit: 1 },
+  as: 'bytes',
+  meaning,
+});
+/** One for each `unit` bytes of a part of the heap. */
+const perHeap = (part: number, unit: number, most: number, meaning: string): Limit => ({
+  is: { part, most, unit },
+  as: 'count',
+  meaning,
+});
+
+const table = {
+  // Screens of apps have up to 600 tokens and 9 levels. Checking a document of these sizes takes a few milliseconds.
+  queryTokens: count(2000, 'tokens in a query'),
+  queryDepth: count(15, 'levels in a query'),
+  queryAliases: count(
+    30,
+    'aliases in a query; a fragment counts each time it is spread, here and in the next three',
+  ),
+  queryRootFields: count(20, 'fields at the root of a query'),
+  queryDirectives: count(20, 'directives in a query'),
+  queryFields: count(500, 'fields in a query'),
+  // The longest valid document with all its variables has about half of it.
+  requestBytes: bytes(100_000, 'length of a request body; a longer one is refused with 413'),
+  // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
+  answerValues: count(
+    100_000,
+    'fields and list entries in an answer; with `@defer` and `@stream`, a tenth of it',
+  ),
+  answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
+  // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
+  bankAnswerBytes: bytes(8 * megabyte, 'length of an answer of the bank'),
+  // The sum of a few REST calls in a row. It is never less than BANK_TIMEOUT_MS or BANK_TRANSFER_TIMEOUT_MS.
+  operationMs: milliseconds(
+    20_000,
+    'deadline for all reads of a query; at least `BANK_TIMEOUT_MS` and `BANK_TRANSFER_TIMEOUT_MS`',
+  ),
+  // Below, a few slow calls would open a breaker. Above, callers would wait for a bank that is down.
+  breakerShare: {
+    is: 0.5,
+    as: 'share',
+    meaning: 'failed and slow calls at which the breaker of a bank operation opens',
+  },
+  // Branches and products change rarely; a minute is the longest time that a correction may stay unseen.
+  publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
+  // A phone in a tunnel comes back within that time. An answer that waits longer only takes memory.
+  unreadMs: milliseconds(30_000, 'how long an answer waits until its client reads it'),
+  // A request takes up to a megabyte while it runs. More than 256 at a time only wait for each other.
+  requests: perHeap(1, megabyte, 256, 'requests under way; workers share them'),
+  // A backend that forwards the requests of many users without their identity still gets a quarter.
+  requestsPerCaller: count(64, 'requests under way of one caller'),
+  // A request is at most 100 kB long: this is room for 600 slow senders.
+  arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller holds at most a quarter'),
+  // The answers that are built at the same time, by their values.
+  builtValues: perHeap(
+    1 / 4,
+    valueBytes,
+    (4096 * megabyte) / valueBytes,
+    'values of unfinished answers; one caller holds at most half',
+  ),
+  // They are outside of the heap, but in the same machine.
+  unreadBytes: heapBytes(
+    1 / 8,
+    256,
+    'answers that clients have not read; one caller holds at most an eighth; workers share it',
+  ),
+  // An idle connection takes about 30 kB.
+  sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
+  documentBytes: heapBytes(1 / 16, 64, 'cache of documents and their plans'),
+  publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
+  // They are outside of the heap, but in the same machine.
+  arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
+  // Of each of the two logs. If nobody reads them for longer, the newest lines are dropped and counted.
+  unwrittenLogBytes: heapBytes(1 / 64, 32, 'lines of the log that could not be written yet'),
+} as const satisfies Record<string, Limit>;
+
+export type LimitName = keyof typeof table;
+export type Limits = Readonly<Record<LimitName, number>>;
+
+const sizeOf = ({ is }: Limit, heap: number): number =>
+  typeof is === 'number' ? is : Math.floor(Math.min((is.part * heap) / is.unit, is.most));
+
+/** The limits of a process with a heap of at most so many bytes. */
+export const limitsOf = (heap: number): Limits =>
+  Object.fromEntries(Object.entries(table).map(([name, limit]) => [name, sizeOf(limit, heap)])) as Limits;
+
+/** The limits of this process. */
+export const limits: Limits = limitsOf(getHeapStatistics().heap_size_limit);
+
+/** A length in the largest unit that shows it exactly, or with one decimal. */
+function shownBytes(value: number): string {
+  if (value >= megabyte) return `${Number((value / megabyte).toFixed(1))} MB`;
+  return value >= 1000 ? `${Number((value / 1000).toFixed(1))} kB` : `${value} bytes`;
+}
+
+function shown(value: number, as: Limit['as']): string {
+  if (as === 'bytes') return shownBytes(value);
+  if (as === 'ms') return `${value / 1000} s`;
+  return as === 'share' ? `${value * 100} %` : String(value);
+}
+
+function described({ is, as }: Limit): string {
+  if (typeof is === 'number') return shown(is, as);
+  const { part, most, unit } = is;
+  const share = part === 1 ? 'the heap' : `1/${1 / part} of the heap`;
+  return unit === 1
+    ? `${share}, at most ${shown(most, as)}`
+    : `one for each ${shownBytes(unit)} of ${share}, at most ${most}`;
+}
+
+/** Each limit: its name, its meaning, its value here, and how that is found. */
+export const limitRows = (these: Limits = limits) =>
+  Object.entries(table).map(([name, limit]: [string, Limit]) => ({
+    name,
+    meaning: limit.meaning,
+    value: shown(these[name as LimitName], limit.as),
+    rule: described(limit),
+  }));
+
+/** A limit in words, for the refusal of a setting that it replaced. */
+export function fixedText(name: LimitName): string {
+  const limit: Limit = table[name];
+  return `${described(limit)} (${limit.meaning.replaceAll('`', '')})`;
+}
