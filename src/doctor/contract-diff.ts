@@ -11,7 +11,6 @@ import {
 } from '../bank/response.ts';
 import type { Path } from '../contract/interpretations.ts';
 import { BankqlError } from '../errors.ts';
-import { isObject } from '../is-object.ts';
 
 /**
  * Compares a success (status 2xx) with its operation's row of the contract, as reads do: by parseResponse and validateResponse.
@@ -91,11 +90,10 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
 const valueAt = (root: unknown, path: Path): unknown =>
-  path.reduce(
-    (place, key) => (typeof place === 'object' && place !== null ? Reflect.get(place, key) : undefined),
-    root,
-  );
+  path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
 
 interface Differences {
   readonly unknown: (path: Path) => void;
@@ -108,7 +106,7 @@ function compare(shape: z.core.$ZodType, value: unknown, path: Path, on: Differe
     compare(shape.unwrap(), value, path, on);
   } else if (shape instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, entry] of value.entries()) compare(shape.element, entry, [...path, index], on);
-  } else if (shape instanceof z.ZodObject && isObject(value)) {
+  } else if (shape instanceof z.ZodObject && isContainer(value) && !Array.isArray(value)) {
     for (const [key, member] of Object.entries(value)) {
       const known: z.core.$ZodType | undefined = Object.hasOwn(shape.shape, key)
         ? shape.shape[key]
