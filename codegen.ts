@@ -18,7 +18,7 @@ const config: CodegenConfig = {
         enumsAsTypes: true,
         useTypeImports: true,
         strictScalars: true,
-        scalars: { CurrencyCode: 'string', DateTime: 'string', Decimal: 'string' },
+        scalars: { DateTime: 'string', Decimal: 'string' },
       },
     },
   },

@@ -140,11 +140,11 @@ async function run(): Promise<void> {
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');
-  const context: CliContext = {
-    ...terminal,
-    ...resolveEnvironment(process.env, [...ofNode, ...envFiles]),
-    args,
-  };
+  const resolved = resolveEnvironment(process.env, [...ofNode, ...envFiles]);
+  // OpenTelemetry reads its own variables from the process.
+  for (const [name, value] of Object.entries(resolved.environment))
+    if (name.startsWith('OTEL_')) process.env[name] = value;
+  const context: CliContext = { ...terminal, ...resolved, args };
   if (command.isService !== true) process.exitCode = Number(await command.run(context));
   else await serve(() => command.run(context));
 }

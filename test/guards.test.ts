@@ -50,6 +50,7 @@ const layers: Record<string, readonly string[]> = {
   'slices.ts': [],
   'errors.ts': [],
   'capacity.ts': ['get-or-make.ts'],
+  'limits.ts': ['capacity.ts'],
   client: ['errors.ts'],
   contract: ['is-object.ts', 'get-or-make.ts'],
   bank: ['errors.ts', 'is-object.ts', 'get-or-make.ts', 'capacity.ts', 'slices.ts', 'contract'],
@@ -96,7 +97,7 @@ const layers: Record<string, readonly string[]> = {
   doctor: ['errors.ts', 'plain-text.ts', 'contract', 'bank'],
   config: [
     'errors.ts',
-    'capacity.ts',
+    'limits.ts',
     'plain-text.ts',
     'bank',
     'payments',
@@ -107,6 +108,7 @@ const layers: Record<string, readonly string[]> = {
   ],
   commands: [
     'errors.ts',
+    'limits.ts',
     'serial-queue.ts',
     'plain-text.ts',
     'bank',

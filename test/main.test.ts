@@ -193,26 +193,6 @@ const payment = `mutation { makeTransaction(input: {
   bankId: "BANK", accountId: "from", to: { accountId: "to" }, value: { amount: "12.50" }, idempotencyKey: "key-1"
 }) { replayed payment { transactionId trackId } } }`;
 
-test('over a real bank payments are kept in a file: a restart forgets nothing', async () => {
-  await using bank = await startRecordingBank();
-  bank.otherwise({ body: { id: 'tx-1', status: 'COMPLETED' } });
-  const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'state.db')}` };
-  await using first = await startProcess(environment);
-  const paid = await post(first.url, payment, credentials);
-  const trackId = bank.calls[0]?.headers['track-id'];
-  expect(paid).toEqual({
-    data: { makeTransaction: { replayed: false, payment: { transactionId: 'tx-1', trackId } } },
-  });
-  await first.stop('SIGKILL');
-
-  await using second = await startProcess(environment);
-  expect(await post(second.url, payment, credentials)).toEqual({
-    data: { makeTransaction: { replayed: true, payment: { transactionId: 'tx-1', trackId } } },
-  });
-  expect(bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/from/make-transaction']);
-  expect(await second.stop()).toBe(0);
-});
-
 test('a payment whose client left runs to its end before the process does', async () => {
   await using bank = await startRecordingBank();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();

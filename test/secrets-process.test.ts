@@ -199,7 +199,7 @@ describe('a process that is asked for all that it can do', () => {
       IDENTITY_JWKS_URL: issuer.jwksUrl,
       IDENTITY_ISSUER: issuerName,
       IDENTITY_AUDIENCE: 'bankql',
-      IDENTITY_PROVIDER_CLAIM: 'provider',
+      IDENTITY_CLAIMS: 'provider sub',
     });
     const token = await sign(key, claims({ sub: canaries.authId, provider: canaries.provider }));
     const expired = await sign(key, claims({ sub: canaries.authId, provider: canaries.provider }, -3600));

@@ -6,9 +6,9 @@ import { claims, createKey, issuerName, sign, startIssuer } from './support/issu
 import { logLines } from './support/log-lines.ts';
 import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
-import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
+import { type BankqlProcess, post, startProcess } from './support/process.ts';
 import { testFolder } from './support/test-folder.ts';
-import { until, untilFound } from './support/waits.ts';
+import { untilFound } from './support/waits.ts';
 
 /** SIGHUP rereads what can be reread, and ends nothing; nor does SIGUSR2 where there are no workers. */
 
@@ -16,13 +16,13 @@ const folder = testFolder();
 
 const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
-/** Sends the signal, and waits until what it asked for is done. */
+/** Sends the signal, and waits for the line that says what was reloaded, or what was not. */
 async function reload(bankql: BankqlProcess): Promise<unknown> {
-  const before = linesWith(bankql, 'SIGHUP: reloaded').length;
+  const before = linesWith(bankql, 'SIGHUP: ').length;
   bankql.child.kill('SIGHUP');
   const line = await untilFound(() => {
     if (bankql.child.signalCode !== null || bankql.child.exitCode !== null) throw new Error('it ended');
-    return linesWith(bankql, 'SIGHUP: reloaded')[before];
+    return linesWith(bankql, 'SIGHUP: ')[before];
   });
   return line.reloaded;
 }
@@ -31,13 +31,16 @@ test('a payment that is under way ends as if nothing had come', async () => {
   await using bank = await startPaymentBank();
   const arrived = Promise.withResolvers<() => void>();
   bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+  const manifest = join(folder, 'under-way.json');
+  writeFileSync(manifest, JSON.stringify({ any: '{ __typename }' }));
   await using bankql = await startProcess({
+    PERSISTED_DOCUMENTS: manifest,
     BANK_BASE_URL: bank.url,
     STATE_URL: `sqlite:${join(folder, 'state.db')}`,
   });
   const paid = pay(bankql.url, transfer('under way'));
   const answer = await arrived.promise;
-  for (let n = 0; n < 3; n++) expect(await reload(bankql)).toEqual(['log level']);
+  for (let n = 0; n < 3; n++) expect(await reload(bankql)).toEqual(['persisted documents']);
   answer();
   const trackId = bank.of('under%20way')[0]?.trackId;
   expect(await paid).toMatchObject({ code: 'DONE', replayed: false, trackId });
@@ -70,42 +73,15 @@ test('the manifest is read anew; a bad one leaves a line, and what was read befo
   expect(await Promise.all(['first', 'second'].map(ask))).toEqual(['Query', 'PERSISTED_DOCUMENT_REQUIRED']);
 
   write({ second: '{ name: __typename }' });
-  expect(await reload(bankql)).toEqual(['log level', 'persisted documents']);
+  expect(await reload(bankql)).toEqual(['persisted documents']);
   expect(await Promise.all(['first', 'second'].map(ask))).toEqual(['PERSISTED_DOCUMENT_REQUIRED', 'Query']);
 
   write({ third: '{ nowhere }' });
-  expect(await reload(bankql)).toEqual(['log level']);
+  expect(await reload(bankql)).toBeUndefined();
   expect(linesWith(bankql, 'not reloaded')).toMatchObject([
     { level: 50, what: 'persisted documents', reason: expect.stringContaining('document third') },
   ]);
   expect(await Promise.all(['second', 'third'].map(ask))).toEqual(['Query', 'PERSISTED_DOCUMENT_REQUIRED']);
-});
-
-test('the level of the log is read anew from its file', async () => {
-  const file = join(folder, 'level');
-  writeFileSync(file, '');
-  await using bankql = await startProcess({ LOG_LEVEL_FILE: file, PUBLIC_CACHE_TTL_MS: '0' });
-  const read = () =>
-    post(bankql.url, '{ bank { branches(first: 1) { nodes { name } } } }', {
-      'Ocp-Apim-Subscription-Key': 'sandbox-key',
-    });
-  await read();
-  expect(linesWith(bankql, '"msg":"bank call"')).toEqual([]);
-  writeFileSync(file, 'debug\n');
-  await reload(bankql);
-  expect(await read()).toMatchObject({ data: {} });
-  await until(() => linesWith(bankql, '"msg":"bank call"').length > 0);
-  writeFileSync(file, 'loud');
-  bankql.child.kill('SIGHUP');
-  expect(await untilFound(() => linesWith(bankql, 'not reloaded')[0])).toMatchObject({
-    what: 'log level',
-    reason: expect.stringContaining('LOG_LEVEL_FILE='),
-  });
-  await bankql.stop('SIGKILL');
-  expect(await runProcess({ LOG_LEVEL_FILE: file })).toEqual({
-    code: 1,
-    output: `LOG_LEVEL_FILE=${file} cannot be used: let it hold one of fatal, error, warn, info, debug, trace, silent.\n`,
-  });
 });
 
 test('the keys that verify tokens are fetched anew; where they cannot be, the old ones stand', async () => {
@@ -117,20 +93,20 @@ test('the keys that verify tokens are fetched anew; where they cannot be, the ol
     IDENTITY_JWKS_URL: issuer.jwksUrl,
     IDENTITY_ISSUER: issuerName,
     IDENTITY_AUDIENCE: 'bankql',
-    IDENTITY_PROVIDER_CLAIM: 'provider',
+    IDENTITY_CLAIMS: 'provider sub',
   });
   const token = await sign(old, claims({ provider: 'sandbox' }));
   const ask = () => post(bankql.url, '{ __typename }', { Authorization: `Bearer ${token}` });
   expect(await ask()).toEqual({ data: { __typename: 'Query' } });
 
   issuer.behave = (response) => void response.writeHead(500).end();
-  expect(await reload(bankql)).toEqual(['log level']);
+  expect(await reload(bankql)).toBeUndefined();
   expect(linesWith(bankql, 'not reloaded')).toMatchObject([{ what: 'token keys' }]);
   expect(await ask()).toEqual({ data: { __typename: 'Query' } });
 
   // Its owner took the key back: after SIGHUP it counts no more.
   issuer.behave = null;
   issuer.keys = [fresh.jwk];
-  expect(await reload(bankql)).toEqual(['log level', 'token keys']);
+  expect(await reload(bankql)).toEqual(['token keys']);
   expect(await ask()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
 });

@@ -81,7 +81,7 @@ export interface CallInput<T extends Operation> {
 
 /**
  * Identifies what a read with a body asks for, whoever asks; the path identifies one without. Different reads have different
- * keys, since no two of them have the same path and both a body or none (test/bank/request.test.ts).
+ * keys, since no two of them have the same path and both a body or none (test/bank/ids.test.ts).
  */
 export const requestKey = (path: string, body: string): string => `${path} ${body}`;
 

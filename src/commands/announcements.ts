@@ -86,7 +86,7 @@ export function describeState(
   isInMemory = false,
 ): string {
   if (loss !== null)
-    return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payment-stores.md, "A store that lost records".`;
+    return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/operate.md, "A store that lost records".`;
   if (counts === null) return 'Payment records: the store does not answer at the moment.';
   // A start is the beginning of such a store.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';

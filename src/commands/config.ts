@@ -7,9 +7,9 @@ import { limitRows } from '../limits.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
+import { schema } from '../schema/schema.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
-import { servedSchema } from './schema.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
 export async function manageConfig({ environment, sources, args, write }: CliContext): Promise<number> {
@@ -57,7 +57,7 @@ async function checkFiles(config: Config): Promise<string> {
   if (store.kind === 'sqlite' && (!create || existsSync(store.path)))
     await openStore(url, { ...config.state, readOnly: true }).then((opened) => opened.close(), collect);
   const { readPersisted } = await import('./serve.ts');
-  if (config.persisted !== null) await readPersisted(config, servedSchema(config)).catch(collect);
+  if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
 }

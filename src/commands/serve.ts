@@ -13,6 +13,7 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
+import { schema } from '../schema/schema.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
 import { limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -30,7 +31,6 @@ import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts
 import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload } from './reload.ts';
-import { servedSchema } from './schema.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
 /** How code of others starts bankql (src/index.ts). */
@@ -74,8 +74,7 @@ export async function serveBankql(
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
   });
-  const served = servedSchema(config);
-  const readDocuments = async () => createDocumentSource(await readPersisted(config, served));
+  const readDocuments = async () => createDocumentSource(await readPersisted(config, schema));
   const documentSource = await readDocuments();
   const sandbox =
     config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
@@ -155,7 +154,7 @@ export async function serveBankql(
     rateLimiter,
     documentSource,
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
-    schema: served,
+    schema,
     explain: config.explains ? explainByHeader : null,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,

@@ -127,8 +127,6 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask what it costs. */
     explains: explores,
-    /** Which schema is served: `app` has no mutations of the bank's staff. */
-    schema: values.SCHEMA,
     logLevel: values.LOG_LEVEL,
     /** How the bank says what became of a payment. */
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {

@@ -67,9 +67,11 @@ const replaced: Readonly<Record<string, string>> = {
   SANDBOX_LATENCY_MS: 'set it while the sandbox bank runs: PUT /sandbox/faults {"*": {"latency": 300}}.',
   SANDBOX_NOW: 'use the option of the command: bankql sandbox --now TIME.',
   SANDBOX_SCENARIO: 'the sandbox bank always starts with its five customers.',
+  SCHEMA:
+    'the whole schema is served; the bank refuses what a customer may not do, and PERSISTED_ONLY accepts only documents of an app.',
   STATE_WAIT_REPLICAS: 'synchronous_standby_names of PostgreSQL decides how many standbys confirm a payment.',
   STATE_WITNESS:
-    'nothing keeps marks of the payment store any more; docs/payment-stores.md says which losses are noticed.',
+    'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
 const remedies = new Map([

@@ -41,9 +41,6 @@ export interface Variable<T = unknown> extends Format<T> {
 /** A secret may be in a file of its own: the variable with this ending names it. */
 export const fileEnding = '_FILE';
 
-/** Which parts of the schema are served. */
-const schemaNames = ['full', 'app'] as const;
-
 const variable = <T>(
   format: Format<T>,
   description: string,
@@ -119,7 +116,7 @@ export const sections = {
     ),
     IDENTITY: variable(
       optional(oneOf(['headers', 'jwt'], 'headers')),
-      'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
+      'how callers are identified: `jwt`, by a verified bearer token ([how](operate.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
     ),
     IDENTITY_JWKS_URL: variable(
       optional(keysAddress, 'none; required with `jwt`'),
@@ -139,7 +136,7 @@ export const sections = {
     ),
     VIEWER_CUSTOMER_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
-      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` with the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](deploy.md#who-is-logged-in))',
+      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` with the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](operate.md#who-is-logged-in))',
     ),
     VIEWER_ACCOUNT_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
@@ -147,11 +144,11 @@ export const sections = {
     ),
     RATE_LIMIT: variable(
       optional(rateLimit),
-      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
+      'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     PERSISTED_DOCUMENTS: variable(
       optional(anyText),
-      'a manifest of documents that clients may send by their ids ([how](hardening.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
     ),
     PERSISTED_ONLY: variable(flag(false), 'accept only documents of the manifest'),
   },
@@ -161,7 +158,7 @@ export const sections = {
         storeAddress,
         '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
       ),
-      'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
+      'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](operate.md#payment-stores))',
       { isSecret: true },
     ),
     STATE_ALLOW_VOLATILE: variable(
@@ -170,11 +167,11 @@ export const sections = {
     ),
     IDEMPOTENCY_TTL_DAYS: variable(
       wholeNumber(30, 1, 3650),
-      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](payment-stores.md#time-and-retention)',
+      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
     ),
     BANK_PAYMENT_STATUS: variable(
       optional(jsonPath),
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](payment-operations.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: variable(
       optional(jsonPath),
@@ -182,7 +179,7 @@ export const sections = {
     ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,
-      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
+      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: variable(
       outcomeWords,
@@ -197,7 +194,7 @@ export const sections = {
     PORT: variable(port(4000), 'the port to listen on; 0 for any free port'),
     WORKERS: variable(
       workerCount,
-      'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores))',
+      'the number of worker processes; `auto` means one per core ([how](operate.md#all-cores))',
     ),
     METRICS_PORT: variable(
       optional(anyPort),
@@ -206,10 +203,6 @@ export const sections = {
     CORS_ORIGINS: variable(
       origins,
       'the origins of web pages and apps that may send requests, separated by commas: `https://app.example`, `capacitor://localhost`; no patterns',
-    ),
-    SCHEMA: variable(
-      oneOf(schemaNames, 'full'),
-      'the served schema: `full`, or `app` without the mutations for bank staff',
     ),
     DRAIN_DELAY_MS: variable(
       wholeNumber(0, 0, 600_000),
@@ -225,7 +218,7 @@ export const sections = {
     ),
     EXPLORE: variable(
       optional(anyFlag, 'on with the sandbox, else off'),
-      'for people who explore: GraphiQL, introspection, and the REST calls of a query (`x-bankql-explain`) ([how](explore.md)). With `PERSISTED_ONLY` there is no GraphiQL',
+      'for people who explore: GraphiQL, introspection, and the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
     ),
     NODE_ENV: variable(
       optional(anyText),

@@ -19,13 +19,11 @@ export const account = record(
       description: 'The banks that the account belongs to.',
       isOnlyEntry: true,
       notes: { answer: ', as a list as for customers and products', input: ': one entry' },
-      formerly: { name: 'bankId' },
     }),
     IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
     id: id.nullish().meta({
       name: 'accountId',
       description: "The account's id at the bank.",
-      formerly: { name: 'id' },
     }),
     label: text.nullish().describe('A name for the account, such as "Everyday".'),
     number: text.nullish().describe("The account's number at the bank."),
@@ -40,11 +38,6 @@ export const account = record(
       name: 'types',
       description:
         'The kinds of the account. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
-      also: {
-        name: 'typeCodes',
-        enum: 'AccountType',
-        values: ['current', 'savings', 'joint', 'business', 'trust'],
-      },
     }),
     views_available: references
       .nullish()

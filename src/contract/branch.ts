@@ -74,12 +74,10 @@ export const branch = record('Branch', 'A branch of a bank. REST: getBranches, o
     name: 'bankName',
     description: "The name or code of the branch's bank.",
     notes: asWritten,
-    formerly: { name: 'bank' },
   }),
   id: id.nullish().meta({
     name: 'branchId',
     description: "The branch's id at the bank.",
-    formerly: { name: 'id' },
   }),
 });
 export type Branch = z.infer<typeof branch>;

@@ -20,21 +20,6 @@ export const otherAccount = record(
     kind: text.nullish().meta({
       description:
         'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
-      also: {
-        name: 'kindCode',
-        enum: 'CounterpartyKind',
-        values: [
-          'employer',
-          'landlord',
-          'shop',
-          'travel',
-          'insurance',
-          'utility',
-          'culture',
-          'person',
-          'cash machine',
-        ],
-      },
     }),
     number: text.nullish().describe("The account's number at its bank."),
     swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),

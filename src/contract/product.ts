@@ -14,26 +14,18 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
       input: ': one entry; the bank of the mutation if it is left out',
       changes: ': one entry, for the bank takes one; needed where the product has several',
     },
-    formerly: { name: 'bankId', note: '; the bank of the mutation if it is left out' },
   }),
   category: text.nullish().meta({
     description:
       'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
-    also: {
-      name: 'categoryCode',
-      enum: 'ProductCategory',
-      values: ['current', 'savings', 'mortgage', 'loan', 'card', 'finance', 'trust'],
-    },
   }),
   family: text.nullish().meta({
     description:
       'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
-    also: { name: 'familyCode', enum: 'ProductFamily', values: ['accounts', 'deposits', 'loans', 'cards'] },
   }),
   id: id.nullish().meta({
     name: 'productId',
     description: "The product's id at the bank.",
-    formerly: { name: 'id' },
   }),
   meta: textsOrText.nullish().describe('What there is to say about it, such as `no fee`.'),
   more_info_url: text.nullish().describe('The address of a page about it.'),
@@ -41,11 +33,6 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
   super_family: text.nullish().meta({
     description:
       'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
-    also: {
-      name: 'superFamilyCode',
-      enum: 'ProductSuperFamily',
-      values: ['retail', 'business', 'private'],
-    },
   }),
 });
 

@@ -38,15 +38,12 @@ interface FieldMeta {
   /** Ends of the descriptions in the GraphQL type, in inputs, and in changes (by default that of inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
   /**
-   * Another field of the GraphQL type with the text in a more precise form: a list of its parts, its date (with the operation
-   * that reads it, for the count of drift), or a word of an enum.
+   * Another field of the GraphQL type with the text in a more precise form: a list of its parts, or its date (with the operation
+   * that reads it, for the count of drift).
    */
   also?:
     | { readonly name: string; readonly list: 'String' | 'ID' }
-    | { readonly name: string; readonly dateOf: string }
-    | { readonly name: string; readonly enum: string; readonly values: readonly string[] };
-  /** The name in inputs of earlier versions: deprecated, and kept until 1.0. */
-  formerly?: { readonly name: string; readonly note?: string };
+    | { readonly name: string; readonly dateOf: string };
 }
 
 interface RecordMeta {

@@ -20,11 +20,6 @@ export const transactionRequest = record(
       description:
         'Whether it waits, is done or has failed. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
       notes: { answer: ', a free text' },
-      also: {
-        name: 'statusCode',
-        enum: 'TransactionRequestStatus',
-        values: ['INITIATED', 'PENDING', 'COMPLETED', 'CANCELLED', 'FAILED'],
-      },
     }),
     transaction_ids: idList.nullish().meta({
       description: 'The transactions that it led to, by their ids.',

@@ -36,17 +36,11 @@ const details = record(
       description:
         'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `PENDING` and `FAILED`.',
       notes: freeText,
-      also: {
-        name: 'statusCode',
-        enum: 'TransactionStatus',
-        values: ['COMPLETED', 'PENDING', 'FAILED', 'INITIATED'],
-      },
     }),
     type: textOrArray.nullish().meta({
       description:
         'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
       notes: freeText,
-      also: { name: 'typeCode', enum: 'TransactionType', values: ['SEPA', 'CARD', 'SALARY', 'TRANSFER'] },
     }),
     value: amount.nullish().describe('The amount; negative if the account paid.'),
   },
@@ -101,7 +95,6 @@ export const transaction = record(
     id: id.nullish().meta({
       name: 'transactionId',
       description: "The transaction's id at the bank.",
-      formerly: { name: 'id' },
     }),
     metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
     other_account: reference.nullish().meta({

@@ -1,19 +1,30 @@
+import { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
+import { ofSource } from '../executor/selection.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { knownTransactions } from './known-transactions.ts';
-import { byOwnId, checkNotRepeated, findListItem, itemId } from './list-item.ts';
+import {
+  byContent,
+  checkNotRepeated,
+  contentHashOf,
+  findByContent,
+  findListItem,
+  isRepeatedIn,
+  itemId,
+} from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
   identifiedBy,
+  idFromPath,
   type NodeRef,
   nodeFromIds,
   nodesFromRecord,
@@ -26,6 +37,8 @@ import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { transactionRequests } from './transaction-request.ts';
 
+const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
+
 export const AccountScope = builder.enumType('AccountScope', {
   description: 'Selects the accounts of a list: the path segment `{scope}` of getAccountsScope.',
   values: {
@@ -37,14 +50,79 @@ export const AccountScope = builder.enumType('AccountScope', {
   } as const satisfies Record<string, { value: Scope; description: string }>,
 });
 
-export type AccountNode = NodeRef<ViewIds, Account>;
+export interface AccountIds {
+  readonly bankId: string;
+  /** Null for an account that the bank listed without an id among others. */
+  readonly accountId: string | null;
+  readonly viewId: string;
+}
 
-/** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
+/** An account, with the list that contains it if it came from one. */
+interface AccountEntry extends AccountIds {
+  readonly from?: AccountList | undefined;
+  readonly contentHash?: string | undefined;
+}
+
+/** A list of getAccountsScope, by its path. */
+interface AccountList {
+  readonly ids: ViewIds;
+  readonly scope: Scope;
+  readonly list?: readonly Account[];
+}
+
+export type AccountNode = NodeRef<AccountEntry, Account>;
+
+const single = identifiedBy('bankId', 'accountId', 'viewId');
+
+/**
+ * Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. In a list, the content of an
+ * account without an id, or with a repeated one, identifies it.
+ */
 export const accountNode = defineNodeType({
   name: 'Account',
-  ...identifiedBy('bankId', 'accountId', 'viewId'),
-  read: readAccount,
+  bankIds: single.bankIds,
+  key: z.union([single.key, z.tuple([z.string(), z.string(), z.string(), scopeName, byContent[1]])]),
+  toKey(node: AccountNode): readonly string[] {
+    const { from, record } = node;
+    const contentHash =
+      node.contentHash ?? (record && from?.list && sharedContent(node, record, from.list, from.ids));
+    return from && contentHash
+      ? [...single.toKey(from.ids), from.scope, contentHash]
+      : single.toKey(accountOf(node));
+  },
+  toIds([bankId = '', accountId = '', viewId = '', scope, contentHash]): AccountEntry {
+    const ids = single.toIds([bankId, accountId, viewId]);
+    if (scope === undefined) return ids;
+    return { ...ids, accountId: null, from: { ids, scope: scopeName.parse(scope) }, contentHash };
+  },
+  read: (ids: AccountEntry, context, needed) => readAccount(accountOf(ids), context, needed),
+  readByContent,
 });
+
+/** The hash of an account's content, if the bank's list does not identify it by an id of its own; else undefined. */
+function sharedContent(
+  { accountId }: AccountNode,
+  record: Account,
+  list: readonly Account[],
+  ids: ViewIds,
+): string | undefined {
+  const nameOf = namesIn(list, ids);
+  const name = nameOf(record);
+  const isOwn = name === null ? accountId !== null : !isRepeatedIn(list, nameOf, name);
+  return isOwn ? undefined : contentHashOf(account, record);
+}
+
+async function readByContent(
+  { from }: AccountEntry,
+  contentHash: string,
+  context: ReadContext,
+): Promise<AccountNode> {
+  if (from === undefined) throw new Error('an account that its content identifies has a list');
+  const { ids, scope } = from;
+  const list = await loadAccounts(ids, scope, context);
+  const record = await findByContent(list, contentHash, account, getAccountsScope, context);
+  return { ...accountsIn(list, ids, scope)(record, 0), contentHash };
+}
 
 function readAccount(
   ids: ViewIds,
@@ -83,6 +161,15 @@ function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) =
   };
 }
 
+/** The names of accounts in a list: their ids, with their bank if that is another one. An id cannot contain a line break. */
+function namesIn(list: readonly Account[], ids: ViewIds): (account: Account) => string | null {
+  const isForeign = foreignIn(list, ids);
+  return (account) => {
+    const id = itemId(account);
+    return id !== null && isForeign(account) ? `${account.bank_id}\n${id}` : id;
+  };
+}
+
 /** A list of accounts. Entries are not read again during the operation for fields in which they have a value. */
 function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
   // A write in the meantime replaces the loaders: the list is outdated for the new ones.
@@ -114,8 +201,7 @@ function accountIn(accounts: readonly Account[], ids: ViewIds, session: ReadCont
 export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): Promise<Account> {
   const list = await loadSingle(ids, context);
   const isForeign = foreignIn(list, ids);
-  const ownId = (entry: Account) => (isForeign(entry) ? null : itemId(entry));
-  checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', ownId);
+  checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', namesIn(list, ids));
   const record = accountIn(list, ids, context.session);
   if (!isForeign(record)) return record;
   throw new BankqlError(
@@ -128,32 +214,19 @@ export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): 
 export const accountVersion = (record: Account) => versionOf(account, record);
 
 /**
- * Creates the entries of an account list. Each is identified by its own id, or by the path's if it is the only entry and has none.
- * Another bank's account is an account there.
- * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. An entry without an id among
- * several could be any account too, and the same error is that of every field that needs its id.
+ * Creates the entries of an account list. An only entry without an id has the path's. Another bank's account is an account there.
+ * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. Fields that need the id of an entry
+ * without one among several have the same error.
  */
-function accountsIn(list: readonly Account[], ids: ViewIds): ToNode<Account, AccountNode> {
-  const { accountId, viewId } = ids;
+function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNode<Account, AccountNode> {
+  const { viewId } = ids;
   const isForeign = foreignIn(list, ids);
-  const bankOf = (record: Account): string =>
-    isForeign(record) ? validateBankId('a bank', String(record.bank_id)) : ids.bankId;
+  const onlyId = list.length <= 1 ? ids.accountId : null;
+  const from = { ids, scope, list };
   return (record) => {
-    const id = unwrap(record.id);
-    const bankId = bankOf(record);
-    if (id || list.length <= 1) return { bankId, accountId: id || accountId, viewId, record };
-    return {
-      bankId,
-      get accountId(): string {
-        throw new BankqlError(
-          'BANK_BAD_RESPONSE',
-          'The bank listed this account without an id among others: nothing tells which one it is.',
-          { operation: getAccountsScope.id },
-        );
-      },
-      viewId,
-      record,
-    };
+    const accountId = unwrap(record.id) || onlyId;
+    const bankId = isForeign(record) ? validateBankId('a bank', String(record.bank_id)) : ids.bankId;
+    return { bankId, accountId, viewId, from, record };
   };
 }
 
@@ -168,21 +241,23 @@ export const accountsFrom = <Parent, Args extends object = object>(
     AccountConnection,
     (parent: Parent, args: Args, context) =>
       loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
-    (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context)),
+    (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context), scopeOf(args)),
   );
 
 implementNode(accountNode, account, (t) => ({
-  ...pathFields(t, 'account', {
-    accountId: "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
-    viewId: 'The view through which the account is seen, from the path.',
+  ...pathFields(t, 'account', { viewId: 'The view through which the account is seen, from the path.' }),
+  accountId: t.id({
+    ...idFromPath(
+      "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
+    ),
+    resolve: ofSource((node: AccountNode) => accountOf(node).accountId),
   }),
   version: t.string(versionField(accountVersion)),
   view: t.field({
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
-    ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
-      bankId,
-      accountId,
+    ...nodeFromIds('Account', (account: AccountNode, { viewId }: { viewId: string }) => ({
+      ...accountOf(account),
       viewId: restId('viewId', viewId),
     })),
   }),
@@ -221,7 +296,6 @@ implementNode(accountNode, account, (t) => ({
       (account: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
         ...accountOf(account),
         otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-        ...byOwnId,
       }),
     ),
   }),

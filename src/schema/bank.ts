@@ -5,7 +5,6 @@ import { branches } from './branch.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
 import { products } from './product.ts';
@@ -82,7 +81,6 @@ BankObject.implement({
       ...nodeFromIds('Branch', ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
         bankId,
         branchId: notGlobalId('branchId', branchId),
-        ...byOwnId,
       })),
     }),
     product: t.field({
@@ -91,7 +89,6 @@ BankObject.implement({
       ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,
         productId: restId('productId', productId),
-        ...byOwnId,
       })),
     }),
     products: t.field(products),

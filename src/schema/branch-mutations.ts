@@ -4,7 +4,6 @@ import { builder } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
-import { byOwnId } from './list-item.ts';
 import {
   bankIdInput,
   changesInput,
@@ -55,7 +54,7 @@ builder.mutationField('putBranch', (t) =>
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const { answer, trackId } = await session.write(putBranchID, ids, toBody(branch, input.branch));
-      return { ids: { ...ids, ...byOwnId }, record: answer, trackId };
+      return { ids, record: answer, trackId };
     },
   }),
 );
@@ -79,7 +78,7 @@ builder.mutationField('updateBranch', (t) =>
         versionOf: branchVersion,
         changes: () => toChanges(branch, input.changes),
       });
-      return { ids: { ...ids, ...byOwnId }, ...written };
+      return { ids, ...written };
     },
   }),
 );

@@ -6,7 +6,7 @@ import { builder, type InputFields } from './builder.ts';
 import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { rememberPositions } from './list-item.ts';
+import { madeFrom } from './list-item.ts';
 import { type ListWork, sortedBy } from './list-work.ts';
 import { contains } from './text-search.ts';
 
@@ -108,11 +108,10 @@ export function branchSelection({
     throw badUserInput('near.radiusKm has to be zero or more.', 'near.radiusKm');
   if (!near && !search) return null;
   const name = JSON.stringify(['branches', filter?.id, filter?.name, near, search]);
-  return (list, lists) => lists.once(list, name, () => select(list, near, search));
+  return (list, lists) => lists.once(list, name, () => madeFrom(list, select(list, near, search)));
 }
 
 function select(list: readonly Branch[], near: Near, text: BranchSearch['search']): Branch[] {
-  rememberPositions(list);
   const named = text
     ? list.filter((branch) => !(branch instanceof Error) && contains(branch.name, text))
     : [...list];

@@ -1,4 +1,4 @@
-import { type Branch, type BranchQuery, branch, branchQuery, getBranches } from '../contract/branch.ts';
+import { type Branch, type BranchQuery, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import {
   type BranchSearch,
@@ -17,7 +17,7 @@ import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, rec
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
-type BranchIds = ListedIds<'bankId', 'branchId', BranchQuery>;
+type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
 
 export type BranchNode = NodeRef<BranchIds, Branch>;
 
@@ -28,25 +28,25 @@ const loadBranches = (
 ): Promise<Branch[]> =>
   query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
+const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
+
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 export const branchNode = defineNodeType({
   name: 'Branch',
-  ...listedBy(['bankId'], 'branchId', branchQuery),
-  read: readBranch,
+  ...listedBy(['bankId'], 'branchId', {
+    shape: branch,
+    operation: getBranches,
+    load: loadAll,
+    nameOf: itemId,
+  }),
+  read: async (ids: BranchIds, context) =>
+    findListItem(await loadAll(ids, context), String(ids.branchId), getBranches),
 });
 
-async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
-  const { bankId, branchId } = ids;
-  if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
-  return findListItem(await session.loaders.branches.load({ bankId }), branchId, getBranches);
-}
-
 /** The one branch with an id. Errors: BANK_BAD_RESPONSE if there are several. */
-export async function readBranchForUpdate(
-  { bankId, branchId }: { readonly bankId: string; readonly branchId: string },
-  context: ReadContext,
-): Promise<Branch> {
-  const list = await context.session.loaders.branches.load({ bankId });
+export async function readBranchForUpdate(ids: BranchIds, context: ReadContext): Promise<Branch> {
+  const branchId = String(ids.branchId);
+  const list = await loadAll(ids, context);
   checkNotRepeated(list, branchId, getBranches, 'branches');
   return findListItem(list, branchId, getBranches);
 }
@@ -65,17 +65,8 @@ export const branches = {
       const listed = loadBranches({ bankId, query: branchQueryOf(args) }, context.session);
       return select === null ? listed : listed.then((list) => select(list, context.lists));
     },
-    (list, { bankId }, args) => {
-      const query = branchQueryOf(args);
-      return (record, index): BranchNode => ({
-        bankId,
-        branchId: itemId(record),
-        query,
-        index,
-        list,
-        record,
-      });
-    },
+    (list, { bankId }) =>
+      (record): BranchNode => ({ bankId, branchId: itemId(record), list, record }),
   ),
 };
 

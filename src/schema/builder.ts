@@ -5,7 +5,6 @@ export const builder = new SchemaBuilder<{
   Context: Context;
   Scalars: {
     ID: { Input: string; Output: string };
-    CurrencyCode: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
     Decimal: { Input: string; Output: string };
   };

@@ -12,7 +12,6 @@ import { parseDateTime } from './date-time.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
-import { currencyCodeOf, minorUnitsOf } from './scalars.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
 
@@ -37,7 +36,7 @@ export const implementNode = <Ids extends object, Item extends object>(
     fields: (t) => ({
       ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, record, nodeType)),
+      ...(nodeType.isListed && listedId(t, record)),
       ...ownFields(t),
     }),
   });
@@ -49,24 +48,19 @@ export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isO
 function listedId<Ids extends object, Item extends object>(
   t: ObjectFields<NodeRef<Ids, Item>>,
   of: z.ZodObject,
-  nodeType: NodeType<Ids, Item>,
 ): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
   const { name, description, rest } = own;
-  const idOf = (node: object): string | null => Reflect.get(node, name);
   return {
     [name]: t.id({
       nullable: true,
-      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries; \`id\` is then positional.`,
+      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries.`,
       extensions: answeredByIds,
-      resolve: (node, _args, context) => {
-        const { record } = node;
-        const id = idOf(node);
-        // If the bank sent something other than text, the record holds an error here.
-        if (id !== null || record !== undefined) return id ?? Reflect.get(record ?? {}, rest);
-        return nodeType.read(node, context).then((read) => Reflect.get(read, rest));
-      },
+      // If the bank sent something other than text, the record holds an error here.
+      resolve: ofSource(
+        (node: NodeRef<Ids, Item>) => Reflect.get(node, name) ?? Reflect.get(node.record ?? {}, rest),
+      ),
     }),
   };
 }
@@ -106,33 +100,6 @@ const made = new Map<string, unknown>();
 // No two types have the same name.
 const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
 
-/** An enum of words that are known, with OTHER for all others. */
-function makeEnum(name: string, words: readonly string[]) {
-  const nameOf = (word: string) =>
-    word
-      .trim()
-      .toUpperCase()
-      .replaceAll(/[\s-]+/g, '_');
-  const names = new Set(words.map(nameOf));
-  const values: Record<string, { description: string }> = {
-    ...Object.fromEntries(
-      words.map((word) => [nameOf(word), { description: `The bank writes \`${word}\`.` }]),
-    ),
-    OTHER: { description: 'The bank writes another text. The field without `Code` in its name contains it.' },
-  };
-  const type = builder.enumType(name, {
-    description:
-      'Texts of the bank that this version knows. The specification lists none, and later versions may know more.',
-    values,
-  });
-  /** Null for no text. */
-  const codeOf = (text: unknown): string | null => {
-    if (typeof text !== 'string' || text.trim() === '') return null;
-    return names.has(nameOf(text)) ? nameOf(text) : 'OTHER';
-  };
-  return { type, codeOf };
-}
-
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
 function preciseField<Parent>(
   t: ObjectFields<Parent>,
@@ -140,7 +107,7 @@ function preciseField<Parent>(
   also: NonNullable<Field['also']>,
   holder: Holder,
 ) {
-  const { name: beside, description: what, rest, isList } = field;
+  const { description: what, rest } = field;
   const extensions = fieldExtensions({ shows: field });
   const recordIn = (parent: Parent): object =>
     holder === null ? Object(parent) : Reflect.get(Object(parent), holder);
@@ -161,26 +128,6 @@ function preciseField<Parent>(
           .map((entry) => entry.trim())
           .filter((entry) => entry !== ''),
     });
-  if ('enum' in also) {
-    const { type, codeOf } = once(also.enum, () => makeEnum(also.enum, also.values));
-    const description = `${what} Null if the bank leaves it out; \`OTHER\` if this version does not know the bank's text in \`${beside}\`. REST \`${rest}\`.`;
-    const valueIn = (parent: Parent): unknown => unwrap(Reflect.get(recordIn(parent), rest));
-    return isList
-      ? t.field({
-          type: [type],
-          nullable: { list: true, items: false },
-          description,
-          extensions,
-          resolve: (parent) => listOf(valueIn(parent))?.flatMap((word) => codeOf(unwrap(word)) ?? []),
-        })
-      : t.field({
-          type,
-          nullable: true,
-          description,
-          extensions,
-          resolve: (parent) => codeOf(valueIn(parent)),
-        });
-  }
   return t.field({
     type: 'DateTime',
     nullable: true,
@@ -250,7 +197,7 @@ export function inputFields(
 ): InputFieldMap {
   const map: InputFieldMap = {};
   for (const field of recordFields(record)) {
-    const { name, readOnly, isOwnId, isList, formerly } = field;
+    const { name, readOnly, isOwnId, isList } = field;
     if (readOnly || (isOwnId && place === 'changes')) continue;
     const part = place === 'changes' ? changeablePart(field) : null;
     const type =
@@ -260,12 +207,6 @@ export function inputFields(
     map[name] = isList
       ? t.field({ type: [type], required, description })
       : t.field({ type, required, description });
-    if (formerly === undefined || place === 'changes') continue;
-    map[formerly.name] = t.field({
-      type,
-      description: `${field.description} REST \`${field.rest}\`${formerly.note ?? ''}.`,
-      deprecationReason: `Renamed to \`${name}\`, as it is called where it is read.`,
-    });
   }
   return map;
 }
@@ -276,8 +217,8 @@ const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
 
 /**
  * The body that an input makes: an explicit null is an absent member. `path` leads to the input in messages, such as `to.`.
- * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, a list of more or fewer than one entry where
- * the bank takes one, or a field that has a value under its former name too.
+ * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where
+ * the bank takes one.
  */
 export const toBody = <T extends z.ZodObject>(record: T, input: object, path = ''): Body<T> =>
   membersOf(record, input, path) as Body<T>;
@@ -289,17 +230,7 @@ export const toChanges = <T extends z.ZodObject>(record: T, changes: object): Ch
 function membersOf(record: z.ZodObject, input: object, path: string): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const field of recordFields(record)) {
-    const { name, formerly, isOwnId } = field;
-    let value = restValue(field, Reflect.get(input, name), `${path}${name}`);
-    if (formerly !== undefined) {
-      const former: unknown = Reflect.get(input, formerly.name);
-      if (value != null && former != null)
-        throw badUserInput(
-          `${name} and ${formerly.name} are the same field: give ${name} alone.`,
-          `${path}${name}`,
-        );
-      value ??= isOwnId ? restValue(field, former, formerly.name) : former;
-    }
+    const value = restValue(field, Reflect.get(input, field.name), `${path}${field.name}`);
     if (value != null) body[field.rest] = value;
   }
   return body;
@@ -366,17 +297,3 @@ export function omitNullish<T extends object>(input: T) {
 }
 
 export const MoneyObject = objectType(money);
-builder.objectFields(MoneyObject, (t) => ({
-  currencyCode: t.field({
-    type: 'CurrencyCode',
-    nullable: true,
-    description: 'The currency, if the bank wrote a code of three letters. REST `currency`.',
-    resolve: ({ currency }) => currencyCodeOf(unwrap(currency)),
-  }),
-  minorUnits: t.int({
-    nullable: true,
-    description:
-      'The amount as a count of the smallest unit of the currency by ISO 4217: 1250 for 12.50 EUR, 1250 for 1250 JPY. Null if the currency is unknown, if the amount has more decimals than it, or if it is too large for an Int (about 21 million EUR): `amount` has it then. REST `amount`.',
-    resolve: ({ amount, currency }) => minorUnitsOf({ amount: unwrap(amount), currency: unwrap(currency) }),
-  }),
-}));

@@ -1,5 +1,6 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import type { AccountIds } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -121,13 +122,13 @@ export const knownTransactions = {
   extensions: fieldExtensions({
     answeredByIds: true,
     nullMeansError: true,
-    prefetch(account: ViewIds, args: PageArguments, context: ReadContext) {
+    prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);
     },
   }),
   resolve: async (
-    ids: ViewIds,
+    ids: AccountIds,
     { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
     context: Context,
   ): Promise<KnownTransactions> => {

@@ -1,26 +1,27 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
+import { type Field, recordFields } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { isObject } from '../is-object.ts';
 import { findById, type ListItem, shortList } from '../loaders/loaders.ts';
+import type { ReadContext } from './context.ts';
 
 /**
- * Entries of the bank's lists may have no id, or the id of another entry. Such an entry is identified by its position in
- * the list, and by the query that the list answers (null for the list without a query).
+ * An entry of one of the bank's lists. It may have no id, or the id of another entry: then the hash of its content identifies it.
+ * Entries with the same content have the same global id, and are the same to clients.
  */
-export interface ListPosition<Query> {
-  readonly index: number;
-  readonly query: Query | null;
-  /** The list in which it was found, if it was: which of the two identifies it is found out when somebody asks (identityOf). */
-  readonly list?: readonly ListItem[] | undefined;
+export interface ListedEntry<Item> {
+  /** The list that contains the entry, if it came from one. */
+  readonly list?: readonly Item[] | undefined;
+  /** The hash of the content, if a global id named it. */
+  readonly contentHash?: string | undefined;
 }
 
-/** The position of an entry that its own id identifies: it plays no part. */
-export const byOwnId = { index: 0, query: null } as const;
-
-/** The schema of a position in a node's key. */
-export const listIndex = z.int().min(0);
+/** The end of a global id's key if the content identifies the entry. */
+export const byContent = [z.null(), z.string().regex(/^[0-9a-f]{64}$/)] as const;
 
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
@@ -55,51 +56,82 @@ function repeatedIn<Item>(
   return repeated;
 }
 
-const origins = new WeakMap<object, { readonly list: readonly unknown[]; readonly index: number }>();
-const remembered = new WeakSet<readonly object[]>();
+const sources = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** Remembers the positions of a list's entries, for lists that are made of this one. */
-export function rememberPositions(list: readonly object[]): void {
-  if (remembered.has(list)) return;
-  remembered.add(list);
-  for (const [index, entry] of list.entries())
-    if (!(entry instanceof Error)) origins.set(entry, { list, index });
+/** Remembers the bank's list from which another list was made. An id that is repeated there identifies no entry here either. */
+export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
+  sources.set(list, sources.get(source) ?? source);
+  return list;
 }
 
-/** An entry that was found in a list: the bank's, or one that was made of it. */
-interface ListedEntry<Item> {
-  readonly index: number;
-  readonly list?: readonly Item[] | undefined;
-  readonly record?: Item | undefined;
-}
-
-/**
- * What identifies an entry: its name, unless others in the bank's list have it too, or else its position there. `nameOf` tells the
- * others' names.
- */
-export function identityOf<Item extends object>(
-  { index, list, record }: ListedEntry<Item>,
-  name: string | null,
+/** Whether several entries of the bank's list share a name. The source of a list has entries of its type. */
+export const isSharedIn = <Item>(
+  list: readonly Item[],
   nameOf: (item: Exclude<Item, Error>) => string | null,
-): { readonly name: string | null; readonly index: number } {
-  if (list === undefined || record === undefined) return { name, index };
-  const origin = origins.get(record) ?? { list, index };
-  // The list of an entry's origin has entries of its type.
-  const isShared = name !== null && isRepeatedIn(origin.list as readonly Item[], nameOf, name);
-  return { name: isShared ? null : name, index: origin.index };
-}
+  name: string,
+): boolean => isRepeatedIn((sources.get(list) ?? list) as readonly Item[], nameOf, name);
 
 /**
- * The entry of a list with this id, or at this position.
- * Errors: NOT_FOUND if the list has no such entry; BANK_BAD_RESPONSE if the entry broke the contract.
+ * The end of an entry's key: its name, unless it has none or others in the bank's list have it too; else the hash of its content.
+ * `nameOf` returns the names of the others.
  */
-export function findListItem<T extends ListItem>(
-  list: readonly T[],
-  at: string | ListPosition<unknown>,
+export function keyOfEntry<Item extends object>(
+  { list, contentHash, record }: ListedEntry<Item> & { readonly record?: Item | undefined },
+  name: string | null,
+  shape: z.ZodObject,
+  nameOf: (item: Exclude<Item, Error>) => string | null,
+): readonly [string] | readonly [null, string] {
+  if (contentHash !== undefined) return [null, contentHash];
+  if (name !== null && (list === undefined || !isSharedIn(list, nameOf, name))) return [name];
+  if (record === undefined)
+    throw new Error('An entry without an id of its own has to be read before it is identified');
+  return [null, contentHashOf(shape, record)];
+}
+
+const hashes = new WeakMap<object, string>();
+
+/** The hash of a record's content: of the values that the contract has, in its order. */
+export const contentHashOf = (shape: z.ZodObject, record: object): string =>
+  getOrMake(hashes, record, () => hash('sha256', JSON.stringify(contentOf(shape, record))));
+
+const contentOf = (shape: z.ZodObject, record: object): unknown[] =>
+  recordFields(shape).map(({ rest, type }) => contentOfValue(type, Reflect.get(record, rest)));
+
+function contentOfValue(type: Field['type'], value: unknown): unknown {
+  // Of a broken value only the place counts, and not what its error says of one read.
+  if (value instanceof Error) return {};
+  if (Array.isArray(value)) return value.map((entry) => contentOfValue(type, entry));
+  return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;
+}
+
+/** The entry of a list that has this content. Errors: NOT_FOUND if there is none, since the bank has changed it. */
+export async function findByContent<Item extends object>(
+  list: readonly Item[],
+  contentHash: string,
+  shape: z.ZodObject,
   operation: Operation,
-): T {
-  const entry = typeof at === 'string' ? findById(list, at) : list[at.index];
-  if (entry === undefined || entry === null) throw itemNotFound(operation, at);
+  { lists }: Pick<ReadContext, 'lists'>,
+): Promise<Item> {
+  const index = await lists.once(list, 'by content', () => indexByContent(list, shape));
+  const found = index.get(contentHash);
+  if (found !== undefined) return found;
+  throw new BankqlError(
+    'NOT_FOUND',
+    `The bank's answer to ${operation.id} has no entry with this content any more: read the list again.`,
+    { operation: operation.id },
+  );
+}
+
+function indexByContent<Item extends object>(list: readonly Item[], shape: z.ZodObject): Map<string, Item> {
+  const index = new Map<string, Item>();
+  for (const entry of list) if (!(entry instanceof Error)) index.set(contentHashOf(shape, entry), entry);
+  return index;
+}
+
+/** The entry of a list with this id. Errors: NOT_FOUND if there is none; BANK_BAD_RESPONSE if the entry broke the contract. */
+export function findListItem<T extends ListItem>(list: readonly T[], id: string, operation: Operation): T {
+  const entry = findById(list, id);
+  if (entry === null) throw itemNotFound(operation, id);
   return unwrap(entry) as T;
 }
 
@@ -129,16 +161,13 @@ const maxShownLength = 128;
 /** An id as messages repeat it. */
 export const shownId = (id: string) => id.slice(0, maxShownLength).toWellFormed();
 
-/** NOT_FOUND for an entry with this id, or at this position. */
-export function itemNotFound(
-  operation: Operation,
-  at: string | Pick<ListPosition<unknown>, 'index'>,
-): BankqlError {
-  const what = typeof at === 'string' ? `with the id ${shownId(at)}` : `at position ${at.index}`;
-  return new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no entry ${what}.`, {
-    operation: operation.id,
-  });
-}
+/** NOT_FOUND for an entry with this id. */
+export const itemNotFound = (operation: Operation, id: string): BankqlError =>
+  new BankqlError(
+    'NOT_FOUND',
+    `The bank's answer to ${operation.id} holds no entry with the id ${shownId(id)}.`,
+    { operation: operation.id },
+  );
 
 /**
  * Converts an entry of a list. If the entry broke the contract, or converting it throws, the error takes its place:

@@ -1,24 +1,16 @@
-import { hash } from 'node:crypto';
 import { message } from '../contract/message.ts';
-import { recordFields } from '../contract/record.ts';
-import { getOrMake } from '../get-or-make.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { objectType } from './fields.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
+import { contentHashOf } from './list-item.ts';
 import { connectionFromIds, connectionTo } from './relay-connection.ts';
 
 export const MessageObject = objectType(message);
 
-const hashes = new WeakMap<object, string>();
-
-/** Messages have no ids: what identifies one is its content. Pages that search a list for a cursor ask for it again. */
-const hashOf = (record: object): string =>
-  getOrMake(hashes, record, () => {
-    const content = recordFields(message).map(({ rest }) => Reflect.get(record, rest));
-    return hash('sha256', JSON.stringify(content));
-  });
+/** Messages have no ids: their content identifies them. */
+const hashOf = (record: object): string => contentHashOf(message, record);
 
 globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>

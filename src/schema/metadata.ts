@@ -10,13 +10,13 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, identityOf, itemId, type ListPosition, listIndex } from './list-item.ts';
+import { byContent, findByContent, findListItem, itemId, keyOfEntry, type ListedEntry } from './list-item.ts';
 import { defineNodeType, type NodeRef } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
-interface MetadataIds extends ListPosition<MetadataQuery> {
+interface MetadataIds extends ListedEntry<MetadataEntry> {
   readonly query: MetadataQuery;
-  /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
+  /** Null if the bank gave none, or if the entry's content identifies it. */
   readonly metadataId: string | null;
 }
 export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
@@ -24,19 +24,21 @@ export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
 const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
   session.loaders.postMetadata.load({ query });
 
-/** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
+/** Metadata entries, identified by the query that returns them, and their id or their content. Read through postMetadata. */
 const metadataNode = defineNodeType({
   name: 'MetadataEntry',
   bankIds: [],
   isListed: true,
-  key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
-  toKey(node: MetadataNode) {
-    const { name, index } = identityOf(node, node.metadataId, itemId);
-    return name === null ? ([node.query, name, index] as const) : ([node.query, name] as const);
-  },
-  toIds: ([query, metadataId, index = 0]): MetadataIds => ({ query, metadataId, index }),
+  key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, ...byContent])]),
+  toKey: (node: MetadataNode) =>
+    [node.query, ...keyOfEntry(node, node.metadataId, metadataEntry, itemId)] as const,
+  toIds: ([query, metadataId, contentHash]): MetadataIds => ({ query, metadataId, contentHash }),
   read: async (ids, context) =>
-    findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
+    findListItem(await loadMetadata(ids.query, context), String(ids.metadataId), postMetadata),
+  readByContent: async (ids, contentHash, context) => {
+    const list = await loadMetadata(ids.query, context);
+    return { ...ids, record: await findByContent(list, contentHash, metadataEntry, postMetadata, context) };
+  },
 });
 
 implementNode(metadataNode, metadataEntry);
@@ -58,13 +60,7 @@ builder.queryField('metadata', (t) =>
       (_root: object, { id }: { id: string }, context) =>
         loadMetadata({ id: notGlobalId('id', id) }, context),
       (list, _root, query) =>
-        (record, index): MetadataNode => ({
-          query: { id: query.id },
-          metadataId: itemId(record),
-          index,
-          list,
-          record,
-        }),
+        (record): MetadataNode => ({ query: { id: query.id }, metadataId: itemId(record), list, record }),
     ),
   }),
 );

@@ -3,6 +3,7 @@ import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { isOtherId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
+import { getAccountsScope } from '../contract/account.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Field } from '../contract/record.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
@@ -16,8 +17,8 @@ import {
   withDeferred,
 } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { BankIds, ListItem, ViewIds } from '../loaders/loaders.ts';
-import type { AccountNode } from './account.ts';
+import type { BankIds, ViewIds } from '../loaders/loaders.ts';
+import type { AccountIds, AccountNode } from './account.ts';
 import type { BranchNode } from './branch.ts';
 import { builder, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
@@ -29,7 +30,7 @@ import {
   startPrefetch,
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { identityOf, itemId, type ListPosition, listIndex, mapListItem } from './list-item.ts';
+import { byContent, findByContent, keyOfEntry, type ListedEntry, mapListItem } from './list-item.ts';
 import type { MetadataNode } from './metadata.ts';
 import type { OtherAccountNode } from './other-account.ts';
 import type { ProductNode } from './product.ts';
@@ -60,6 +61,9 @@ export const NodeInterface = builder.interfaceRef<object>('Node').implement({
 
 /** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
+
+/** Ids in a global id, which may name an entry of a list by its content. */
+type KeyIds<Ids> = Ids & { readonly contentHash?: string | undefined };
 
 /** The node types that read a record of the bank, by name: the ids of a linked object, with its record. */
 export interface Nodes {
@@ -98,11 +102,14 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly name: NodeName;
   /** The names of the bank's ids in its key, in their order. */
   readonly bankIds: readonly string[];
-  /**
-   * It is an entry of a list that is looked up there. An entry that only its position identifies may share the bank's id
-   * with others: then its own id is null, and only its record has the bank's.
-   */
+  /** It is an entry of a list that is looked up there, and may have no id. */
   readonly isListed?: true;
+  /** Reads an entry of a list that its content identifies. Errors: NOT_FOUND if no entry has this content. */
+  readonly readByContent?: (
+    ids: Ids,
+    contentHash: string,
+    context: ReadContext,
+  ) => Promise<NodeRef<Ids, Item>>;
   /** The schema of the key in a global id; the ids in it are validated, whoever wrote them. */
   readonly key: z.ZodType<Key>;
   /** The key of a linked object, unique within its type. */
@@ -131,22 +138,33 @@ export const identifiedBy = <Name extends string>(...names: readonly Name[]) => 
     Object.fromEntries(names.map((name, at) => [name, validateId(name, key[at] ?? '')])) as Named<Name>,
 });
 
-/** The ids of an entry of a list. Its own is null if its position identifies it: `identityOf` says so of one that has its `list`. */
-export type ListedIds<Parent extends string, Own extends string, Query> = Named<Parent> &
+/** The ids of an entry of a list. Its own is null if the bank gave none, or if its content identifies it. */
+export type ListedIds<Parent extends string, Own extends string, Item> = Named<Parent> &
   Named<Own, string | null> &
-  ListPosition<Query>;
+  ListedEntry<Item>;
+
+interface ListOptions<Parent extends string, Item> {
+  /** The contract of an entry. */
+  readonly shape: z.ZodObject;
+  /** The operation that lists the entries, and the whole list. */
+  readonly operation: Operation;
+  readonly load: (ids: Named<Parent>, context: ReadContext) => Promise<readonly Item[]>;
+  /** The id of an entry in the list. */
+  readonly nameOf: (item: Exclude<Item, Error>) => string | null;
+  /** Checks an id of an entry that somebody wrote. */
+  readonly checkOwn?: (id: string) => string;
+}
 
 /**
- * How entries of a list are identified: by the ids of what it belongs to, and their own; without one of their own by their
- * position in the list that `query` returns. `checkOwn` checks an id of their own that somebody wrote.
+ * How entries of a list are identified: by the ids of the record that the list belongs to, and their own id; by their content
+ * if they have no id, or share it with others.
  */
-export function listedBy<Parent extends string, Own extends string, Query>(
+export function listedBy<Parent extends string, Own extends string, Item extends object>(
   parents: readonly Parent[],
   own: Own,
-  query: z.ZodType<Query>,
-  checkOwn: (id: string) => string = (id) => id,
+  { shape, operation, load, nameOf, checkOwn = (id) => id }: ListOptions<Parent, Item>,
 ) {
-  type Ids = ListedIds<Parent, Own, Query>;
+  type Ids = ListedIds<Parent, Own, Item>;
   const parent = identifiedBy(...parents);
   const [, ...others] = parents.map(() => z.string());
   return {
@@ -154,18 +172,23 @@ export function listedBy<Parent extends string, Own extends string, Query>(
     isListed: true as const,
     key: z.union([
       z.tuple([z.string(), ...others, z.string()]),
-      z.tuple([z.string(), ...others, z.null(), listIndex, query.nullable()]),
+      z.tuple([z.string(), ...others, ...byContent]),
     ]),
-    toKey(linked: NodeRef<Ids, ListItem>): readonly unknown[] {
-      const { name, index } = identityOf(linked, linked[own], itemId);
-      const key = parent.toKey(linked);
-      return name === null ? [...key, name, index, linked.query] : [...key, name];
-    },
+    toKey: (linked: NodeRef<Ids, Item>): readonly unknown[] => [
+      ...parent.toKey(linked),
+      ...keyOfEntry(linked, linked[own], shape, nameOf),
+    ],
     toIds(key: readonly unknown[]) {
-      const [id, index = 0, asked = null] = key.slice(parents.length);
+      const [id, contentHash] = key.slice(parents.length);
       const ids = parent.toIds(key.slice(0, parents.length).map(String));
       // The schema of the key gives its parts these types.
-      return { ...ids, [own]: typeof id === 'string' ? checkOwn(id) : null, index, query: asked } as Ids;
+      return (
+        typeof id === 'string' ? { ...ids, [own]: checkOwn(id) } : { ...ids, [own]: null, contentHash }
+      ) as Ids;
+    },
+    async readByContent(ids: Ids, contentHash: string, context: ReadContext): Promise<NodeRef<Ids, Item>> {
+      const list = await load(ids, context);
+      return { ...ids, record: await findByContent(list, contentHash, shape, operation, context) };
     },
   };
 }
@@ -186,7 +209,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   options: NodeTypeOptions<Ids, Item, Key>,
 ) {
   type Linked = NodeRef<Ids, Item>;
-  const { name, bankIds, isListed, key, toKey, toIds, read, idsOfRecord, onRead } = options;
+  const { name, bankIds, isListed, key, toKey, toIds, read, readByContent, idsOfRecord, onRead } = options;
   const stepsOf = createSteps(name);
   const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
   const withReadRecord = (ids: Ids, record: Item, context: ReadContext): Linked => {
@@ -218,11 +241,14 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
      * Errors: those of `read`, or of `onError`.
      */
     load<Other = never>(
-      ids: Ids,
+      ids: KeyIds<Ids>,
       context: Context,
       info: Selection,
       onError?: (error: unknown) => Other,
     ): Linked | Promise<Linked | Other> {
+      // Only the record tells the ids of an entry that its content identifies.
+      if (ids.contentHash !== undefined && readByContent !== undefined)
+        return readByContent(ids, ids.contentHash, context).catch(onError);
       // Ids that only the record tells are the same for every field: deferred ones must not change them.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
       const { needsRecord, needed, prefetches } = stepsOf(selection);
@@ -401,8 +427,18 @@ export interface ViewArgument {
   readonly viewId?: string | null | undefined;
 }
 
-/** The account of a record that is seen through it. */
-export const accountOf = ({ bankId, accountId, viewId }: ViewIds): ViewIds => ({ bankId, accountId, viewId });
+/**
+ * The account of a record that is seen through it.
+ * Errors: BANK_BAD_RESPONSE for an account that the bank listed without an id among others: it could be any account.
+ */
+export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {
+  if (accountId !== null) return { bankId, accountId, viewId };
+  throw new BankqlError(
+    'BANK_BAD_RESPONSE',
+    'The bank listed this account without an id among others: nothing tells which one it is.',
+    { operation: getAccountsScope.id },
+  );
+}
 
 /**
  * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and

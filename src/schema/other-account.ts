@@ -6,18 +6,18 @@ import {
   type OtherAccount,
   type OtherAccountQuery,
   otherAccount,
-  otherAccountQuery,
 } from '../contract/other-account.ts';
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
+import type { AccountIds } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, isRepeatedIn, itemId, itemNotFound, rememberPositions, shownId } from './list-item.ts';
+import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -33,7 +33,7 @@ import {
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { contains } from './text-search.ts';
 
-type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccountQuery>;
+type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
 
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
@@ -71,15 +71,8 @@ function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
 }
 
-/** The counterparties of an account: all, or those that a query asks for. */
-const load = (
-  account: ViewIds,
-  query: OtherAccountQuery | null,
-  { loaders }: ReadContext['session'],
-): Promise<OtherAccount[]> =>
-  query === null
-    ? loaders.otherAccounts.load(account)
-    : loaders.postOtherAccounts.load({ ...account, query });
+const loadAll = (account: ViewIds, { session }: ReadContext): Promise<OtherAccount[]> =>
+  session.loaders.otherAccounts.load(account);
 
 /** The counterparties that a field with this filter lists. */
 export function loadOtherAccounts(
@@ -88,15 +81,20 @@ export function loadOtherAccounts(
   context: ReadContext,
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
-  const listed = load(account, query, context.session);
+  const listed =
+    query === null
+      ? loadAll(account, context)
+      : context.session.loaders.postOtherAccounts.load({ ...account, query });
   const id = query === null ? filterId(args.filter?.id) : null;
   const text = args.search ?? '';
   if ((id === null || id === undefined) && !text) return listed;
   return listed.then((list) =>
-    context.lists.once(list, JSON.stringify(['counterparties', id, text]), () => {
-      rememberPositions(list);
-      return list.filter((entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text)));
-    }),
+    context.lists.once(list, JSON.stringify(['counterparties', id, text]), () =>
+      madeFrom(
+        list,
+        list.filter((entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text))),
+      ),
+    ),
   );
 }
 
@@ -108,36 +106,23 @@ function isFoundBy(entry: OtherAccount, text: string): boolean {
 }
 
 /** The entries of that list. */
-function otherAccountsIn(
-  list: readonly OtherAccount[],
-  { bankId, accountId, viewId }: ViewIds,
-  asked: OtherAccountSearch,
-): ToNode<OtherAccount, OtherAccountNode> {
-  const query = queryOf(asked);
-  return (record, index) => ({
-    bankId,
-    accountId,
-    viewId,
-    otherAccountId: itemId(record),
-    query,
-    index,
-    list,
-    record,
-  });
-}
+const otherAccountsIn =
+  (list: readonly OtherAccount[], account: AccountIds): ToNode<OtherAccount, OtherAccountNode> =>
+  (record) => ({ ...accountOf(account), otherAccountId: itemId(record), list, record });
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
-  ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', otherAccountQuery),
-  read: async (ids, { session }) => {
-    const list = await load(ids, ids.otherAccountId === null ? ids.query : null, session);
-    if (ids.otherAccountId === null) return findListItem(list, ids, getOtherAccounts);
-    return findOtherAccount(list, ids.otherAccountId);
-  },
+  ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', {
+    shape: otherAccount,
+    operation: getOtherAccounts,
+    load: loadAll,
+    nameOf: itemId,
+  }),
+  read: async (ids: OtherAccountIds, context) =>
+    findOtherAccount(await loadAll(accountOf(ids), context), String(ids.otherAccountId)),
   // A counterparty found by its IBAN or number is the same node as in the list.
-  idsOfRecord: (ids, record) =>
-    ids.otherAccountId === null ? ids : { ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId },
+  idsOfRecord: (ids, record) => ({ ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId }),
 });
 
 /**
@@ -177,7 +162,7 @@ export async function findCounterparty(
   const list = await loadOtherAccounts(payer, {}, context);
   const found = isRepeatedIn(list, itemId, id) ? null : findById(list, id);
   if (!found || found instanceof Error) return null;
-  return otherAccountsIn(list, payer, {})(found, list.indexOf(found));
+  return otherAccountsIn(list, payer)(found, 0);
 }
 
 /** Counterparties by a text; null if several share it. */
@@ -211,7 +196,12 @@ export const otherAccounts = {
   description:
     'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
   args: search,
-  ...connectionFromIds(OtherAccountConnection, loadOtherAccounts, otherAccountsIn),
+  ...connectionFromIds(
+    OtherAccountConnection,
+    (account: AccountIds, args: OtherAccountSearch, context) =>
+      loadOtherAccounts(accountOf(account), args, context),
+    otherAccountsIn,
+  ),
 };
 
 implementNode(otherAccountNode, otherAccount, (t) => ({

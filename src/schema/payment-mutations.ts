@@ -20,7 +20,7 @@ import { isPositive } from './scalars.ts';
 import {
   type TransactionRequestNode,
   TransactionRequestObject,
-  toTransactionRequestNode,
+  transactionRequestsIn,
 } from './transaction-request.ts';
 
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
@@ -299,15 +299,11 @@ builder.mutationField('putTransactionRequest', (t) =>
           input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: answer && nodesOf(answer, ids, paid.trackId) };
+        return { ...paid, transactionRequests: answer && nodesOf(answer, ids) };
       }),
   }),
 );
 
-/** The requests in the bank's answer to the payment with this Track-ID. */
-const nodesOf = (list: readonly TransactionRequest[], account: ViewIds, trackId: string) =>
-  list.map((entry, index) =>
-    mapListItem(entry, index, (request) =>
-      toTransactionRequestNode(account, request, { index, list, trackId }),
-    ),
-  );
+/** The requests in the bank's answer to a payment. */
+const nodesOf = (list: readonly TransactionRequest[], account: ViewIds) =>
+  list.map((entry, index) => mapListItem(entry, index, transactionRequestsIn(list, account)));

@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 import { listOf, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
-import { byOwnId, itemId } from './list-item.ts';
+import { itemId } from './list-item.ts';
 import { productNode, productVersion } from './product.ts';
 import {
   bankIdInput,
@@ -58,7 +58,7 @@ builder.mutationField('putProduct', (t) =>
       // The path names only the bank: the answer and the body tell which product it is.
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
       const isKnown = answer !== null || productId !== null;
-      return { ids: isKnown ? { bankId, productId, ...byOwnId } : null, record: answer, trackId };
+      return { ids: isKnown ? { bankId, productId } : null, record: answer, trackId };
     },
   }),
 );
@@ -74,11 +74,11 @@ builder.mutationField('updateProduct', (t) =>
     resolve: async (_root, { input }, context) => {
       const bankId = bankIdOr(context.defaults, input.bankId);
       const productId = restId('productId', input.productId);
-      const ids = { bankId, productId, ...byOwnId };
+      const ids = { bankId, productId };
       const written = await updateRecord(context, {
         ...calls,
         shape: product,
-        ids: { bankId, productId },
+        ids,
         input,
         load: (fresh) => productNode.read(ids, fresh),
         versionOf: productVersion,

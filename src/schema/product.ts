@@ -1,43 +1,47 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { validateId } from '../bank/ids.ts';
-import {
-  getProduct,
-  type Product,
-  type ProductQuery,
-  postProducts,
-  product,
-  productQuery,
-} from '../contract/product.ts';
-import { badUserInput } from '../errors.ts';
+import { getProduct, type Product, type ProductQuery, postProducts, product } from '../contract/product.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, itemId, itemNotFound } from './list-item.ts';
+import { itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId, pathFields } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 
-type ProductIds = ListedIds<'bankId', 'productId', ProductQuery>;
+type ProductIds = ListedIds<'bankId', 'productId', Product>;
 
 export type ProductNode = NodeRef<ProductIds, Product>;
 
-/** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
+/** Products by bank and product id. Read through getProduct; one without an id of its own is looked up in the list of all products. */
 export const productNode = defineNodeType({
   name: 'Product',
-  ...listedBy(['bankId'], 'productId', productQuery, (id) => validateId('productId', id)),
-  read: readProduct,
+  ...listedBy(['bankId'], 'productId', {
+    shape: product,
+    operation: postProducts,
+    load: loadAll,
+    nameOf: itemId,
+    checkOwn: (id) => validateId('productId', id),
+  }),
+  read: ({ bankId, productId }: ProductIds, { session }): Promise<Product> =>
+    session.loaders.product.load({ bankId, productId: String(productId) }),
   onRead({ productId }, record, { session }) {
     if (productId !== null) noteOtherId(session, getProduct, productId, record.id, record);
   },
 });
 
-async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
-  const { bankId, productId, query } = ids;
-  if (productId !== null) return loaders.product.load({ bankId, productId });
-  if (query === null) throw itemNotFound(postProducts, ids);
-  return findListItem(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
+/** All products of a bank. Errors: NOT_FOUND if no id is configured under which the bank lists them. */
+async function loadAll({ bankId }: BankIds, { session, defaults }: ReadContext): Promise<readonly Product[]> {
+  const id = defaults.allProductsId;
+  if (id != null) return session.loaders.postProducts.load({ bankId, query: { id } });
+  throw new BankqlError(
+    'NOT_FOUND',
+    'The bank gave this product no id of its own, and no id is configured under which it lists all of its products (BANK_ALL_PRODUCTS_ID): read the list again.',
+    { operation: postProducts.id },
+  );
 }
 
 const ProductFilter = builder.inputType('ProductFilter', {
@@ -75,17 +79,8 @@ export const products = {
     connectionTo(productNode.object, 'products', 'A product'),
     ({ bankId }: BankIds, args: InputShapeFromFields<typeof search>, context) =>
       context.session.loaders.postProducts.load({ bankId, query: queryOf(args, context) }),
-    (list, { bankId }, args, context) => {
-      const query = queryOf(args, context);
-      return (record, index): ProductNode => ({
-        bankId,
-        productId: itemId(record),
-        query,
-        index,
-        list,
-        record,
-      });
-    },
+    (list, { bankId }) =>
+      (record): ProductNode => ({ bankId, productId: itemId(record), list, record }),
   ),
 };
 

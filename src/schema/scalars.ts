@@ -1,11 +1,9 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
-import { currencyDecimals } from '../contract/currency.ts';
-import { maxDecimalLength, numberParts, plainDecimal, plainNumber } from '../contract/decimal.ts';
-import type { Money } from '../contract/shared-parts.ts';
+import { maxDecimalLength, plainDecimal, plainNumber } from '../contract/decimal.ts';
 import { builder } from './builder.ts';
 import { dateTimeForms, parseDateTime } from './date-time.ts';
 
-/** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
+/** The scalars: exact decimals, and points in time next to the bank's texts. */
 
 /** A refusal of a value; `node` is a literal, whose place the error names. */
 const refuse = (message: string, node?: ValueNode) =>
@@ -57,35 +55,3 @@ builder.scalarType('DateTime', {
   parseValue: (value) => readDateTime(value),
   parseLiteral: (node) => readDateTime(node.kind === Kind.STRING ? node.value : null, node),
 });
-
-const isCurrencyCode = (text: unknown): text is string => typeof text === 'string' && /^[A-Z]{3}$/.test(text);
-
-builder.scalarType('CurrencyCode', {
-  description: 'The code of a currency by ISO 4217, such as "EUR".',
-  specifiedByURL: 'https://www.iso.org/iso-4217-currency-codes.html',
-  serialize: String,
-  parseValue: (value) => {
-    if (isCurrencyCode(value)) return value;
-    throw refuse('A CurrencyCode has three capital letters, such as "EUR".');
-  },
-});
-
-/** The code of a currency as the bank wrote it; null if it is not one. */
-export function currencyCodeOf(currency: unknown): string | null {
-  const code = typeof currency === 'string' ? currency.trim().toUpperCase() : null;
-  return isCurrencyCode(code) ? code : null;
-}
-
-const maxInt = 2n ** 31n - 1n;
-
-/** An amount as a count of the currency's smallest unit; null if it is not one, or more than an Int holds. */
-export function minorUnitsOf({ amount, currency }: Money): number | null {
-  const code = currencyCodeOf(currency);
-  const decimals = code === null ? null : currencyDecimals(code);
-  if (decimals === null || typeof amount !== 'string') return null;
-  const [, sign = '', whole = '', fraction = ''] = numberParts.exec(plainDecimal(amount)) ?? [];
-  if (whole === '' || /[1-9]/.test(fraction.slice(decimals))) return null;
-  const units = BigInt(`${whole}${fraction.slice(0, decimals).padEnd(decimals, '0')}`);
-  if (units > maxInt) return null;
-  return units === 0n ? 0 : Number(`${sign}${units}`);
-}

@@ -24,8 +24,7 @@ import './viewer.ts';
 import {
   GraphQLDeferDirective,
   type GraphQLField,
-  GraphQLObjectType,
-  GraphQLSchema,
+  type GraphQLSchema,
   GraphQLStreamDirective,
   isNonNullType,
   isObjectType,
@@ -58,33 +57,8 @@ function withNullMeanings(built: GraphQLSchema): GraphQLSchema {
   return built;
 }
 
-/** The mutations that the bank's staff make, and customers never do. */
-const staffMutations: ReadonlySet<string> = new Set([
-  'putAccount',
-  'putBranch',
-  'putCustomerMessage',
-  'putProduct',
-  'updateBranch',
-  'updateProduct',
-]);
-
-/** The schema without the mutations of the staff, and without the types that only they use. */
-export function appSchema(): GraphQLSchema {
-  const { mutation, types, ...config } = schema.toConfig();
-  if (!mutation) throw new Error('the schema has no mutations');
-  const { fields, ...rest } = mutation.toConfig();
-  const remaining = Object.entries(fields).filter(([name]) => !staffMutations.has(name));
-  return new GraphQLSchema({
-    ...config,
-    mutation: new GraphQLObjectType({ ...rest, fields: Object.fromEntries(remaining) }),
-    // Types that only an interface leads to.
-    types: types.filter((type) => isObjectType(type) && type.getInterfaces().length > 0),
-  });
-}
-
 /** The schema as in schema.graphql: sorted, so that the order of the code has no effect. */
-export const printedSchema = (printed: GraphQLSchema = schema): string =>
-  `${printSchema(lexicographicSortSchema(printed))}\n`;
+export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
 
 function nullMeansError(typename: string, field: GraphQLField<unknown, unknown>): boolean {
   return (

@@ -1,5 +1,4 @@
 import type { InputShapeFromFields } from '@pothos/core';
-import { z } from 'zod';
 import { maxListLength, unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
 import {
@@ -9,87 +8,56 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import type { AccountIds } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { implementNode, MoneyObject } from './fields.ts';
-import { identityOf, itemNotFound, listIndex, rememberPositions } from './list-item.ts';
+import { itemNotFound, madeFrom } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
+  type ListedIds,
+  listedBy,
   type NodeRef,
   nodeFromIds,
   nodesFromRecord,
   recordOf,
-  validateViewIds,
 } from './node.ts';
-import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 
-/** What identifies a transaction request. */
-interface RequestPosition {
-  readonly index: number;
-  /** The payment whose answer contains it; null for the account's own list. */
-  readonly trackId: string | null;
-  /** The list itself, if it has been read. */
-  readonly list?: readonly TransactionRequest[];
-}
-
-interface TransactionRequestIds extends ViewIds, RequestPosition {
-  /** The bank's identifier; null if it gave none: then it is the entry at `index` of its list. */
-  readonly resourceUrl: string | null;
-}
+/** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */
+type TransactionRequestIds = ListedIds<keyof ViewIds, 'resourceUrl', TransactionRequest>;
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
-
-const viewKey = [z.string(), z.string(), z.string()] as const;
 
 const urlOf = ({ resource_url }: TransactionRequest): string | null =>
   (typeof resource_url === 'string' && resource_url) || null;
 
-/**
- * Transaction requests by account, view and `resource_url`. No operation
- * reads a single one: it is looked up in the list.
- */
+/** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
 const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
-  bankIds: [],
-  key: z.union([
-    z.tuple([...viewKey, z.string()]),
-    z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
-  ]),
-  toKey(request: TransactionRequestNode) {
-    const { bankId, accountId, viewId, trackId } = request;
-    const { name, index } = identityOf(request, request.resourceUrl, urlOf);
-    return name === null
-      ? ([bankId, accountId, viewId, name, index, trackId] as const)
-      : ([bankId, accountId, viewId, name] as const);
-  },
-  toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
-    ...validateViewIds(bankId, accountId, viewId),
-    resourceUrl,
-    index,
-    trackId,
+  ...listedBy(['bankId', 'accountId', 'viewId'], 'resourceUrl', {
+    shape: transactionRequest,
+    operation: getTransactionsRequest,
+    load: loadRequests,
+    nameOf: urlOf,
   }),
   read: readRequest,
 });
 
 async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
-  const { resourceUrl, trackId } = ids;
-  // A payment's answer cannot be requested again.
-  if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest, ids);
   const requests = await loadRequests(ids, context);
-  const found =
-    resourceUrl === null
-      ? requests[ids.index]
-      : requests.find((request) => request.resource_url === resourceUrl);
-  if (found === undefined) throw itemNotFound(getTransactionsRequest, resourceUrl ?? ids);
+  const found = requests.find((request) => request.resource_url === ids.resourceUrl);
+  if (found === undefined) throw itemNotFound(getTransactionsRequest, String(ids.resourceUrl));
   return unwrap(found);
 }
 
 /** Transaction requests of an account. */
-export const loadRequests = (account: ViewIds, { session }: ReadContext) =>
-  session.loaders.transactionsRequest.load(account);
+export function loadRequests(account: AccountIds, { session }: ReadContext): Promise<TransactionRequest[]> {
+  return session.loaders.transactionsRequest.load(accountOf(account));
+}
 
 const search = builder.args((t) => ({
   ...pageArguments,
@@ -105,7 +73,7 @@ const search = builder.args((t) => ({
 
 /** The requests of an account that match a search. */
 function findRequests(
-  account: ViewIds,
+  account: AccountIds,
   { status, since }: InputShapeFromFields<typeof search>,
   context: ReadContext,
 ): Promise<readonly TransactionRequest[]> {
@@ -118,10 +86,9 @@ function findRequests(
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
     (!since || (startOf(request) ?? Number.NEGATIVE_INFINITY) >= since.getTime());
   return listed.then((list) =>
-    lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () => {
-      rememberPositions(list);
-      return list.filter(isWanted);
-    }),
+    lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
+      madeFrom(list, list.filter(isWanted)),
+    ),
   );
 }
 
@@ -135,17 +102,13 @@ const startOf = ({ start_date }: TransactionRequest) => timeOf(start_date);
 /** When a request ended, or was made if nobody knows its end. */
 export const endOf = ({ end_date, start_date }: TransactionRequest) => timeOf(end_date) ?? timeOf(start_date);
 
-/** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
-export const toTransactionRequestNode = (
-  account: ViewIds,
-  record: TransactionRequest,
-  position: RequestPosition,
-): TransactionRequestNode => ({
-  ...accountOf(account),
-  resourceUrl: urlOf(record),
-  ...position,
-  record,
-});
+/** The entries of a list of requests: the account's, or the answer to a payment. */
+export const transactionRequestsIn =
+  (
+    list: readonly TransactionRequest[],
+    account: AccountIds,
+  ): ToNode<TransactionRequest, TransactionRequestNode> =>
+  (record) => ({ ...accountOf(account), resourceUrl: urlOf(record), list, record });
 
 const idPage = builder.args((t) => ({
   first: t.int({ description: 'The maximum number of entries. All if it is left out.' }),
@@ -183,8 +146,7 @@ export const transactionRequests = {
   ...connectionFromIds(
     connectionTo(TransactionRequestObject, 'transaction requests', 'A transaction request'),
     findRequests,
-    (list, account) => (record, index) =>
-      toTransactionRequestNode(account, record, { index, list, trackId: null }),
+    transactionRequestsIn,
   ),
 };
 

@@ -5,7 +5,6 @@ import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { implementNode } from './fields.ts';
-import { byOwnId } from './list-item.ts';
 import {
   accountOf,
   defineNodeType,
@@ -67,7 +66,7 @@ implementNode(transactionNode, transaction, (t) => ({
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
       const { data: record } = otherAccount.safeParse(namedObject(recordOf(node), 'other_account'));
-      return { ...accountOf(node), otherAccountId, ...byOwnId, record };
+      return { ...accountOf(node), otherAccountId, record };
     }),
   }),
 }));

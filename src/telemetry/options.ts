@@ -2,6 +2,6 @@
 export interface TracingOptions {
   /** Where spans are sent, without `/v1/traces`. */
   readonly endpoint: string;
-  /** The variables OTEL_… by name: OpenTelemetry reads them itself, from the environment of the process. */
+  /** The variables OTEL_… by name: OpenTelemetry reads all but the sampler itself, from the environment of the process. */
   readonly openTelemetry: Readonly<Record<string, string | undefined>>;
 }

@@ -38,8 +38,6 @@ export type Tracing = ReturnType<typeof startTracing>;
  * asked for. `bankUrl` is the bank's address; spans show its origin.
  */
 export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUrl: string, logger: Logger) {
-  // Some may come from a file of --env-file.
-  Object.assign(process.env, openTelemetry);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'bankql', 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { bankCode, bankText, redact } from '../../src/bank/errors.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
@@ -217,5 +219,89 @@ describe('a report', () => {
       const { report } = await reportOf(act, change);
       expect(JSON.stringify(report)).not.toMatch(/alice|SNDBCY2N|key-|provider-|caller-/);
     }
+  });
+});
+
+describe('the words of an error body', () => {
+  const response = (body: string) => ({ status: 400, headers: {}, body: Buffer.from(body), milliseconds: 1 });
+
+  test.each<[unknown, string | null]>([
+    [{ code: 'OBP-30018' }, 'OBP-30018'],
+    [{ message: 'no', errorCode: 'LIMIT' }, 'LIMIT'],
+    [{ error_code: 42 }, '42'],
+    [{ 'error-code': 'E1' }, 'E1'],
+    [{ error: { code: 'E1' } }, 'E1'],
+    [{ errors: [{ code: 'E1' }, { code: 'E2' }] }, 'E1'],
+    [{ error: 'invalid_request' }, 'invalid_request'],
+    [{ code: 400 }, null],
+    [{ error: 'nothing' }, null],
+    [{ error: 'Two words' }, null],
+    [{ code: 'two words' }, null],
+    [{ code: 'x'.repeat(65) }, null],
+    [{ code: 'my-secret-1' }, null],
+    [{ code: 'E:my-secret-1:2' }, null],
+    [{ error: { error: { error: { error: { code: 'deep' } } } } }, null],
+    [{ message: 'no' }, null],
+    [['E1'], null],
+    ['text', null],
+    [null, null],
+  ])('the code of %j is %s', (json, expected) => {
+    expect(bankCode(response(JSON.stringify(json)), ['my-secret-1'])).toBe(expected);
+  });
+
+  test('a body that is not JSON has words and no code', () => {
+    const plain = response('not yours');
+    expect([bankText(plain, []), bankCode(plain, [])]).toEqual(['not yours', null]);
+  });
+
+  test('a body that takes too long to parse says nothing', () => {
+    const long = response(`{"code":"E1","message":"m","x":[${'1,'.repeat(300_000)}1]}`);
+    expect([bankText(long, []), bankCode(long, [])]).toEqual(['', null]);
+  });
+
+  test('an id that the caller sent is shown, although the caller’s own name is in it', () => {
+    const text = response('{"message":"no customer alice-current for alice with key-4711"}');
+    expect(bankText(text, ['alice', 'key-4711'], ['alice-current'])).toBe(
+      'no customer alice-current for [redacted] with [redacted]',
+    );
+  });
+});
+
+describe('redact', () => {
+  test.each([
+    ['before the cut', 'a secret here', 20, 'a [redacted] here'],
+    ['up to the cut', 'a secret', 8, 'a [redacted]'],
+    ['across the cut', 'a secret here', 5, 'a [redacted]'],
+    ['at the last character before the cut', 'a secret', 3, 'a [redacted]'],
+    ['behind the cut', 'a secret', 2, 'a '],
+    ['that begins like a longer one', 'secret-2 secret', 99, '[redacted] [redacted]'],
+    ['that means something in a pattern', 'a .* b+', 99, 'a [redacted] [redacted]'],
+  ])('takes out a secret %s', (_, text, maxLength, clean) => {
+    expect(redact(text, ['secret', 'secret-2', '.*', 'b+', ''], maxLength)).toBe(clean);
+  });
+
+  test('cuts a text where there are no secrets', () => {
+    expect(redact('a secret', [], 4)).toBe('a se');
+  });
+
+  test('shows no two letters of a secret that stand together, wherever the cut is', () => {
+    fc.assert(
+      fc.property(fc.nat(40), fc.nat(40), fc.nat(90), (before, between, maxLength) => {
+        const secret = 'ABCDEFGHIJKL';
+        const text = `${'.'.repeat(before)}${secret}${'.'.repeat(between)}${secret}`;
+        expect(redact(text, [secret], maxLength)).not.toMatch(/[A-L]/);
+      }),
+      { seed: 20_261_122, numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['is a known text', 'no alice here', ['alice'], 'no alice here'],
+    ['is part of a known text', 'no alice-current, alice', ['alice-current'], 'no alice-current, [redacted]'],
+    ['is repeated in a known text', 'alice-alice', ['alice-alice'], 'alice-alice'],
+    ['ends a known text, and stands alone before it', 'alice x-alice', ['x-alice'], '[redacted] x-alice'],
+    ['begins within a known text and goes on behind it', 'the key-4711', ['the key'], 'the [redacted]'],
+  ])('a secret that %s', (_what, text, known, clean) => {
+    expect(redact(text, ['alice', 'key-4711'], 99, known)).toBe(clean);
   });
 });

@@ -134,18 +134,6 @@ describe('private reads', () => {
     expect(shared).toEqual([]);
   });
 
-  test('that are made alone join nobody', async () => {
-    const client = clientWith();
-    const release = held({ body: {} });
-    const asked = [
-      readFrom(client, getCustomer, ofCustomer(alice)),
-      readFrom(client, getCustomer, ofCustomer(alice), { unshared: true }),
-    ];
-    await arrived(2);
-    release();
-    await Promise.all(asked);
-  });
-
   test('that join a call have as long as they would have alone', async () => {
     const reports: CallReport[] = [];
     const client = clientWith({ timeoutMs: 2_000, onCall: (report) => reports.push(report) });
@@ -161,61 +149,6 @@ describe('private reads', () => {
     expect(performance.now() - started).toBeLessThan(inTimeMs);
     // It was the bank that was late, nobody left.
     expect(reports[0]).toMatchObject({ reason: 'timeout' });
-  });
-
-  test.each([
-    ['no connection', 'reset'],
-    ['503', { status: 503, body: {} }],
-  ] as const)('that join a call share its failure where the bank is away: %s', async (_, reply) => {
-    const client = clientWith();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    bank.otherwise(async () => {
-      await promise;
-      return reply;
-    });
-    const asked = [1, 2, 3].map(() =>
-      readFrom(client, getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code),
-    );
-    await arrived(1);
-    resolve();
-    expect(await Promise.all(asked)).toEqual(Array(3).fill('BANK_UNAVAILABLE'));
-    expect(bank.calls).toHaveLength(1);
-    expect(shared).toEqual(['getCustomer joined', 'getCustomer joined']);
-  });
-
-  test('that join a call which found no connection wait for one themselves', async () => {
-    const client = clientWith({ connections: 1, waitMs: 50 });
-    const release = held({ body: {} });
-    const busy = readFrom(client, getCustomer, ofCustomer(alice, 'busy'));
-    await arrived(1);
-    const first = readFrom(client, getCustomer, ofCustomer(alice)).catch(
-      ({ code }: { code: string }) => code,
-    );
-    const second = readFrom(client, getCustomer, ofCustomer(alice));
-    expect(await first).toBe('OVERLOADED');
-    release();
-    expect((await second).answer).toEqual({});
-    await busy;
-    expect(bank.calls).toHaveLength(2);
-  });
-
-  test('share no refusal: who joined asks alone', async () => {
-    const client = clientWith();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    bank.otherwise(async () => {
-      await promise;
-      return { status: 403, body: 'no' };
-    });
-    const asked = [1, 2].map(() =>
-      readFrom(client, getCustomer, ofCustomer(alice)).catch((error: unknown) => error),
-    );
-    await arrived(1);
-    resolve();
-    const [first, second] = await Promise.all(asked);
-    expect(first).toMatchObject({ code: 'FORBIDDEN' });
-    expect(second).toMatchObject({ code: 'FORBIDDEN' });
-    expect(first).not.toBe(second);
-    expect(bank.calls).toHaveLength(2);
   });
 });
 

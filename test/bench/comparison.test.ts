@@ -1,13 +1,22 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type PreparedAnswer, prepareAnswers } from '../../bench/bank/answers.ts';
+import { serialMark } from '../../bench/bank/records.ts';
 import { limit } from '../../bench/contenders.ts';
 import { AnswerReader } from '../../bench/load/answer-reader.ts';
 import { fire } from '../../bench/load/fire.ts';
 import { requestsOf } from '../../bench/load/requests.ts';
 import { checkedAnswer } from '../../bench/measure.ts';
+import { spreadOf, standing } from '../../bench/report/statistics.ts';
 import { q3 } from '../../bench/shapes.ts';
+import { parseExactJson } from '../../src/contract/exact-json.ts';
+import { operations } from '../../src/contract/operations.ts';
 
 /** The bench compares answers: here it meets wrong ones. */
 
@@ -88,4 +97,114 @@ test.each(Object.entries(answers))(
 test('an answer that is no 200 is none', () => {
   const refused = Buffer.from('HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n');
   expect(() => new AnswerReader().take(refused)).toThrow('503');
+});
+
+describe('the bank of the bench', () => {
+  /** What the bench's bank answers is what a bank would answer. */
+
+  const answers = prepareAnswers();
+  const bodyOf = ({ whole }: PreparedAnswer) => whole.toString().split('\r\n\r\n')[1] ?? '';
+  const operationOf = ({ operation }: PreparedAnswer) =>
+    Object.values(operations).find(({ id }) => id === operation);
+
+  test('every answer keeps the contract, and its operation’s rule for credentials', () => {
+    const broken = [...answers].filter(([, prepared]) => {
+      const operation = operationOf(prepared);
+      const record = operation?.answer ?? z.never();
+      const shape = operation?.envelope ? z.object({ [operation.envelope]: z.array(record).min(1) }) : record;
+      return prepared.auth !== operation?.auth || !shape.safeParse(parseExactJson(bodyOf(prepared))).success;
+    });
+    expect(broken.map(([path]) => path)).toEqual([]);
+    expect(answers.size).toBeGreaterThan(200);
+  });
+
+  test('an answer with another serial differs in nothing else', () => {
+    const serial = Buffer.from(serialMark);
+    const broken = [...answers.values()].filter(
+      ({ whole, beforeSerial, afterSerial }) =>
+        !Buffer.concat([beforeSerial, serial, afterSerial]).equals(whole),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('no amount has digits that JSON.parse would change', () => {
+    const amounts = [...answers.values()].flatMap((prepared) =>
+      [...bodyOf(prepared).matchAll(/"amount":([^,}]+)/g)].map(([, digits]) => digits),
+    );
+    expect(amounts.length).toBeGreaterThan(100);
+    expect(amounts.filter((digits) => String(Number(digits)) !== digits)).toEqual([]);
+  });
+
+  test('the list of Q1 has 100 branches in 46 KB', () => {
+    const list = answers.get('/v1/api/banks/BENCHCY2/branches');
+    expect(list?.whole.length).toBeGreaterThan(45_000);
+    expect(list?.whole.length).toBeLessThan(48_000);
+  });
+});
+
+describe('the page', () => {
+  /** docs/performance.md describes the code as it is. */
+
+  const root = join(import.meta.dirname, '../..');
+  const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+  /** As many as the redesign of 0.4.0 takes, which is measured when it is complete. */
+  const mostCommits = 250;
+
+  function gitIn(folder: string, ...args: readonly string[]): string {
+    return execFileSync('git', args, {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  }
+
+  function succeeds(folder: string, ...args: readonly string[]): boolean {
+    try {
+      gitIn(folder, ...args);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * How many commits of src/ follow a commit; null if that is unknown: there is no git repository, or a shallow history ends
+   * before the commit and is too short to be too long.
+   * Errors: a full history without the commit.
+   */
+  function commitsSince(folder: string, commit: string): number | null {
+    if (!succeeds(folder, 'rev-parse', '--git-dir')) return null;
+    const count = (range: string) => Number(gitIn(folder, 'rev-list', '--count', range, '--', 'src'));
+    if (succeeds(folder, 'merge-base', '--is-ancestor', commit, 'HEAD')) return count(`${commit}..HEAD`);
+    if (gitIn(folder, 'rev-parse', '--is-shallow-repository') !== 'true')
+      throw new Error(`docs/performance.md names ${commit}, which is not in the history: run npm run bench`);
+    // The first commit of a shallow history appears to add every file.
+    const atLeast = count('HEAD') - 1;
+    return atLeast > mostCommits ? atLeast : null;
+  }
+
+  test(`the page was measured on one of the last ${mostCommits} commits of src/`, (context) => {
+    const commit = /^Commit: `([0-9a-f]{12})`/m.exec(page)?.[1] ?? '';
+    expect(commit).not.toBe('');
+    const since = commitsSince(root, commit);
+    if (since === null) return context.skip('the history does not say how old the page is');
+    expect(since, 'docs/performance.md is out of date: run npm run bench').toBeLessThanOrEqual(mostCommits);
+  });
+
+  describe('a ratio is ahead or behind only if its whole interval is', () => {
+    test.each([
+      ['ahead', [0.9, 0.92, 0.88, 0.91, 0.9, 0.93]],
+      ['behind', [1.1, 1.2, 1.15, 1.12, 1.3, 1.11]],
+      ['level', [0.9, 1.1, 0.95, 1.02, 0.98, 1.2]],
+    ])('%s', (expected, ratios) => {
+      const spread = spreadOf(ratios);
+      expect(spread && standing(spread)).toBe(expected);
+      // The same rounds have the same interval.
+      expect(spreadOf(ratios)).toEqual(spread);
+    });
+
+    test('nothing measured has no interval', () => {
+      expect(spreadOf([])).toBeNull();
+    });
+  });
 });

@@ -13,7 +13,7 @@ const nodes = [...list.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
 
 let fixture: RecordedSandbox;
 beforeAll(async () => {
-  fixture = await startRecordedSandbox();
+  fixture = await startRecordedSandbox({ bankql: { bankOptions: { publicCacheTtlMs: 60_000 } } });
 });
 beforeEach(() => {
   fixture.recorder.calls.length = 0;

@@ -29,26 +29,26 @@ const ways: readonly (readonly [string, string[], string[]])[] = [
 ];
 
 test.each(ways)('a byte order mark in a file that %s reads hides no variable', (_who, nodeArgs, args) => {
-  writeFileSync(file, '\uFEFFSCHEMA=app\r\nPORT=4705\r\n');
+  writeFileSync(file, '\uFEFFBANK_ID=app\r\nPORT=4705\r\n');
   const { status, stdout } = config('show', nodeArgs, args);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^SCHEMA=app /m);
+  expect(stdout).toMatch(/^BANK_ID=app /m);
   expect(stdout).toMatch(/^PORT=4705 /m);
 });
 
 test.each(ways)('a file in UTF-16 that %s reads is refused', (_who, nodeArgs, args) => {
-  writeFileSync(file, Buffer.from('\uFEFFSCHEMA=app\r\nPORT=4705\r\n', 'utf16le'));
+  writeFileSync(file, Buffer.from('\uFEFFBANK_ID=app\r\nPORT=4705\r\n', 'utf16le'));
   const { status, stderr } = config('check', nodeArgs, args);
   expect(stderr).toBe(`--env-file ${file} cannot be used: it is in UTF-16, or no text: save it in UTF-8.\n`);
   expect(status).toBe(1);
 });
 
 test('a name with a mark that somebody else made of a file is refused, in one line that a terminal shows as it is', () => {
-  const { status, stderr } = config('check', [], [], { '\uFEFFSCHEMA': 'app', PORT: '47\r05' });
+  const { status, stderr } = config('check', [], [], { '\uFEFFBANK_ID': 'app', PORT: '47\r05' });
   expect(status).toBe(1);
   expect(stderr.split('\n')).toEqual([
     expect.stringMatching(/^PORT=47\\r05 cannot be used: it contains \\r/),
-    expect.stringMatching(/^\\u\{feff\}SCHEMA=… cannot be used: take away what cannot be seen/),
+    expect.stringMatching(/^\\u\{feff\}BANK_ID=… cannot be used: take away what cannot be seen/),
     '',
   ]);
 });

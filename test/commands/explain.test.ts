@@ -22,20 +22,6 @@ const runIn = (environment: Readonly<Record<string, string>>, ...args: string[])
 const wrong = join(folder, 'wrong.json');
 writeFileSync(wrong, '{ "id": { "a": 1 } }');
 
-test('SCHEMA=app refuses what the served schema does not have, and explains the rest', async () => {
-  const staffs = join(folder, 'staff.graphql');
-  writeFileSync(
-    staffs,
-    'mutation Put($input: PutBranchInput!) { putBranch(input: $input) { branch { id } } }',
-  );
-  expect(await run(staffs)).toMatchObject({ code: 0, errors: '' });
-  const { code, output, errors } = await runIn({ SCHEMA: 'app' }, staffs, file);
-  expect(code).toBe(1);
-  expect(output).toContain('Owners makes');
-  expect(output).not.toContain('Put makes');
-  expect(errors).toMatch(/^.*staff\.graphql: .*PutBranchInput/);
-});
-
 test('a variable that is required and not given has a placeholder', async () => {
   const many = join(folder, 'many.graphql');
   writeFileSync(

@@ -49,7 +49,6 @@ describe('the ends of a value', () => {
       BANK_ID: 'BANK',
       BANK_PROXY: 'http://proxy.example:3128',
       BANK_TLS_CA: 'ca.pem',
-      SCHEMA: 'full',
       EXPLORE: 'on',
       NODE_ENV: 'production',
       METRICS_PORT: '9464',
@@ -236,10 +235,10 @@ describe('variables of the platform', () => {
 });
 
 test.each([
-  '\uFEFFSCHEMA',
-  ' SCHEMA',
-  'SCHEMA ',
-  'SCHE\u200BMA',
+  '\uFEFFBANK_ID',
+  ' BANK_ID',
+  'BANK_ID ',
+  'BANK\u200B_ID',
   '\uFEFFSTATE_URL_FILE',
   '\uFEFFBNAK_BASE_URL',
 ])('a variable %j is refused: its name is not what it seems', (name) => {
@@ -311,7 +310,7 @@ const fromFile = (content: string | Buffer, own: Given = {}) =>
 
 describe('a file of variables', () => {
   test.each<[string, string, Given]>([
-    ['a byte order mark', '\uFEFFSCHEMA=app\nPORT=1\n', { SCHEMA: 'app', PORT: '1' }],
+    ['a byte order mark', '\uFEFFBANK_ID=app\nPORT=1\n', { BANK_ID: 'app', PORT: '1' }],
     ['a mark before a remark', '\uFEFF# remark\nPORT=1\n', { PORT: '1' }],
     ['CRLF', 'A=1\r\nB="x y"\r\n\r\n#c\r\nC=\r\n', { A: '1', B: 'x y', C: '' }],
     ['export', 'export A=1\n  export B=2', { A: '1', B: '2' }],
@@ -368,8 +367,8 @@ describe('a file of variables', () => {
   });
 
   test("the mark that Node's own --env-file leaves in a name is no matter if bankql reads the file too", () => {
-    const own = { '\uFEFFSCHEMA': 'app', PORT: '1' };
-    expect(fromFile('\uFEFFSCHEMA=app\nPORT=1\n', own)).toEqual({ SCHEMA: 'app', PORT: '1' });
+    const own = { '\uFEFFBANK_ID': 'app', PORT: '1' };
+    expect(fromFile('\uFEFFBANK_ID=app\nPORT=1\n', own)).toEqual({ BANK_ID: 'app', PORT: '1' });
   });
 });
 

@@ -1,11 +1,20 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DocumentNode, parse, print, separateOperations } from 'graphql';
+import {
+  type DocumentNode,
+  NoDeprecatedCustomRule,
+  parse,
+  print,
+  separateOperations,
+  validate,
+} from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { format } from '../../examples/web/src/amount.ts';
 import { alice } from '../../src/commands/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { callers } from '../../src/sandbox/identity.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 const folder = join(import.meta.dirname, '../../examples');
@@ -158,4 +167,35 @@ describe('what the screens show', () => {
     const { data } = await ask('transaction');
     expect(data).toMatchObject({ bank: { account: { transaction: { otherAccount: { holder: {} } } } } });
   });
+});
+
+test.each([
+  ['1250.50', 'EUR', '€1,250.50'],
+  ['1250', 'EUR', '€1,250.00'],
+  ['9007199254740993.25', 'EUR', '€9,007,199,254,740,993.25'],
+  ['0.005', 'EUR', '€0.005'],
+  ['-1250.25', 'JPY', '-JP¥1,250.25'],
+  ['12.50', 'Taler', '12.50 Taler'],
+])('the web bank shows all digits of %s %s', (amount, currency, shown) => {
+  expect(format(amount, currency)).toBe(shown);
+});
+
+// How many decimals it has usually depends on the version of Node.
+test('and those of a forint', () => {
+  expect(format('1250.50', 'HUF').replace(/\s/, ' ')).toBe('HUF 1,250.50');
+});
+
+const manifest: Record<string, string> = JSON.parse(read('mobile-bff/manifest.json'));
+/** GraphQL in the sources of the web app. */
+const inSources = globSync('web/src/*.{ts,tsx}', { cwd: folder })
+  .map(read)
+  .flatMap((source) => [...source.matchAll(/graphql\(`([^`]*)`/g)].map(([, text = '']) => text));
+
+test.each([
+  ...globSync('{screens,mobile-bff/operations}/*.graphql', { cwd: folder }).map((file) => [file, read(file)]),
+  ...Object.entries(manifest),
+  ['web', inSources.join('\n')],
+])('no document of the examples uses what is deprecated: %s', (_, text = '') => {
+  expect(text).toContain('{');
+  expect(validate(schema, parse(text), [NoDeprecatedCustomRule]).map(({ message }) => message)).toEqual([]);
 });

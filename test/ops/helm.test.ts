@@ -85,7 +85,7 @@ test('it has the version of the package', () => {
 
 describe.skipIf(!hasHelm)('rendered', () => {
   const all = [
-    'rateLimit.perCaller=300/60',
+    'rateLimit=300/60',
     'bank.tlsSecret=bank-tls',
     'bank.tlsAuthority=true',
     'subscriptionKeySecret=bankql',

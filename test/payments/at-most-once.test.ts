@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withLimits } from '../support/limits.ts';
 import { accept, hold, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
-import { type PayOptions, pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
+import { pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
@@ -50,63 +50,6 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
       expect(await pay(replicas[replica].url, transfer('again'))).toEqual({ ...first, replayed: true });
     }
     expect(bank.of('again')).toHaveLength(1);
-  });
-
-  const whole = transfer('other', {
-    from: { bankId: 'BANK', accountId: 'other' },
-    description: 'rent',
-    challengeType: 'SMS',
-  });
-  const others: readonly [string, object, PayOptions?][] = [
-    ['amount', { value: { amount: '12.51', currency: 'EUR' } }],
-    ['amount, written with another zero', { value: { amount: '12.500', currency: 'EUR' } }],
-    ['currency', { value: { amount: '12.50', currency: 'USD' } }],
-    ['account that is paid', { to: { bankId: 'TO-BANK', accountId: 'another' } }],
-    ['bank that is paid', { to: { bankId: 'ANOTHER', accountId: 'to' } }],
-    ['account in `from`', { from: { bankId: 'BANK', accountId: 'another' } }],
-    ['description', { description: 'Rent' }],
-    ['description, left out', { description: undefined }],
-    ['challenge type', { challengeType: 'MAIL' }],
-    ['account that pays', { accountId: 'another' }],
-    ['bank that pays', { bankId: 'ANOTHER' }],
-    ['subscription key', {}, { headers: { 'Ocp-Apim-Subscription-Key': 'another-key' } }],
-  ];
-
-  test.each(others)('the key is refused for another %s', async (what, change, options) => {
-    bank.decide = accept;
-    const idempotencyKey = `other ${what}`;
-    const first = await pay(replicas[0].url, { ...whole, idempotencyKey });
-    expect(first.code).toBe('DONE');
-    const sent = bank.payments.length;
-    for (const { url } of replicas) {
-      expect(await pay(url, { ...whole, ...change, idempotencyKey }, options)).toMatchObject({
-        code: 'IDEMPOTENCY_KEY_REUSED',
-        idempotencyKey,
-        // Nothing of the first payment is told to whoever does not know what it was.
-        trackId: null,
-        transactionId: null,
-      });
-    }
-    expect(await pay(replicas[1].url, { ...whole, idempotencyKey })).toEqual({ ...first, replayed: true });
-    expect(bank.payments).toHaveLength(sent);
-  });
-
-  test('the key is refused for another operation', async () => {
-    bank.decide = accept;
-    const request = transfer('operation', { viewId: 'owner', transactionRequestType: 'SEPA' });
-    expect((await pay(replicas[0].url, transfer('operation'))).code).toBe('DONE');
-    expect(await pay(replicas[1].url, request, { mutation: 'putTransactionRequest' })).toMatchObject({
-      code: 'IDEMPOTENCY_KEY_REUSED',
-    });
-    expect(bank.of('operation').map(({ method }) => method)).toEqual(['POST']);
-  });
-
-  test('what the defaults fill in may be written out: it is the same payment', async () => {
-    bank.decide = accept;
-    await pay(replicas[0].url, transfer('defaults'));
-    const written = transfer('defaults', { from: { bankId: 'BANK', accountId: 'defaults' } });
-    expect(await pay(replicas[1].url, written)).toMatchObject({ code: 'DONE', replayed: true });
-    expect(bank.of('defaults')).toHaveLength(1);
   });
 
   test('each caller has keys of their own', async () => {

@@ -8,7 +8,7 @@ const list = (scope: string, view = '') =>
   `{ bank { accounts(accountId: "ACC", scope: ${scope}${view}) { totalCount nodes { ${selection} } } } }`;
 
 const linkedFromList = (more = '') => `{ bank { accounts(accountId: "ACC", scope: VIEWS) { nodes {
-  accountId view(viewId: "owner") { label typeCodes balance { amount } owners { customerId } ${more} } } } } }`;
+  accountId view(viewId: "owner") { label types balance { amount } owners { customerId } ${more} } } } } }`;
 const whole = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner', label: 'label' };
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
@@ -16,7 +16,7 @@ describe('an account that a list has without one of its fields', () => {
   const { swift_bic, ...listed } = accountRecord;
   const linked = {
     label: 'label',
-    typeCodes: ['OTHER', 'OTHER'],
+    types: accountRecord.type,
     balance: { amount: '9007199254740993.250' },
     owners: [{ customerId: 'owner-1' }, { customerId: 'owner-2' }],
   };

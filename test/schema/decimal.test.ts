@@ -229,35 +229,4 @@ describe('an amount of a caller', () => {
       expect(fixture.bank.calls).toEqual([]);
     },
   );
-
-  test.each(['1e3', '1.5E-3', 'true', 'EUR', '["1"]', '{ amount: 1 }', '"1e3"'])(
-    'is refused as the literal %s',
-    async (literal) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: {} });
-      const result = await fixture.ask(putBalance(literal));
-      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
-        expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
-      ]);
-      expect(fixture.bank.calls).toEqual([]);
-    },
-  );
-
-  test('is refused as null, and as nothing, where it is required', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: {} });
-    const pay = (value: string, declared = '') =>
-      `mutation M${declared} { makeTransaction(input: { accountId: "A", to: {}, value: ${value}, idempotencyKey: "k" }) { payment { trackId } } }`;
-    const results = [
-      await fixture.ask(pay('{ amount: null }')),
-      await fixture.ask(pay('{}')),
-      await fixture.ask(pay('{ currency: "EUR" }')),
-      await fixture.ask(pay('{ amount: $a }', '($a: Decimal!)'), { a: null }),
-      await fixture.ask(pay('{ amount: $a }', '($a: Decimal!)'), {}),
-      await fixture.ask(pay('$v', '($v: AmountInput!)'), { v: { amount: null } }),
-      await fixture.ask(pay('$v', '($v: AmountInput!)'), { v: {} }),
-    ];
-    for (const { errors } of results) expect(errors).toHaveLength(1);
-    expect(fixture.bank.calls).toEqual([]);
-  });
 });

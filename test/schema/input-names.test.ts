@@ -5,46 +5,6 @@ import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
-const puts = {
-  BranchInput: (fields: string) =>
-    `putBranch(input: { branchId: "B", branch: { acceptsDeposits: true, ${fields} } })`,
-  AccountInput: (fields: string) =>
-    `putAccount(input: { accountId: "A", account: { balance: {}, ${fields} } })`,
-  ProductInput: (fields: string) => `putProduct(input: { product: { ${fields} } })`,
-  TransactionInput: (fields: string) => `putTransactionMetadata(input: {
-    accountId: "A", transactionId: "T", metadataType: "M"
-    transaction: { details: { approvedByIpAddress: "ip" }, ${fields} }
-  })`,
-};
-
-/** A field of an input under its new name and under its old one, and the member that is sent. */
-const renamed = [
-  ['BranchInput', 'bankName: "N"', 'bank: "N"', { bank: 'N' }],
-  ['BranchInput', 'branchId: "I"', 'id: "I"', { id: 'I' }],
-  ['AccountInput', 'bankIds: ["N"]', 'bankId: "N"', { bank_id: 'N' }],
-  ['AccountInput', 'accountId: "I"', 'id: "I"', { id: 'I' }],
-  ['ProductInput', 'bankIds: ["N"]', 'bankId: "N"', { bank_id: 'N' }],
-  ['ProductInput', 'productId: "I"', 'id: "I"', { id: 'I' }],
-  ['TransactionInput', 'transactionId: "I"', 'id: "I"', { id: 'I' }],
-] as const;
-
-test.each(renamed)(
-  '%s takes { %s } and the deprecated { %s }, and not both',
-  async (name, given, old, sent) => {
-    const put = puts[name];
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    for (const fields of [given, old]) {
-      expect((await fixture.ask(`mutation { ${put(fields)} { trackId } }`)).errors).toBeUndefined();
-      expect(JSON.parse(fixture.bank.calls.at(-1)?.body ?? '')).toMatchObject(sent);
-    }
-    const both = await fixture.ask(`mutation { field: ${put(`${given}, ${old}`)} { trackId } }`);
-    expect(failuresOf(both)).toEqual(['field BAD_USER_INPUT']);
-    expect(both.errors?.[0]?.message).toContain(given.split(':')[0]);
-    expect(fixture.bank.calls).toHaveLength(2);
-  },
-);
-
 test('bankIds takes one bank where the bank does', async () => {
   await using fixture = await startBankqlFixture();
   for (const bankIds of ['[]', '["A", "B"]']) {

@@ -150,7 +150,7 @@ describe('a transaction request', () => {
     });
     expect(fixture.bank.lines()).toEqual([requests]);
     expect(failuresOf(await fixture.ask(RequestNode, { id: second?.id ?? '' }))).toEqual(['node NOT_FOUND']);
-    expect(fixture.bank.lines()).toEqual([requests]);
+    expect(fixture.bank.lines()).toEqual([requests, requests]);
   });
 });
 

@@ -1,167 +1,252 @@
 import { describe, expect, test } from 'vitest';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { bankLine, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
+import type { RecordedCall } from '../support/recording-bank.ts';
 
-/** Entries of lists that share an id, or have none: no two of them may be one object of a client's cache. */
+/**
+ * Entries of lists without an id, or with a repeated one: their content identifies them. Clients never take two for one, and `node`
+ * finds each of them again, wherever it stands in the list.
+ */
 
 const root = '/v1/api/banks/BANK';
+const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL' };
+const inAccount = (list: string) => `bank { account(accountId: "A") { ${list} } }`;
 
-const lists = [
-  {
-    type: 'MetadataEntry',
-    call: 'POST /v1/api/metadata',
-    body: {
-      metadata: [
-        { id: 'set', code: 'one' },
-        { id: 'set', code: 'two' },
-        { id: 'set', code: 'three' },
-      ],
-    },
-    query: '{ metadata(id: "set") { nodes { id bankId: metadataId name: code } } }',
-    name: 'code',
-    idField: 'metadataId',
-    at: 'metadata',
-  },
-  {
-    type: 'Branch',
-    call: `GET ${root}/branches`,
-    body: {
-      branches: [
-        { id: 'x', name: 'one', acceptsDeposits: true },
-        { id: 'y', name: 'other', acceptsDeposits: false },
-        { id: 'x', name: 'two', acceptsDeposits: true },
-      ],
-    },
-    query: '{ bank { list: branches { nodes { id bankId: branchId name } } } }',
-    name: 'name',
-    idField: 'branchId',
-    at: 'list',
-  },
-  {
-    type: 'Branch',
-    call: `GET ${root}/branches`,
-    body: {
-      branches: [
-        { id: 'y', name: 'rest', acceptsDeposits: false },
-        { id: 'x', name: 'one', acceptsDeposits: true },
-        { id: 'x', name: 'two', acceptsDeposits: true },
-      ],
-    },
-    query: '{ bank { list: branches(search: "o") { nodes { id bankId: branchId name } } } }',
-    name: 'name',
-    idField: 'branchId',
-    at: 'list',
-  },
-  {
-    type: 'Product',
-    call: `POST ${root}/products`,
-    body: {
-      product: [
-        { id: 'x', name: 'one' },
-        { id: 'x', name: 'two' },
-      ],
-    },
-    query: '{ bank { list: products(filter: { id: "all" }) { nodes { id bankId: productId name } } } }',
-    name: 'name',
-    idField: 'productId',
-    at: 'list',
-  },
-  {
-    type: 'OtherAccount',
-    call: `GET ${root}/accounts/A/owner/other_accounts`,
-    body: {
-      otherAccounts: [
-        { id: 'y', bank: 'other' },
-        { id: 'x', bank: 'one' },
-        { id: 'x', bank: 'two' },
-      ],
-    },
-    query:
-      '{ bank { account(accountId: "A") { list: otherAccounts(filter: { id: "x" }) { nodes { id bankId: otherAccountId name: bankName } } } } }',
-    name: 'bankName',
-    idField: 'otherAccountId',
-    at: 'list',
-  },
+/** Types of entries: a query that lists them, the field of their own id, the list that \`node\` reads, and where its answer has them. */
+const types = [
+  [
+    'MetadataEntry',
+    '{ metadata(id: "M") { nodes { id own: metadataId name: code } } }',
+    'POST /v1/api/metadata',
+    'metadata',
+  ],
+  ['Branch', '{ bank { branches { nodes { id own: branchId name } } } }', 'GET /branches', 'branches'],
+  [
+    'Branch',
+    '{ bank { branches(search: "o") { nodes { id own: branchId name } } } }',
+    'GET /branches',
+    'branches',
+  ],
+  [
+    'Branch',
+    '{ bank { branches(filter: { id: "Q" }) { nodes { id own: branchId name } } } }',
+    'GET /branches',
+    'branches',
+  ],
+  [
+    'Product',
+    '{ bank { products(filter: { id: "Q" }) { nodes { id own: productId name } } } }',
+    'POST /products',
+    'product',
+  ],
+  [
+    'OtherAccount',
+    `{ ${inAccount('otherAccounts { nodes { id own: otherAccountId name: kind } }')} }`,
+    'GET /accounts/A/owner/other_accounts',
+    'otherAccounts',
+  ],
+  [
+    'OtherAccount',
+    `{ ${inAccount('otherAccounts(filter: { iban: "I" }) { nodes { id own: otherAccountId name: kind } }')} }`,
+    'GET /accounts/A/owner/other_accounts',
+    'otherAccounts',
+  ],
+  [
+    'TransactionRequest',
+    `{ ${inAccount('transactionRequests { nodes { id own: resourceUrl name: description } }')} }`,
+    'GET /accounts/A/owner/transaction-requests',
+    'transaction-requests',
+  ],
 ] as const;
+
+type Ids = readonly (string | null | undefined)[];
+
+/** Answers of lists whose entries have these ids, and a name that tells them apart. */
+const listOf =
+  (ids: Ids, names = ids.map((_, index) => `one of ${index}`)) =>
+  ({ path }: RecordedCall) => {
+    const entries = ids.map((id, index) => {
+      const name = names[index];
+      const own = { id, resource_url: id };
+      return { ...own, name, kind: name, code: name, description: name, bank: 'b', acceptsDeposits: true };
+    });
+    const lists = types.map(([, , call, at]) => [bankLine(call).split(' ')[1], at] as const);
+    const at = lists.find(([list]) => list === path)?.[1] ?? '';
+    return { body: { [at]: entries } };
+  };
 
 interface Entry {
   readonly id: string;
-  readonly bankId: string;
+  readonly own: string | null;
   readonly name: string;
 }
 
-function entriesIn(data: unknown, at: string): readonly Entry[] {
-  if (typeof data !== 'object' || data === null) return [];
-  if (Object.hasOwn(data, at)) return Reflect.get(Object(Reflect.get(data, at)), 'nodes');
-  return Object.values(data).flatMap((value) => entriesIn(value, at));
-}
+const entriesIn = (data: unknown): Entry[] =>
+  typeof data !== 'object' || data === null
+    ? []
+    : Object.hasOwn(data, 'nodes')
+      ? Reflect.get(data, 'nodes')
+      : Object.values(data).flatMap(entriesIn);
 
-describe.each(lists)(
-  'entries of $query that share an id',
-  ({ type, call, body, query, name, idField, at }) => {
-    test('have ids of their own, which lead back to each of them', async () => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.on(call, { body });
-      const listed = await fixture.ask(query);
-      expect(listed.errors).toBeUndefined();
-      const entries = entriesIn(listed.data, at);
-      expect(entries.length).toBeGreaterThan(1);
-      expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length);
-      expect(new Set(entries.map(({ bankId }) => bankId)).size).toBe(
-        entries.filter((e) => e.name === 'other').length + 1,
-      );
-      for (const entry of entries) {
-        const again = await fixture.ask(
-          `{ node(id: "${entry.id}") { id ... on ${type} { bankId: ${idField} name: ${name} } } }`,
-        );
-        expect(again.errors).toBeUndefined();
-        expect(again.data).toEqual({ node: entry });
-        const alone = await fixture.ask(`{ node(id: "${entry.id}") { ... on ${type} { ${idField} } } }`);
-        expect(alone.data).toEqual({ node: { [idField]: entry.bankId } });
-      }
-    });
-  },
-);
+/** Asks for an entry by its global id, with the fields that the list's query selects. */
+const nodeQuery = (type: string, document: string) =>
+  `query Node($id: ID!) { node(id: $id) { ... on ${type} { ${/nodes \{ (.*?) \}/.exec(document)?.[1]} } } }`;
 
-describe('accounts without an id', () => {
-  const accounts = (...labels: string[]) => ({
-    body: { accounts: labels.map((label) => ({ label, balance: { amount: 1 } })) },
+describe.each(types)('entries of a %s list, asked for by %s', (type, document, call) => {
+  test('that share an id or have none are found again by their content, after the bank has sorted its list', async () => {
+    await using fixture = await startBankqlFixture({ defaults });
+    const ids = ['x', 'y', 'x', null, undefined, ''];
+    const names = ['one', 'two', 'three o', 'four', 'five o', 'six o'];
+    fixture.bank.otherwise(listOf(ids, names));
+    const entries = entriesIn((await fixture.ask(document)).data);
+    expect(entries.length).toBeGreaterThan(3);
+    expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length);
+
+    fixture.bank.otherwise(listOf(['new', ...ids.toReversed()], ['new', ...names.toReversed()]));
+    for (const entry of entries) {
+      fixture.bank.calls.length = 0;
+      expect(Buffer.from(entry.id, 'base64url').toString()).toMatch(new RegExp(`^${type}:`));
+      if (type === 'Product' && entry.own === 'y') continue;
+      expect(await fixture.ask(nodeQuery(type, document), { id: entry.id })).toEqual({
+        data: { node: entry },
+      });
+      expect(fixture.bank.lines()).toEqual([bankLine(call)]);
+    }
   });
-  const query =
-    '{ bank { accounts(accountId: "A") { nodes { label accountId transaction(transactionId: "T") { uuid } } } } }';
 
-  test('among several have no id to act on: fields that need it fail, and nothing is asked for by the path’s id', async () => {
+  test('with the same content are one object to clients', async () => {
+    await using fixture = await startBankqlFixture({ defaults });
+    fixture.bank.otherwise(listOf(['x', 'x'], ['o', 'o']));
+    const entries = entriesIn((await fixture.ask(document)).data);
+    expect(entries).toHaveLength(2);
+    expect(new Set(entries.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('without an id are NOT_FOUND after the bank has changed them', async () => {
+    await using fixture = await startBankqlFixture({ defaults });
+    fixture.bank.otherwise(listOf([null]));
+    const [entry] = entriesIn((await fixture.ask(document)).data);
+    fixture.bank.otherwise(listOf([null], ['another']));
+    const result = await fixture.ask(nodeQuery(type, document), { id: entry?.id });
+    expect(result.data).toEqual({ node: null });
+    expect(failuresOf(result)).toEqual(['node NOT_FOUND']);
+  });
+
+  test('with an id of their own keep their global id in a longer list', async () => {
+    await using fixture = await startBankqlFixture({ defaults });
+    fixture.bank.otherwise(listOf(['x', 'y'], ['o', 'oo']));
+    const [first] = entriesIn((await fixture.ask(document)).data);
+    expect(Buffer.from(first?.id ?? '', 'base64url').toString()).toMatch(/,"x"\]$/);
+    fixture.bank.otherwise(listOf(['y', 'z', 'x'], ['oo', 'ooo', 'changed o']));
+    expect(entriesIn((await fixture.ask(document)).data).at(-1)?.id).toBe(first?.id);
+  });
+});
+
+test('an entry whose broken values only the Track-ID of their errors tells apart keeps its global id', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(() => ({ body: { otherAccounts: [{ bank: 'b', kind: {} }] } }));
+  const ask = () => fixture.ask(`{ ${inAccount('otherAccounts { nodes { id kind } }')} }`);
+  const [one, other] = [await ask(), await ask()];
+  expect(failuresOf(one)).toEqual(['bank.account.otherAccounts.nodes.0.kind BANK_BAD_RESPONSE']);
+  expect(entriesIn(one.data)[0]?.id).toBeDefined();
+  expect(other.data).toEqual(one.data);
+});
+
+test('a product without an id is NOT_FOUND if no id is configured under which the bank lists all products', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(listOf([null]));
+  const [entry] = entriesIn(
+    (await fixture.ask('{ bank { products(filter: { id: "Q" }) { nodes { id } } } }')).data,
+  );
+  fixture.bank.calls.length = 0;
+  const result = await fixture.ask('query Q($id: ID!) { node(id: $id) { id } }', { id: entry?.id });
+  expect(failuresOf(result)).toEqual(['node NOT_FOUND']);
+  expect(result.errors?.[0]?.message).toContain('BANK_ALL_PRODUCTS_ID');
+  expect(fixture.bank.calls).toEqual([]);
+});
+
+describe('accounts', () => {
+  const accounts = (
+    ...entries: readonly (readonly [id: string | null, label: string, amount: number])[]
+  ) => ({
+    body: {
+      accounts: entries.map(([id, label, amount]) => ({
+        ...accountRecord,
+        id,
+        bank_id: null,
+        label,
+        balance: { currency: 'EUR', amount },
+      })),
+    },
+  });
+  const list = (scope: string, selection: string) =>
+    `{ bank { accounts(accountId: "A", scope: ${scope}) { nodes { ${selection} } } } }`;
+  const shown = 'id label balance { amount }';
+
+  test.each([
+    ['PERMISSIONS', 'permissions'],
+    ['VIEWS', 'views'],
+  ])(
+    'that share an id, or have none, keep their own balances in the cache of a client (%s)',
+    async (scope, path) => {
+      await using fixture = await startBankqlFixture();
+      const entries = [
+        ['X', 'first', 1],
+        ['X', 'second', 2],
+        [null, 'third', 3],
+        ['Y', 'fourth', 4],
+      ] as const;
+      fixture.bank.on(`GET ${root}/accounts/A/owner/${path}`, accounts(...entries));
+      const { data, errors } = await fixture.ask(list(scope, shown));
+      expect(errors).toBeUndefined();
+      const nodes = entriesIn(data);
+      expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
+      expect(Buffer.from(nodes[3]?.id ?? '', 'base64url').toString()).toBe('Account:["BANK","Y","owner"]');
+
+      fixture.bank.on(`GET ${root}/accounts/A/owner/${path}`, accounts(...entries.toReversed()));
+      for (const node of nodes.slice(0, 3))
+        expect(
+          await fixture.ask(`query Q($id: ID!) { node(id: $id) { ... on Account { ${shown} } } }`, {
+            id: node.id,
+          }),
+        ).toEqual({ data: { node } });
+      const changed = await fixture.ask(
+        `query Q($id: ID!) { node(id: $id) { ... on Account { accountId transaction(transactionId: "T") { transactionId } } } }`,
+        { id: nodes[1]?.id },
+      );
+      expect(changed.data).toEqual({ node: { accountId: 'X', transaction: { transactionId: 'T' } } });
+    },
+  );
+
+  test('without an id among several have none to act on: fields that need it fail, and nothing is asked for by the path’s', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts('one', 'two'));
-    const { data, errors } = await fixture.ask(query.replace('accountId transaction', 'transaction'));
-    expect(data).toEqual({
-      bank: {
-        accounts: {
-          nodes: [
-            { label: 'one', transaction: null },
-            { label: 'two', transaction: null },
-          ],
-        },
-      },
-    });
-    expect(failuresOf({ data, errors } as never)).toEqual([
-      'bank.accounts.nodes.0.transaction BANK_BAD_RESPONSE',
-      'bank.accounts.nodes.1.transaction BANK_BAD_RESPONSE',
+    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts([null, 'one', 1], [null, 'two', 2]));
+    const selection = `label transaction(transactionId: "T") { uuid } otherAccounts { totalCount } knownTransactions { totalCount }`;
+    const result = await fixture.ask(list('VIEWS', selection));
+    const failed = { transaction: null, otherAccounts: null, knownTransactions: null };
+    expect(entriesIn(result.data)).toEqual([
+      { label: 'one', ...failed },
+      { label: 'two', ...failed },
     ]);
+    expect(new Set(failuresOf(result).map((line) => line.split(' ')[1]))).toEqual(
+      new Set(['BANK_BAD_RESPONSE']),
+    );
+    expect(failuresOf(result)).toHaveLength(6);
     expect(fixture.bank.lines()).toEqual([`GET ${root}/accounts/A/owner/views`]);
-    const withIds = await fixture.ask('{ bank { accounts(accountId: "A") { nodes { label accountId } } } }');
-    expect(withIds.data).toEqual({ bank: { accounts: { nodes: [null, null] } } });
+    const withIds = await fixture.ask(list('VIEWS', 'label accountId'));
+    expect(entriesIn(withIds.data)).toEqual([null, null]);
     expect(failuresOf(withIds)).toEqual([
       'bank.accounts.nodes.0.accountId BANK_BAD_RESPONSE',
       'bank.accounts.nodes.1.accountId BANK_BAD_RESPONSE',
     ]);
   });
 
-  test('that are alone are the path’s', async () => {
+  test('that are alone without an id are the path’s', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts('only'));
-    const { data } = await fixture.ask('{ bank { accounts(accountId: "A") { nodes { label accountId } } } }');
-    expect(data).toEqual({ bank: { accounts: { nodes: [{ label: 'only', accountId: 'A' }] } } });
+    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts([null, 'only', 1]));
+    const { data } = await fixture.ask(list('VIEWS', 'id label accountId'));
+    const id = Buffer.from('Account:["BANK","A","owner"]').toString('base64url');
+    expect(entriesIn(data)).toEqual([{ id, label: 'only', accountId: 'A' }]);
   });
 });
 
@@ -187,7 +272,10 @@ describe('accounts of other banks', () => {
     expect(errors).toBeUndefined();
     const [first, ...lines] = fixture.bank.lines();
     expect(first).toBe(views);
-    return { nodes: Object(data).bank.accounts.nodes as readonly (Entry & { label: string })[], lines };
+    return {
+      nodes: Object(data).bank.accounts.nodes as readonly { id: string; bankId: string; label: string }[],
+      lines,
+    };
   }
 
   test('have that bank’s ids, and what hangs on them is asked for there', async () => {
@@ -213,62 +301,5 @@ describe('accounts of other banks', () => {
     const { nodes, lines } = await list(account('A', '0042', 'one'), account('B', '0042', 'two'));
     expect(nodes.map(({ bankId }) => bankId)).toEqual(['BANK', 'BANK']);
     expect(lines.sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
-  });
-});
-
-describe('the transactions of a request', () => {
-  const requests = `GET ${root}/accounts/A/owner/transaction-requests`;
-  const transaction = (id: string) => `GET ${root}/accounts/A/owner/transactions/${id}/transaction`;
-  const ids = Array.from({ length: 60 }, (_, index) => `T${index}`);
-  const ask = (args: string) =>
-    `{ bank { account(accountId: "A") { transactionRequests { nodes { transactions${args} { transactionId uuid } } } } } }`;
-
-  test('are cut to the page before any of them is read', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: ids.join(',') }] } });
-    for (const id of ids) fixture.bank.on(transaction(id), { body: { uuid: `uuid-${id}` } });
-    const { data, errors } = await fixture.ask(ask('(first: 2, after: "T9")'));
-    expect(errors).toBeUndefined();
-    expect(JSON.stringify(data)).toContain(
-      '"transactions":[{"transactionId":"T10","uuid":"uuid-T10"},{"transactionId":"T11","uuid":"uuid-T11"}]',
-    );
-    expect(fixture.bank.lines().sort()).toEqual([requests, transaction('T10'), transaction('T11')].sort());
-  });
-
-  test('are each there once, so that a page leads to the next although the bank names one twice', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1,T2,T1,T3' }] } });
-    const page = async (args: string) => {
-      const { data } = await fixture.ask(ask(args).replace(' uuid', ''));
-      return JSON.stringify(data).match(/T\d/g);
-    };
-    expect(await page('')).toEqual(['T1', 'T2', 'T3']);
-    expect(await page('(first: 2)')).toEqual(['T1', 'T2']);
-    expect(await page('(first: 2, after: "T2")')).toEqual(['T3']);
-    expect(fixture.bank.lines()).toEqual([requests, requests, requests]);
-  });
-
-  test.each([
-    ['(first: -1)', 'first'],
-    ['(after: "T99")', 'after'],
-  ])('%s is refused', async (args, argument) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1' }] } });
-    const result = await fixture.ask(ask(args));
-    expect(failuresOf(result)).toEqual([
-      'bank.account.transactionRequests.nodes.0.transactions BAD_USER_INPUT',
-    ]);
-    expect(result.errors?.[0]?.extensions.argument).toEqual([argument]);
-    expect(fixture.bank.lines()).toEqual([requests]);
-  });
-
-  test('have one error if the operation may not make that many calls', async () => {
-    await using fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 10 } });
-    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: ids.join(',') }] } });
-    for (const id of ids) fixture.bank.on(transaction(id), { body: { uuid: `uuid-${id}` } });
-    const { data, errors } = await fixture.ask(ask(''));
-    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['CALL_BUDGET_EXCEEDED']);
-    expect(JSON.stringify(data).match(/uuid-/g)).toHaveLength(9);
-    expect(JSON.stringify(data).match(/null/g)).toHaveLength(51);
   });
 });

@@ -194,7 +194,7 @@ describe('global ids', () => {
       putCustomer(input: { customerId: "C", customer: {} }) { customer { id } }
       putBranch(input: { branchId: "BRANCH", branch: { acceptsDeposits: true } }) { branch { id } }
       putAccount(input: { accountId: "A", account: { balance: {} } }) { account { id } }
-      putProduct(input: { product: { id: "PRODUCT" } }) { product { id } }
+      putProduct(input: { product: { productId: "PRODUCT" } }) { product { id } }
       putTransactionMetadata(input: { accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } } }) { transaction { id } }
     }`);
     expect(written.errors).toBeUndefined();

@@ -44,7 +44,7 @@ test('putProduct sends the bank of the path, and answers the id that was put whe
   await using fixture = await startBankqlFixture();
   fixture.bank.on('PUT /v1/api/banks/B2/products', { body: {} });
   const result = await fixture.ask(
-    'mutation { putProduct(input: { bankId: "B2", product: { id: "mine" } }) { product { bankId productId } } }',
+    'mutation { putProduct(input: { bankId: "B2", product: { productId: "mine" } }) { product { bankId productId } } }',
   );
   expect(onlyCall(fixture.bank).body).toBe('{"bank_id":"B2","id":"mine"}');
   expect(result).toEqual({ data: { putProduct: { product: { bankId: 'B2', productId: 'mine' } } } });

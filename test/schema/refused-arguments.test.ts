@@ -111,7 +111,7 @@ const otherIds: readonly Place[] = [
   ],
   inputOf('putBranch.branch', 'branchId: "B", branch: { branchId: $id, acceptsDeposits: true }'),
   inputOf('putAccount.account', 'accountId: "A", account: { balance: {}, accountId: $id }'),
-  inputOf('putProduct.product', 'product: { id: $id }'),
+  inputOf('putProduct.product', 'product: { productId: $id }'),
   inputOf(
     'putTransactionRequest.to',
     'accountId: "A", transactionRequestType: "T", to: { accountId: $id }, idempotencyKey: "k"',

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { callers } from '../../src/sandbox/identity.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { readExamples } from '../../src/server/graphiql/page.ts';
@@ -39,44 +38,6 @@ const SandboxTransaction = graphql(`
           details { value { amount currency } newBalance { amount } description status }
           thisAccount { accountId balance { amount } }
           otherAccount { otherAccountId holder { name } }
-        }
-      }
-    }
-  }
-`);
-
-const SandboxRequest = graphql(`
-  mutation SandboxRequest($input: PutTransactionRequestInput!) {
-    putTransactionRequest(input: $input) {
-      replayed
-      transactionRequests {
-        status
-        value { amount }
-        to { accountId }
-        transactions { details { value { amount } } }
-      }
-    }
-  }
-`);
-
-const SandboxComment = graphql(`
-  mutation SandboxComment($input: PutTransactionMetadataInput!) {
-    putTransactionMetadata(input: $input) {
-      transaction { metadata { comments } details { value { amount } } }
-    }
-  }
-`);
-
-const SandboxLife = graphql(`
-  query SandboxLife($id: ID!, $accountId: ID!) {
-    bank {
-      customer(customerId: $id) { legalName metadata }
-      messages { nodes { date message } }
-      accounts(accountId: $accountId, scope: PERMISSIONS) { nodes { label balance { amount currency } } }
-      account(accountId: $accountId) {
-        otherAccounts { totalCount }
-        transactionRequests {
-          nodes { status startDate transactions { details { posted value { amount } } } }
         }
       }
     }
@@ -161,33 +122,6 @@ describe('the example operations', () => {
   });
 });
 
-const SandboxViewer = graphql(`
-  query SandboxViewer {
-    viewer {
-      customer { customerId legalName }
-      account { label balance { amount } }
-      accounts { totalCount }
-      messages { totalCount }
-    }
-  }
-`);
-
-describe('viewer', () => {
-  test.each(callers)(
-    'is whole for %s, with the templates that the sandbox is started with',
-    async (caller) => {
-      await using bankql = await startSandboxed();
-      const { data, errors } = await bankql.ask(SandboxViewer, {}, as(caller));
-      expect(errors).toBeUndefined();
-      expect(data?.viewer).toMatchObject({
-        customer: { customerId: caller, legalName: expect.any(String) },
-        account: { balance: { amount: expect.any(String) } },
-      });
-      expect(bankql.calls).toHaveLength(4);
-    },
-  );
-});
-
 describe('bankql in front of the sandbox bank', () => {
   const balanceOf = async (bankql: Sandboxed, accountId: string, headers: Readonly<Record<string, string>>) =>
     (await bankql.ask(SandboxBalance, { accountId }, headers)).data?.bank?.account?.balance?.amount;
@@ -242,19 +176,6 @@ describe('bankql in front of the sandbox bank', () => {
     });
   });
 
-  test('moves no money that is not there, and says so', async () => {
-    await using bankql = await startSandboxed();
-    const input = {
-      accountId: 'alice-current',
-      to: { accountId: 'bob-current' },
-      value: { amount: '4305.81', currency: 'EUR' },
-      idempotencyKey: 'too much',
-    };
-    const refused = await bankql.ask(SandboxTransfer, { input }, alice);
-    expect(refused.errors).toMatchObject([{ extensions: { code: 'BANK_REJECTED', status: 400 } }]);
-    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
-  });
-
   test('pays a counterparty at another bank, and what another bank refuses is refused', async () => {
     await using bankql = await startSandboxed();
     const input = {
@@ -294,38 +215,6 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('3655.80');
   });
 
-  test('keeps what was posted when a comment is put', async () => {
-    await using bankql = await startSandboxed();
-    const ids = { accountId: 'alice-current', transactionId: 'tx-0217' };
-    const before = await bankql.ask(SandboxTransaction, ids, alice);
-    const input = {
-      ...ids,
-      metadataType: 'comments',
-      transaction: { details: { approvedByIpAddress: '192.0.2.1' }, metadata: { comments: 'Thanks' } },
-    };
-    const put = await bankql.ask(SandboxComment, { input }, alice);
-    expect(put.errors).toBeUndefined();
-    expect(put.data?.putTransactionMetadata?.transaction).toMatchObject({
-      metadata: { comments: 'Thanks' },
-      details: { value: { amount: '-25.00' } },
-    });
-    expect(await bankql.ask(SandboxTransaction, ids, alice)).toEqual(before);
-  });
-
-  test.each(['alice', 'bob', 'carol', 'yuki', 'omar'])('shows %s a whole life', async (login) => {
-    await using bankql = await startSandboxed();
-    const { data, errors } = await bankql.ask(
-      SandboxLife,
-      { id: login, accountId: `${login}-current` },
-      as(login),
-    );
-    expect(errors).toBeUndefined();
-    const requests = data?.bank?.account?.transactionRequests?.nodes ?? [];
-    const transactions = requests.flatMap((request) => request?.transactions ?? []);
-    expect(transactions.every((transaction) => transaction?.details?.value?.amount != null)).toBe(true);
-    expect(transactions.length > 0).toBe(login !== 'yuki');
-  });
-
   test('keeps the digits of an amount that a double does not', async () => {
     await using bankql = await startSandboxed();
     expect(await balanceOf(bankql, 'alice-trust', alice)).toBe('9007199254740993.25');
@@ -338,36 +227,5 @@ describe('bankql in front of the sandbox bank', () => {
     const paid = await bankql.ask(SandboxTransfer, { input }, alice);
     expect(paid.data?.makeTransaction?.payment?.account?.balance?.amount).toBe('9007199254740993.24');
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.81');
-  });
-
-  test('makes a transaction request, and reads the transaction that it led to', async () => {
-    await using bankql = await startSandboxed();
-    const input = {
-      accountId: 'bob-current',
-      transactionRequestType: 'SANDBOX_TAN',
-      to: { bankId: 'SNDBCY2N', accountId: 'alice-current' },
-      value: { amount: '7.25', currency: 'EUR' },
-      idempotencyKey: 'asked',
-    };
-    const result = await bankql.ask(SandboxRequest, { input }, bob);
-    expect(result.errors).toBeUndefined();
-    expect(result.data?.putTransactionRequest).toMatchObject({ replayed: false });
-    expect(result.data?.putTransactionRequest?.transactionRequests?.at(-1)).toMatchObject({
-      status: 'COMPLETED',
-      value: { amount: '7.25' },
-      to: { accountId: 'alice-current' },
-      transactions: [{ details: {} }],
-    });
-    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4313.05');
-  });
-
-  test("keeps one customer's data from another", async () => {
-    await using bankql = await startSandboxed();
-    const query =
-      '{ bank { account(accountId: "alice-current") { label transactionRequests { totalCount } otherAccounts { totalCount } } } }';
-    expect((await bankql.ask(query, undefined, alice)).errors).toBeUndefined();
-    const other = await bankql.ask(query, undefined, bob);
-    expect(other.data).toEqual({ bank: { account: null } });
-    expect(failuresOf(other)).toEqual(['bank.account FORBIDDEN']);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { dateTimeForms, parseDateTime } from '../../src/schema/date-time.ts';
-import { minorUnitsOf } from '../../src/schema/scalars.ts';
 import { exact, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const root = '/v1/api/banks/BANK';
@@ -93,31 +92,6 @@ describe('dates of the bank and of callers', () => {
   });
 });
 
-describe('an amount in minor units', () => {
-  test.each([
-    ['12.50', 'EUR', 1250],
-    ['12.5', 'EUR', 1250],
-    ['-0.010', 'EUR', -1],
-    ['1.5e3', 'EUR', 150_000],
-    ['1250', 'JPY', 1250],
-    ['1.234', 'KWD', 1234],
-    ['0', 'EUR', 0],
-    ['-0.00', 'EUR', 0],
-    ['21474836.47', 'EUR', 2_147_483_647],
-    ['21474836.48', 'EUR', null],
-    ['1.005', 'EUR', null],
-    ['1.5', 'JPY', null],
-    // Intl shows these without decimals.
-    ['1250.50', 'HUF', 125_050],
-    ['12.345', 'IQD', 12_345],
-    ['1', 'XAU', null],
-    ['1', 'Euro', null],
-    ['1', 'ZZZ', null],
-  ])('%s %s is %s', (amount, currency, units) => {
-    expect(minorUnitsOf({ amount, currency })).toBe(units);
-  });
-});
-
 test.each([
   ['a Decimal', 'mutation { putAccount(input: { accountId: "A", account: { balance: { amount: ', '"1e3"'],
   ['a Decimal', 'mutation { putAccount(input: { accountId: "A", account: { balance: { amount: ', 'true'],
@@ -155,7 +129,7 @@ test('precise fields stand beside the texts of the bank, which stay as they are'
     bank {
       account(accountId: "A") {
         transaction(transactionId: "T") {
-          details { posted postedAt completed completedAt value { amount currency currencyCode minorUnits } }
+          details { posted postedAt completed completedAt value { amount currency } }
           metadata { tags tagList }
         }
         transactionRequests { nodes { transactionIds transactionIdList startedAt endedAt } }
@@ -173,7 +147,7 @@ test('precise fields stand beside the texts of the bank, which stay as they are'
             postedAt: '2026-11-22T08:30:00.000Z',
             completed: 'soon',
             completedAt: null,
-            value: { amount: '-3.10', currency: 'eur', currencyCode: 'EUR', minorUnits: -310 },
+            value: { amount: '-3.10', currency: 'eur' },
           },
           metadata: { tags: 'home, monthly,', tagList: ['home', 'monthly'] },
         },
@@ -221,57 +195,6 @@ test('payees are found by a part of the name or of the IBAN', async () => {
   expect(await found('CY17 0020')).toEqual(['a', 'c']);
   expect(await found('nobody')).toEqual([]);
   expect(await found('')).toEqual(['a', 'b', 'c', 'd', 'e']);
-});
-
-test('words that are known are values of an enum, and all others are OTHER', async () => {
-  await using fixture = await startBankqlFixture();
-  const account = 'GET /v1/api/banks/BANK/accounts/ACC/owner';
-  fixture.bank
-    .on(`${account}/views`, {
-      body: { accounts: [{ balance: {}, id: 'ACC', type: ['current', 'Joint ', 'escrow'] }] },
-    })
-    .on(`${account}/other_accounts`, {
-      body: {
-        otherAccounts: ['cash machine', 'CASH-MACHINE', 'pet shop', '', null].map((kind) => ({
-          bank: 'B',
-          kind,
-        })),
-      },
-    })
-    .on(`${account}/transaction-requests`, {
-      body: { 'transaction-requests': [{ status: 'initiated' }, { status: 'LOST' }, {}] },
-    });
-  const result = await fixture.ask(`{ bank { account(accountId: "ACC") {
-    types typeCodes
-    otherAccounts { nodes { kind kindCode } }
-    transactionRequests { nodes { status statusCode } }
-  } } }`);
-  expect(result).toEqual({
-    data: {
-      bank: {
-        account: {
-          types: ['current', 'Joint ', 'escrow'],
-          typeCodes: ['CURRENT', 'JOINT', 'OTHER'],
-          otherAccounts: {
-            nodes: [
-              { kind: 'cash machine', kindCode: 'CASH_MACHINE' },
-              { kind: 'CASH-MACHINE', kindCode: 'CASH_MACHINE' },
-              { kind: 'pet shop', kindCode: 'OTHER' },
-              { kind: '', kindCode: null },
-              { kind: null, kindCode: null },
-            ],
-          },
-          transactionRequests: {
-            nodes: [
-              { status: 'initiated', statusCode: 'INITIATED' },
-              { status: 'LOST', statusCode: 'OTHER' },
-              { status: null, statusCode: null },
-            ],
-          },
-        },
-      },
-    },
-  });
 });
 
 test('a time that cannot be read is null, and counts as drift', async () => {

@@ -104,3 +104,61 @@ describe('putTransactionRequest', () => {
     expect(fixture.bank.lines()).toEqual([line]);
   });
 });
+
+describe('a page of the transactions of a request', () => {
+  const requests = `GET /v1/api/banks/BANK/accounts/A/owner/transaction-requests`;
+  const transaction = (id: string) =>
+    `GET /v1/api/banks/BANK/accounts/A/owner/transactions/${id}/transaction`;
+  const ids = Array.from({ length: 60 }, (_, index) => `T${index}`);
+  const ask = (args: string) =>
+    `{ bank { account(accountId: "A") { transactionRequests { nodes { transactions${args} { transactionId uuid } } } } } }`;
+
+  test('are cut to the page before any of them is read', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: ids.join(',') }] } });
+    for (const id of ids) fixture.bank.on(transaction(id), { body: { uuid: `uuid-${id}` } });
+    const { data, errors } = await fixture.ask(ask('(first: 2, after: "T9")'));
+    expect(errors).toBeUndefined();
+    expect(JSON.stringify(data)).toContain(
+      '"transactions":[{"transactionId":"T10","uuid":"uuid-T10"},{"transactionId":"T11","uuid":"uuid-T11"}]',
+    );
+    expect(fixture.bank.lines().sort()).toEqual([requests, transaction('T10'), transaction('T11')].sort());
+  });
+
+  test('are each there once, so that a page leads to the next although the bank names one twice', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1,T2,T1,T3' }] } });
+    const page = async (args: string) => {
+      const { data } = await fixture.ask(ask(args).replace(' uuid', ''));
+      return JSON.stringify(data).match(/T\d/g);
+    };
+    expect(await page('')).toEqual(['T1', 'T2', 'T3']);
+    expect(await page('(first: 2)')).toEqual(['T1', 'T2']);
+    expect(await page('(first: 2, after: "T2")')).toEqual(['T3']);
+    expect(fixture.bank.lines()).toEqual([requests, requests, requests]);
+  });
+
+  test.each([
+    ['(first: -1)', 'first'],
+    ['(after: "T99")', 'after'],
+  ])('%s is refused', async (args, argument) => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: 'T1' }] } });
+    const result = await fixture.ask(ask(args));
+    expect(failuresOf(result)).toEqual([
+      'bank.account.transactionRequests.nodes.0.transactions BAD_USER_INPUT',
+    ]);
+    expect(result.errors?.[0]?.extensions.argument).toEqual([argument]);
+    expect(fixture.bank.lines()).toEqual([requests]);
+  });
+
+  test('have one error if the operation may not make that many calls', async () => {
+    await using fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 10 } });
+    fixture.bank.on(requests, { body: { 'transaction-requests': [{ transaction_ids: ids.join(',') }] } });
+    for (const id of ids) fixture.bank.on(transaction(id), { body: { uuid: `uuid-${id}` } });
+    const { data, errors } = await fixture.ask(ask(''));
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['CALL_BUDGET_EXCEEDED']);
+    expect(JSON.stringify(data).match(/uuid-/g)).toHaveLength(9);
+    expect(JSON.stringify(data).match(/null/g)).toHaveLength(51);
+  });
+});

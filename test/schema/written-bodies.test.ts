@@ -33,12 +33,10 @@ const payment = `value: { amount: "1.50", currency: "EUR" } description: "d" cha
 const mutations: Readonly<Record<string, string>> = {
   putCustomer: `putCustomer(input: { customerId: "C", customer: { ${customer} } })`,
   putAccount: `putAccount(input: { accountId: "A", account: { accountId: "A", bankIds: ["B"], ${account} } })`,
-  'putAccount, former names': `putAccount(input: { accountId: "A", account: { id: "A", bankId: "B", ${account} } })`,
   putBranch: `putBranch(input: { branchId: "B", branch: { branchId: "B", bankName: "bank", ${branch} } })`,
   'putBranch, nulls': `putBranch(input: { branchId: "B", branch: { acceptsDeposits: false, name: null, address: { city: "c", line2: null } } })`,
   putProduct: `putProduct(input: { product: { productId: "P", bankIds: ["B"], ${product} } })`,
-  'putProduct, former names': `putProduct(input: { product: { id: "P", bankId: "B", ${product} } })`,
-  'putProduct, defaults': `putProduct(input: { product: { id: "P" } })`,
+  'putProduct, defaults': `putProduct(input: { product: { productId: "P" } })`,
   putCustomerMessage: `putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" })`,
   putTransactionMetadata: `putTransactionMetadata(input: {
     accountId: "A", transactionId: "T", metadataType: "M", transaction: { transactionId: "T", ${transaction} } })`,

@@ -100,7 +100,7 @@ const echoes: readonly ((headers: string) => string)[] = [
   (headers) => `{"message":"${headers.replaceAll('\r\n', ' ')}`,
   (headers) => `<html><pre>${headers}</pre></html>`,
 ];
-const statuses = [200, 302, 400, 401, 403, 404, 409, 422, 429, 500, 501, 502, 503];
+const statuses = [200, 302, 400, 401, 403, 429, 500, 503];
 
 describe.each([
   ['the caller’s key', {}],

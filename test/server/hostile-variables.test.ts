@@ -1,9 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
 import { exact } from '../support/bankql-fixture.ts';
 import { documented } from '../support/documented.ts';
+import { fuzzedRequest } from '../support/fuzzed-request.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** What a body can do besides its document: variables, names, bytes. Documents: use-document-limits.test.ts. */
@@ -242,4 +244,28 @@ test('300 documents that nobody asked for before leave no more in memory than 60
   const early = await ask(0, 60);
   // 11 MB of text, kept several times over where nothing bounds it.
   expect((await ask(60, 300)) - early).toBeLessThan(8);
+});
+
+describe('anything', () => {
+  let fixture: ServerFixture;
+  beforeAll(async () => {
+    fixture = await startServerFixture();
+    fixture.bank.otherwise({ body: { branches: [], accounts: [], otherAccounts: [], messages: [] } });
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+
+  test('whatever is asked is answered: never 5xx, never a crash, never a changed prototype', async () => {
+    const before = Object.getOwnPropertyNames(Object.prototype).sort();
+    await fc.assert(
+      fc.asyncProperty(fuzzedRequest, async ({ body, headers }) => {
+        const answer = await fetch(fixture.url, { method: 'POST', headers, body });
+        const text = await answer.text();
+        expect(answer.status, `${body}\n${text}`).toBeLessThan(500);
+        expect(text).not.toContain('INTERNAL');
+      }),
+      { seed: 20_261_120, numRuns: 250 },
+    );
+    expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(before);
+    expect((await fetch(fixture.url.replace('/graphql', '/health'))).status).toBe(200);
+  });
 });

@@ -74,7 +74,7 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
     METRICS_PORT: '0',
     ...issuer.variables,
-    IDENTITY_PROVIDER_CLAIM: 'provider',
+    IDENTITY_CLAIMS: 'provider sub',
     RATE_LIMIT: '1/60',
   });
   const token = await sign(key, claims({ provider: 'sandbox' }));

@@ -1,11 +1,9 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Drift } from '../../src/bank/response.ts';
 import { createTestBankql, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import {
-  type Act,
   answer,
   byLine,
   type FaultyBank,
@@ -18,7 +16,7 @@ import {
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
 import { postOf } from '../support/requests.ts';
-import { quietFor, turns } from '../support/waits.ts';
+import { quietFor } from '../support/waits.ts';
 
 let bank: FaultyBank;
 const open: TestBankql[] = [];
@@ -250,26 +248,6 @@ describe('a client that leaves', () => {
     if (field === pay)
       await expect.poll(() => server.bankql.audit.map(({ state }) => state)).toEqual(['PENDING', 'DONE']);
   });
-
-  test('fails no other that waits for the same, and the bank is asked once', async () => {
-    const held: Socket[] = [];
-    bank.behave((socket) => void held.push(socket));
-    const server = await served({ timeoutMs: 60_000 });
-    const query = '{ bank { customer(customerId: "c") { email } } }';
-    const leaving = new AbortController();
-    const first = server.ask(query, leaving.signal);
-    await expect.poll(() => held.length).toBe(1);
-    const second = server.ask(query);
-    // It has to have joined: there is nothing at the bank to see of that.
-    await turns(20);
-    leaving.abort();
-    expect(await first).toBe('left');
-    await quietFor(100);
-    expect(bank.open()).toBe(1);
-    for (const socket of held) socket.write(answer(200, '{"email":"a@b"}'));
-    expect(await second).toEqual({ data: { bank: { customer: { email: 'a@b' } } } });
-    expect(bank.requests).toHaveLength(1);
-  });
 });
 
 describe('while the bank is away', () => {
@@ -285,47 +263,6 @@ describe('while the bank is away', () => {
     return noticed.parse(await response.json());
   };
   const query = '{ bank { branches { totalCount } } }';
-  const data = { bank: { branches: { totalCount: 1 } } };
-
-  test.each<readonly [string, Act | null]>([
-    ['503', reply(503, '{}')],
-    ['silence', hang],
-    ['refused connections', null],
-  ])('(%s) public data of before stands in, and the answer says how old it is', async (_, act) => {
-    const began = performance.now();
-    bank.behave(branches);
-    const bankql = await bankqlWith({
-      bankOptions: { publicCacheTtlMs: 1000, ...(act === hang ? { timeoutMs: 1000 } : {}) },
-    });
-    expect(await ask(bankql, query)).toEqual({ data });
-    letPass(1000);
-    if (act === null) await bank.close();
-    else bank.behave(act);
-    const stale = await ask(bankql, query);
-    expect(stale.data).toEqual(data);
-    expect(stale.errors).toBeUndefined();
-    expect(stale.extensions?.stale).toEqual([{ operation: 'getBranches', ageSeconds: expect.any(Number) }]);
-    expect(stale.extensions?.stale[0]?.ageSeconds).toBeGreaterThanOrEqual(1);
-    expect(stale.extensions?.stale[0]?.ageSeconds).toBeLessThanOrEqual(
-      1 + (performance.now() - began) / 1000,
-    );
-    if (act === null) await bank.listen();
-    bank.behave(branches);
-    expect(await ask(bankql, query)).toEqual({ data });
-  });
-
-  test('(an open breaker) too, and nothing is sent', async () => {
-    bank.behave(branches);
-    const bankql = await bankqlWith({ bankOptions: { publicCacheTtlMs: 1, breakerThreshold: 0.5 } });
-    await ask(bankql, query);
-    bank.behave(reply(503, '{}'));
-    for (let call = 0; call < 40; call++) await ask(bankql, query);
-    const { length } = bank.requests;
-    expect(length).toBeLessThan(40);
-    const stale = await ask(bankql, query);
-    expect(stale).toMatchObject({ data, extensions: { stale: [{ operation: 'getBranches' }] } });
-    expect(bank.requests).toHaveLength(length);
-  });
 
   test('what is a caller’s own fails, beside what is public', async () => {
     bank.behave(byLine(bank, { branches, customers: customer }));
@@ -352,56 +289,5 @@ describe('while the bank is away', () => {
     );
     expect(result.data).toEqual({ putCustomer: { customer: { banks: [{ branches: null }] } } });
     expect(result.extensions).toBeUndefined();
-  });
-});
-
-describe('a bank with habits', () => {
-  test('is understood, and each drift is reported with its operation and field', async () => {
-    const drifts: Drift[] = [];
-    const bankql = await bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
-    bank.behave(
-      byLine(bank, {
-        branches: reply(
-          200,
-          '{"branches":[{"acceptsDeposits":true,"location":{"latitude":"35.1","longitude":"-33"}}]}',
-        ),
-        '/accounts/a/': reply(
-          200,
-          '{"accounts":[{"id":"a","balance":{"amount":"9007199254740993.10"},"views_available":[{"id":"owner","short_name":"Owner"},"public"]}]}',
-        ),
-      }),
-    );
-    const result = await bankql.ask(`{ bank {
-      branches { nodes { location { latitude longitude } } }
-      account(accountId: "a") { balance { amount } viewsAvailable }
-    } }`);
-    expect(result).toEqual({
-      data: {
-        bank: {
-          branches: { nodes: [{ location: { latitude: 35.1, longitude: -33 } }] },
-          account: { balance: { amount: '9007199254740993.10' }, viewsAvailable: ['owner', 'public'] },
-        },
-      },
-    });
-    expect(drifts.map(({ operation, field }) => `${operation} ${field}`).toSorted()).toEqual([
-      'getAccountsScope amount',
-      'getAccountsScope views_available',
-      'getBranches location.latitude',
-      'getBranches location.longitude',
-    ]);
-  });
-
-  test('is not understood where a number is none: that field fails, and is no client’s mistake', async () => {
-    const drifts: Drift[] = [];
-    const bankql = await bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
-    bank.behave(
-      reply(200, '{"branches":[{"acceptsDeposits":true,"name":"n","location":{"latitude":"1e999"}}]}'),
-    );
-    const result = await bankql.ask('{ bank { branches { nodes { name location { latitude } } } } }');
-    expect(result.data).toEqual({
-      bank: { branches: { nodes: [{ name: 'n', location: { latitude: null } }] } },
-    });
-    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_BAD_RESPONSE']);
-    expect(drifts).toEqual([]);
   });
 });

@@ -58,8 +58,8 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
     [{ code: 'GRAPHQL_PARSE_FAILED' }, 1],
   ]);
   expect(await samplesOf(registry, 'bankql_graphql_duration_seconds')).toContainEqual([
-    { operation: 'Typename' },
-    2,
+    { operation: 'other' },
+    4,
   ]);
   expect(await samplesOf(registry, 'bankql_document_cache_total')).toEqual([
     [{ result: 'hit' }, 1],

@@ -232,7 +232,7 @@ test('the header is refused where it asks for something else, and where it is sw
   expect(wrong).toMatchObject({ errors: [{ message: 'x-bankql-explain is plan or calls.' }] });
   await using silent = await createTestBankql({ bankUrl: bank.url });
   const refused = await silent.ask('{ __typename }', {}, { ...alice, 'x-bankql-explain': 'plan' });
-  expect(refused.errors?.[0]?.message).toMatch(/switched off here; .*EXPLAIN=on/);
+  expect(refused.errors?.[0]?.message).toMatch(/switched off here; .*EXPLORE=on/);
 });
 
 test('without the header an answer says nothing of its calls', async () => {

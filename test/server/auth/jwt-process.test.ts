@@ -10,7 +10,7 @@ test('a process over the sandbox bank, with tokens and a budget, as the docs set
     LOG_LEVEL: 'trace',
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
     ...issuer.variables,
-    IDENTITY_PROVIDER_CLAIM: 'provider',
+    IDENTITY_CLAIMS: 'provider sub',
     RATE_LIMIT: '2/60',
   });
   const query = '{ bank { account(accountId: "alice-current") { label } } }';
