@@ -232,15 +232,6 @@ test('every file of the recipes is there', () => {
   expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
 
-test('docs/decisions/README.md lists each decision by its title, in their order', () => {
-  const files = readdirSync(join(root, 'docs/decisions')).filter((file) => /^\d/.test(file));
-  const lines = files.sort().map((file) => {
-    const [, title] = /^# (.+)$/m.exec(page(`docs/decisions/${file}`)) ?? [];
-    return `- [${title}](${file})`;
-  });
-  expect(page('docs/decisions/README.md').match(/^- .+$/gm)).toEqual(lines);
-});
-
 describe('the documentation', () => {
   test('names every error code that the code has, and no other', () => {
     expect(firstCells(errors).sort()).toEqual(Object.keys(errorCodes).sort());
