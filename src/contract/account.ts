@@ -16,9 +16,9 @@ export const account = record(
     }),
     bank_id: textOrArray.nullish().meta({
       name: 'bankIds',
-      description: 'The banks that the account belongs to.',
+      description: 'The banks of the account.',
       isOnlyEntry: true,
-      notes: { answer: ', as a list as for customers and products', input: ': one entry' },
+      notes: { answer: ', as a list', input: ': one entry' },
     }),
     IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
     id: id.nullish().meta({
@@ -29,7 +29,7 @@ export const account = record(
     number: text.nullish().describe("The account's number at the bank."),
     owners: references.nullish().meta({
       name: 'ownerIds',
-      description: 'The customers who own the account, by their ids.',
+      description: 'The owners of the account, by their ids.',
       holdsIds: true,
       notes: { answer: ', as the bank wrote them' },
     }),

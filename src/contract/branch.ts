@@ -24,7 +24,7 @@ const address = record(
   {
     changes: {
       name: 'AddressChanges',
-      description: 'Changes of an address: a field that is left out keeps its value, and null clears it.',
+      description: 'Changes of an address: null clears a field, no value keeps it.',
     },
   },
 );
@@ -49,8 +49,7 @@ const location = record(
   {
     changes: {
       name: 'LocationChanges',
-      description:
-        'Changes of a place on the earth, in degrees: a field that is left out keeps its value, and null clears it.',
+      description: 'Changes of a place, in degrees: null clears a field.',
     },
   },
 );
@@ -72,7 +71,7 @@ export const branch = record('Branch', 'A branch of a bank. REST: getBranches, o
   name: text.nullish().describe("The branch's name."),
   bank: text.nullish().meta({
     name: 'bankName',
-    description: "The name or code of the branch's bank.",
+    description: 'Its bank, by name or code.',
     notes: asWritten,
   }),
   id: id.nullish().meta({

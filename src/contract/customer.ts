@@ -19,7 +19,7 @@ export const customer = record('Customer', 'A customer of a bank. REST: getCusto
   numeric_values: keyValues.describe('Further numbers that the bank keeps, as texts.'),
   string_values: keyValues.describe('Further texts, such as the language.'),
   metadata: texts.nullish().meta({
-    description: 'What else the bank notes, such as `verified`; no write takes it.',
+    description: 'What else the bank notes; no write takes it.',
     readOnly: true,
   }),
 });

@@ -10,7 +10,7 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
     description: 'The banks that offer the product.',
     isOnlyEntry: true,
     notes: {
-      answer: ', a string in lists and an array in single answers',
+      answer: ', a text or a list',
       input: ': one entry; the bank of the mutation if it is left out',
       changes: ': one entry, for the bank takes one; needed where the product has several',
     },

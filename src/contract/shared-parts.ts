@@ -26,7 +26,7 @@ export const money = record(
     keepsOrder: true,
     changes: {
       name: 'BalanceChanges',
-      description: 'Changes of a balance: a field that is left out keeps its value.',
+      description: 'Changes of a balance: a field without a value stays.',
     },
   },
 );

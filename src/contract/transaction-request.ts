@@ -21,7 +21,7 @@ export const transactionRequest = record(
       notes: { answer: ', a free text' },
     }),
     transaction_ids: idList.nullish().meta({
-      description: 'The transactions that it led to, by their ids.',
+      description: 'The ids of its transactions.',
       notes: asWritten,
       also: { name: 'transactionIdList', list: 'ID' },
     }),
@@ -35,7 +35,7 @@ export const transactionRequest = record(
       notes: asWritten,
       also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
     }),
-    challenge: reference.nullish().describe('The challenge that the customer must answer.'),
+    challenge: reference.nullish().describe('What the customer must answer.'),
     from: accountRef.nullish().describe('The account that pays.'),
     body: requestBody.nullish().describe('What was asked for.'),
   },

@@ -8,7 +8,7 @@ const freeText = { answer: ', a free text' } as const;
 
 const details = record(
   'TransactionDetails',
-  'The amount, the times and the people involved. REST `details` of a transaction.',
+  'The amount, the times and the people. REST `details`.',
   {
     approved_by_ip_address: text
       .nullish()
@@ -44,8 +44,7 @@ const details = record(
   },
   {
     input: {
-      description:
-        'The amount, the times and the people involved. bankql sends only the given fields. REST `details` of a transaction.',
+      description: 'The amount, the times and the people. REST `details`.',
     },
   },
 );
@@ -70,13 +69,11 @@ export const transactionMetadata = record(
   },
   {
     input: {
-      description:
-        'Notes about a transaction. bankql sends only the given fields. REST `metadata` of a transaction.',
+      description: 'Notes about a transaction. REST `metadata` of a transaction.',
     },
     changes: {
       name: 'TransactionMetadataChanges',
-      description:
-        "Changes of a transaction's metadata: a field that is left out keeps its value, and null clears it.",
+      description: 'Changes of metadata: null clears a field, no value keeps it.',
     },
   },
 );
@@ -85,7 +82,7 @@ export type TransactionMetadata = z.infer<typeof transactionMetadata>;
 /** A transaction (models TransactionDef and TransactionsResponse). */
 export const transaction = record(
   'Transaction',
-  'A transaction of an account, as seen through one of its views. REST: getTransaction.',
+  'A transaction, as seen through a view. REST: getTransaction.',
   {
     details: details
       .nullish()

@@ -1,5 +1,5 @@
-import { currencyDecimals } from '../contract/currency.ts';
 import { numberParts } from '../contract/decimal.ts';
+import { currencyDecimals } from './currency.ts';
 import { HttpError } from './request-checks.ts';
 
 /** Amounts in the smallest unit of their currency: 12.5 EUR are 1250n, 12 JPY are 12n. */

@@ -41,7 +41,7 @@ import { transactionRequests } from './transaction-request.ts';
 const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
 
 export const AccountScope = builder.enumType('AccountScope', {
-  description: 'Selects the accounts of a list: the path segment `{scope}` of getAccountsScope.',
+  description: 'Which accounts: the segment `{scope}` of getAccountsScope.',
   values: {
     PERMISSIONS: {
       value: 'permissions',
@@ -263,15 +263,14 @@ implementNode(accountNode, account, (t) => ({
     })),
   }),
   accounts: t.field({
-    description:
-      'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
+    description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
     args: {
       ...pageArguments,
       scope: t.arg({
         type: AccountScope,
         required: true,
         defaultValue: 'permissions',
-        description: 'Accounts that the caller has permissions for, or the views of this one.',
+        description: 'All accounts that the caller may see, or the views of this one.',
       }),
     },
     ...accountsFrom(accountOf, ({ scope }: { readonly scope: Scope }) => scope),

@@ -62,8 +62,7 @@ BankObject.implement({
       ...nodeFromIds(accountNode, viewOf),
     }),
     accounts: t.field({
-      description:
-        'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
+      description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
       args: {
         ...pageArguments,
         ...whichAccount,
@@ -71,7 +70,7 @@ BankObject.implement({
           type: AccountScope,
           required: true,
           defaultValue: 'views',
-          description: 'Accounts that the caller has permissions for, or the views of the account.',
+          description: 'All accounts that the caller may see, or the views of this one.',
         }),
       },
       ...accountsFrom(viewOf, ({ scope }: AccountArguments & { readonly scope: Scope }) => scope),
@@ -86,7 +85,7 @@ BankObject.implement({
       })),
     }),
     product: t.field({
-      description: 'A product by id; an unknown id is an error, not null. REST: getProduct.',
+      description: 'A product by id. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
       ...nodeFromIds(productNode, ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,

@@ -63,7 +63,7 @@ builder.mutationField('updateBranch', (t) =>
   t.field({
     type: writtenPayload('UpdateBranchPayload', branchNode, calls),
     nullable: true,
-    description: 'Changes a branch and keeps what is not named. REST: getBranches, then putBranchID.',
+    description: 'Changes a branch, and keeps the rest. REST: getBranches, then putBranchID.',
     args: {
       input: t.arg({ type: UpdateBranchInput, required: true, description: 'What to change, and how.' }),
     },

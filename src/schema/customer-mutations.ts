@@ -68,7 +68,7 @@ builder.mutationField('updateCustomer', (t) =>
   t.field({
     type: writtenPayload('UpdateCustomerPayload', customerNode, calls),
     nullable: true,
-    description: 'Changes a customer and keeps what is not named. REST: getCustomer, then putCustomerID.',
+    description: 'Changes a customer, and keeps the rest. REST: getCustomer, then putCustomerID.',
     args: {
       input: t.arg({ type: UpdateCustomerInput, required: true, description: 'What to change, and how.' }),
     },

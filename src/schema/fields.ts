@@ -119,7 +119,7 @@ function preciseField<Parent>(
     return t.field({
       type: [also.list],
       nullable: { list: true, items: false },
-      description: `${what} One list entry for each. REST \`${rest}\`.`,
+      description: `${what} As a list. REST \`${rest}\`.`,
       extensions,
       resolve: (parent) =>
         textIn(recordIn(parent))

@@ -98,13 +98,13 @@ const contentOf = (shape: z.ZodObject, record: object): unknown[] =>
   recordFields(shape).map(({ rest, type }) => contentOfValue(type, Reflect.get(record, rest)));
 
 function contentOfValue(type: Field['type'], value: unknown): unknown {
-  // Of a broken value only the place counts, and not what its error says of one read.
+  // Only the place of a broken value counts: its error tells of one read.
   if (value instanceof Error) return {};
   if (Array.isArray(value)) return value.map((entry) => contentOfValue(type, entry));
   return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;
 }
 
-/** The entry of a list that has this content. Errors: NOT_FOUND if there is none, since the bank has changed it. */
+/** The entry of a list that has this content. Errors: NOT_FOUND if the bank has changed it. */
 export async function findByContent<Item extends object>(
   list: readonly Item[],
   contentHash: string,
@@ -128,7 +128,7 @@ function indexByContent<Item extends object>(list: readonly Item[], shape: z.Zod
   return index;
 }
 
-/** The entry of a list with this id. Errors: NOT_FOUND if there is none; BANK_BAD_RESPONSE if the entry broke the contract. */
+/** The entry of a list with this id. Errors: NOT_FOUND without such an entry; BANK_BAD_RESPONSE if it broke the contract. */
 export function findListItem<T extends ListItem>(list: readonly T[], id: string, operation: Operation): T {
   const entry = findById(list, id);
   if (entry === null) throw itemNotFound(operation, id);

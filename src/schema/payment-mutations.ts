@@ -38,7 +38,7 @@ const paymentFields = (t: InputFields) => ({
     description: 'What the payment is for, in up to 512 characters. REST `description`.',
   }),
   challengeType: t.string({
-    description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
+    description: 'How the customer confirms, such as by a code. REST `challenge_type`.',
   }),
   idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
 });

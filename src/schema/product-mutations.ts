@@ -67,7 +67,7 @@ builder.mutationField('updateProduct', (t) =>
   t.field({
     type: writtenPayload('UpdateProductPayload', productNode, calls),
     nullable: true,
-    description: 'Changes a product and keeps what is not named. REST: getProduct, then putProduct.',
+    description: 'Changes a product, and keeps the rest. REST: getProduct, then putProduct.',
     args: {
       input: t.arg({ type: UpdateProductInput, required: true, description: 'What to change, and how.' }),
     },

@@ -46,7 +46,7 @@ async function loadAll({ bankId }: BankIds, { session, defaults }: ReadContext):
 }
 
 const ProductFilter = builder.inputType('ProductFilter', {
-  description: 'Which products. What an id finds is up to the bank: some have one that finds all.',
+  description: 'Which products: the bank decides which of them an id finds.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
     name: t.string({ description: 'The name to look for. REST `name`.' }),
@@ -57,7 +57,7 @@ const search = builder.args((t) => ({
   ...pageArguments,
   filter: t.field({
     type: ProductFilter,
-    description: 'Those with this id, or this id and name; all of them if it is left out.',
+    description: 'Those with this id, or this id and name; all by default.',
   }),
 }));
 

@@ -53,7 +53,7 @@ export function changesInput(t: InputFields, changed: z.ZodObject) {
     changes: t.field({
       type: changesType(changed, changes?.description ?? described),
       required: true,
-      description: 'What to change: a field that is left out keeps its value, null clears it.',
+      description: 'What to change: null clears a field, no value keeps it.',
     }),
     ifVersion: t.string({
       description: 'Writes only if the record still has this `version`, else CONFLICT.',

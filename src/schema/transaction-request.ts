@@ -63,12 +63,11 @@ export function loadRequests(account: AccountIds, { session }: ReadContext): Pro
 const search = builder.args((t) => ({
   ...pageArguments,
   status: t.stringList({
-    description: 'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
+    description: 'Only requests with one of these statuses, in any case of letters.',
   }),
   since: t.field({
     type: 'DateTime',
-    description:
-      'Only requests that began at this time or later. Requests without a readable date are left out.',
+    description: 'Only requests that began at this time or later.',
   }),
 }));
 
