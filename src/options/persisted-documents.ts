@@ -13,7 +13,7 @@ export interface Persisted {
   readonly only: boolean;
 }
 
-/** The documents of a manifest; null if there is none. */
+/** Finds the documents of a manifest. `persisted`: null if requests send all documents themselves. */
 export function createDocumentSource(persisted: Persisted | null): DocumentSource {
   const isOnly = persisted?.only === true;
   return {
