@@ -9,6 +9,7 @@ import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
+import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
@@ -136,7 +137,7 @@ const PaymentConnection = connectionTo(PaymentObject, 'payments, newest first', 
 });
 
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */
-export const paymentsField = {
+const paymentsField = {
   type: PaymentConnection,
   nullable: true,
   description:
@@ -147,3 +148,4 @@ export const paymentsField = {
 } as const;
 
 builder.queryField('payments', (t) => t.field(paymentsField));
+builder.objectField(ViewerObject, 'payments', (t) => t.field(paymentsField));

@@ -7,6 +7,7 @@ import './branch.ts';
 import './branch-mutations.ts';
 import './customer.ts';
 import './customer-mutations.ts';
+import './known-transactions.ts';
 import './message.ts';
 import './message-mutations.ts';
 import './metadata.ts';
