@@ -24,7 +24,7 @@ const BankObject = bankNode.object;
 const whichAccount = builder.args((t) => ({
   accountId: t.id({ required: true, description: "The account's id at the bank, as `accountId` shows it." }),
   viewId: t.id({
-    description: 'The view through which the account is read; the configured one if it is left out.',
+    description: 'The view of the account; the configured one by default.',
   }),
 }));
 

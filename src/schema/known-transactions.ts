@@ -121,7 +121,6 @@ const knownTransactions = {
   })),
   extensions: fieldExtensions({
     answeredByIds: true,
-    nullMeansError: true,
     prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);

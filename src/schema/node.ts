@@ -286,7 +286,7 @@ export function nodeFromIds<Ids extends object, Item, Parent, Args>(
     type: nodeType.object,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve }),
+    extensions: fieldExtensions({ answeredByIds: true, prefetch: resolve }),
   };
 }
 

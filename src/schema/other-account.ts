@@ -218,7 +218,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
       "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
     args: {
       viewId: t.arg.id({
-        description: "The view through which it is read; the counterparty's view if it is left out.",
+        description: "The view through which it is read; the counterparty's by default.",
       }),
     },
     ...nodeFromRecord(accountNode, linkedAccountOf),

@@ -5,7 +5,6 @@ import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
@@ -142,7 +141,6 @@ const paymentsField = {
   nullable: true,
   description:
     "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
-  extensions: fieldExtensions({ nullMeansError: true }),
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

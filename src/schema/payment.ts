@@ -8,7 +8,6 @@ import { accountNode } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
@@ -31,7 +30,7 @@ globalIdTypes.set('Payment', {
 export const idempotencyKeyDescription =
   'From 1 to 255 printable ASCII characters, chosen by the client, a new one for each intended payment.';
 
-const viewDescription = 'The view through which it is read; the configured default view if it is left out.';
+const viewDescription = 'The view through which it is read; the configured one by default.';
 
 export const PaymentState = builder.enumType('PaymentState', {
   description:
@@ -122,7 +121,6 @@ PaymentObject.implement({
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ...accountOf(payingAccount),
-      extensions: fieldExtensions({ nullMeansError: true }),
     }),
     toAccount: t.field({
       description:

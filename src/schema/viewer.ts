@@ -5,7 +5,6 @@ import { accountNode, accountsFrom } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
@@ -108,7 +107,6 @@ builder.queryField('viewer', (t) =>
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
-    extensions: fieldExtensions({ nullMeansError: true }),
     resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
   }),
 );

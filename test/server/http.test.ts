@@ -297,23 +297,6 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
 
-  test.each([
-    ['iso-8859-1', 415],
-    ['"utf-16"', 415],
-    ['canary', 415],
-    ['utf-8', 200],
-    ['utf8', 200],
-    ['"UTF-8"', 200],
-    ['"u\\tf-8"', 200],
-    ['utf-8; version=1', 200],
-  ])('a body whose charset is %s is %i', async (charset, status) => {
-    const headers = { 'Content-Type': `application/json; charset=${charset}`, ...key };
-    const answer = await send({ headers, body: branches });
-    expect(answer.status).toBe(status);
-    expect(await answer.text()).not.toContain('canary');
-    expect(fixture.bank.calls).toHaveLength(status === 200 ? 1 : 0);
-  });
-
   test.each(['?query={__typename}', '?query={'])('HEAD is as GET, without the body: %s', async (path) => {
     const url = fixture.url + path;
     const [head, get] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
