@@ -42,7 +42,6 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
   ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
   ['test/config/rules.test.ts', 'https://me:pw@login.example', made],
   ['test/payments/stores/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
-  ['.env.example', 'http://user:password@proxy.example:3128', made],
   ['docs/configuration.md', 'http://user:password@proxy.example:3128', made],
   ['src/config/variables.ts', 'http://user:password@proxy.example:3128', made],
   ['ops/helm/values.yaml', 'postgres://user:password@host', made],

@@ -49,7 +49,7 @@ interface Given {
 export async function managePayments(
   context: CliContext,
   {
-    state = readConfig({ ...context.environment, SANDBOX: 'on' }).state,
+    state = readConfig({ ...context.environment, NODE_ENV: undefined }).state,
     now = Date.now(),
     open = openStore,
   }: Given = {},

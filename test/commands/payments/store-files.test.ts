@@ -10,8 +10,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { managePayments } from '../../../src/commands/payments.ts';
 import { done, lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 /** What an operator's commands do to the files of a SQLite store. */
@@ -44,6 +46,16 @@ const filesOf = (path: string) =>
     });
 
 describe('init', () => {
+  test('needs the address of the store and no bank, in production too', async () => {
+    const url = urlOf(freshPath());
+    const environment = { NODE_ENV: 'production', STATE_URL: url };
+    expect(await runCommand(managePayments, ['init'], { environment })).toEqual({
+      code: 0,
+      output: `Made a new, empty payment store: ${url}\n`,
+      errors: '',
+    });
+  });
+
   test('makes the store, and says so; a store that is there stays as it is', async () => {
     const path = freshPath();
     expect(await run(path, 'init')).toEqual({
