@@ -17,6 +17,8 @@ import { q3 } from './shapes.ts';
 export interface Bench extends AsyncDisposable {
   readonly options: Options;
   readonly bank: Bank;
+  /** For this run's files. */
+  readonly folder: string;
   /** Whether contenders have a core to themselves. */
   readonly isPinned: boolean;
   /** Starts a contender and waits until it answers. Errors: what it printed, where it does not. */
@@ -45,6 +47,7 @@ export async function openBench(options: Options): Promise<Bench> {
   return {
     options,
     bank,
+    folder,
     isPinned,
     say: (text) => void process.stderr.write(`${text}\n`),
     async open(contender, environment = {}) {
@@ -57,7 +60,7 @@ export async function openBench(options: Options): Promise<Bench> {
         core: isPinned ? cores.contender : null,
       });
       const [request = Buffer.alloc(0)] = requestsOf(q3.query, port, 1);
-      await untilReady(running, async () => (await askOnce(port, request)).body.length > 0);
+      await untilReady(running, async () => (await askOnce(port, request)).length > 0);
       return {
         contender,
         port,

@@ -12,10 +12,10 @@ export interface Contender {
   readonly program: string;
   /** Whether its calls have to be the fewest: a round with any other number fails. */
   readonly isExact?: boolean;
-  /** What it is started with, besides `PORT`, `BANK_URL` and `BANK_ID`. */
+  /** Its variables, besides `PORT` and `BANK_ID`; by default `BANK_URL`. */
   readonly environment?: (bankUrl: string) => Readonly<Record<string, string>>;
-  /** What it is asked instead, where its schema is not bankql's; null: it cannot be asked that. */
-  readonly questionFor?: (shape: Shape) => Question | null;
+  /** The question that takes the shape's place, for a schema that is not bankql's. */
+  readonly questionFor?: (shape: Shape) => Question;
 }
 
 /**
@@ -81,6 +81,11 @@ export const bankqlOf = (checkout: string): Contender => ({
 export function launch({ program, environment }: Contender, bankUrl: string, port: number) {
   return {
     command: [process.execPath, resolve(import.meta.dirname, program)],
-    environment: { PORT: String(port), BANK_URL: bankUrl, BANK_ID: bankId, ...environment?.(bankUrl) },
+    environment: {
+      PORT: String(port),
+      BANK_ID: bankId,
+      // bankql refuses a name that it does not know.
+      ...(environment?.(bankUrl) ?? { BANK_URL: bankUrl }),
+    },
   };
 }

@@ -50,7 +50,6 @@ edit('ops/helm/Chart.yaml', (text) =>
     .replace(/^version: .*$/m, `version: ${version}`)
     .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
 );
-edit('docs/deploy.md', (text) => text.replaceAll(`bankql-${previous}.tgz`, `bankql-${version}.tgz`));
 const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
 // Descriptions are no part of the comparison.
 const schema = visit(parse(readFileSync(join(root, 'schema.graphql'), 'utf8')), {

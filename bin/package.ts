@@ -1,18 +1,13 @@
-/** What the published package says and pins, made from the repository's own manifest and lock. */
+/** The manifest of the published package, and the sections of CHANGELOG.md. */
 
 interface Manifest {
   readonly [field: string]: unknown;
 }
 
-export interface Lock {
-  readonly packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  readonly [field: string]: unknown;
-}
-
-/** Builds of Node, which a clone on an old Node uses. Whoever installs the package has a Node of their own. */
-export const isNodeBuild = (path: string): boolean => /(^|node_modules\/)node-(linux|win)-[^/]+$/.test(path);
-
-/** Without what only a checkout needs: its scripts, its tools, and builds of Node. */
+/**
+ * Without what only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in a package: an
+ * installation gets the newest versions that the dependencies of dependencies allow.
+ */
 export function publishedManifest(manifest: Manifest): Manifest {
   const {
     scripts: _,
@@ -21,20 +16,7 @@ export function publishedManifest(manifest: Manifest): Manifest {
     overrides: ____,
     ...published
   } = manifest;
-  return { ...published, files: [...filesOf(manifest), 'npm-shrinkwrap.json'] };
-}
-
-const filesOf = ({ files }: Manifest): readonly string[] =>
-  Array.isArray(files) ? files.map((file) => String(file)) : [];
-
-/** npm-shrinkwrap.json: an installation of the package gets the versions that were tested. */
-export function shrinkwrap(lock: Lock, manifest: Manifest): Lock {
-  const packages = Object.entries(lock.packages).filter(
-    ([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional && !isNodeBuild(path),
-  );
-  const { name, version, license, bin, engines, dependencies } = manifest;
-  const root = { name, version, license, dependencies, bin, engines };
-  return { ...lock, name, version, packages: { '': root, ...Object.fromEntries(packages) } };
+  return published;
 }
 
 /** The section of a version in CHANGELOG.md, without its heading; null if there is none. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { changelogSection, publishedManifest, shrinkwrap } from './package.ts';
+import { changelogSection, publishedManifest } from './package.ts';
 
 /**
  * `npm run release [-- --package-only FOLDER]`: makes everything that a release consists of in the folder release/: the packages of
@@ -25,12 +25,8 @@ function packServer(destination: string): string {
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(stage, { recursive: true });
   const manifest = JSON.parse(read('package.json'));
-  const published = publishedManifest(manifest);
   for (const file of manifest.files) cpSync(join(root, file), join(stage, file), { recursive: true });
-  const write = (file: string, content: unknown) =>
-    writeFileSync(join(stage, file), `${JSON.stringify(content, null, 2)}\n`);
-  write('package.json', published);
-  write('npm-shrinkwrap.json', shrinkwrap(JSON.parse(read('package-lock.json')), published));
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
   const packed = run('npm', 'pack', '--silent', '--pack-destination', destination, stage);
   rmSync(stage, { recursive: true });
   return packed;

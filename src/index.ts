@@ -82,7 +82,6 @@ async function open(
     // `write` receives the text that a terminal would show.
     isTerminal: true,
     writeError: () => {},
-    progress: () => {},
     onExit: (run) => void endings.push(run),
     ask: null,
   };

@@ -4,7 +4,6 @@ import { setFlagsFromString } from 'node:v8';
 import type { CliContext, Service } from './commands/command.ts';
 import { help, readInvocation, takeEnvFiles } from './commands/commands.ts';
 import {
-  createProgress,
   describeStartFailure,
   failCurrentRequest,
   formatFatalError,
@@ -23,7 +22,6 @@ const terminal = {
   write: (text: string) => void process.stdout.write(text),
   isTerminal: process.stdout.isTTY,
   writeError: (text: string) => void process.stderr.write(text),
-  progress: createProgress(process.stderr),
   onExit: (run: () => void) => void process.prependListener('exit', run),
   ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,
 };

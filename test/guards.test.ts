@@ -142,7 +142,7 @@ test('a file imports its own layer or one to its left: contract ← bank ← loa
   expect(Object.keys(layers).sort()).toEqual([...new Set(sources.map(({ file }) => layerOf(file)))].sort());
 });
 
-test('no files import each other in a circle when they run; types may', () => {
+test('no files import each other in a circle when they run, except the types of the schema', () => {
   const path: string[] = [];
   const done = new Set<string>();
   const circles: string[] = [];
@@ -154,7 +154,9 @@ test('no files import each other in a circle when they run; types may', () => {
       return;
     }
     path.push(file);
-    for (const imported of runtimeImports.get(file) ?? []) visit(imported);
+    // They name each other inside `fields` functions (schema/import-order.test.ts).
+    for (const imported of runtimeImports.get(file) ?? [])
+      if (layerOf(file) !== 'schema' || layerOf(imported) !== 'schema') visit(imported);
     path.pop();
     done.add(file);
   };
@@ -228,15 +230,6 @@ test('every file of the recipes is there', () => {
     .filter((file) => file !== 'test/a/b.test.ts' && file !== 'src/a/b.ts');
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-});
-
-test('docs/decisions/README.md lists each decision by its title, in their order', () => {
-  const files = readdirSync(join(root, 'docs/decisions')).filter((file) => /^\d/.test(file));
-  const lines = files.sort().map((file) => {
-    const [, title] = /^# (.+)$/m.exec(page(`docs/decisions/${file}`)) ?? [];
-    return `- [${title}](${file})`;
-  });
-  expect(page('docs/decisions/README.md').match(/^- .+$/gm)).toEqual(lines);
 });
 
 describe('the documentation', () => {

@@ -185,7 +185,7 @@ test.each(['help', '--help'])('%s names the commands and every variable', async 
   const { code, output } = await runProcess({}, [word]);
   expect(code).toBe(0);
   const common = variableNames.filter((name) => !name.startsWith('SANDBOX_'));
-  for (const name of ['sandbox', 'doctor', 'payments', 'persist', ...common])
+  for (const name of ['sandbox', 'doctor', 'payments', 'schema', ...common])
     expect(output).toContain(`\n  ${name} `);
 });
 

@@ -13,8 +13,8 @@ export function number(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-export const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '–');
-
-/** The median, with its interval. */
+/** The median, with the least and the greatest. */
 export const ratioSpread = (spread: Spread | null): string =>
-  spread === null ? '–' : `${ratio(spread.median)} (${ratio(spread.low)} to ${ratio(spread.high)})`;
+  spread === null
+    ? '–'
+    : `${spread.median.toFixed(2)} (${spread.low.toFixed(2)} to ${spread.high.toFixed(2)})`;

@@ -1,9 +1,7 @@
-import { limit } from '../contenders.ts';
 import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
-import type { Shape } from '../shapes.ts';
 
-/** The median of a figure over the rounds, with its 95 % interval by bootstrap. */
+/** The median of a figure over the rounds, with the least and the greatest. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
@@ -17,33 +15,22 @@ export function medianOf(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
-const resamples = 2000;
-
-/** Numbers in [0, 1) that are the same in every run (mulberry32): one set of rounds has one interval. */
-function* randomNumbers(seed: number): Generator<number, never> {
-  for (let state = seed; ; ) {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    yield ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-}
-
 /** Null if there are no values. */
-export function spreadOf(values: readonly number[]): Spread | null {
-  if (values.length === 0) return null;
-  const random = randomNumbers(values.length);
-  const drawn = () => values[Math.floor(random.next().value * values.length)] ?? Number.NaN;
-  const medians = Array.from({ length: resamples }, () => medianOf(values.map(drawn))).sort((a, b) => a - b);
-  const at = (share: number) => medians[Math.round(share * (resamples - 1))] ?? Number.NaN;
-  return { median: medianOf(values), low: at(0.025), high: at(0.975) };
-}
+export const spreadOf = (values: readonly number[]): Spread | null =>
+  values.length === 0
+    ? null
+    : { median: medianOf(values), low: Math.min(...values), high: Math.max(...values) };
 
-/** How a cost compares with another, by the interval of their ratio. */
+/** How a cost compares with another: ahead or behind only if every round says so. */
 export const standing = ({ low, high }: Spread): 'ahead' | 'level' | 'behind' =>
   high < 1 ? 'ahead' : low > 1 ? 'behind' : 'level';
 
-export const find = (measured: readonly Measured[] | undefined, name: string, shape: string, size?: number) =>
+export const find = (
+  measured: readonly Measured[] | undefined,
+  name: string,
+  shape: string,
+  size?: number | '',
+) =>
   measured?.find(
     (each) =>
       each.contender.name === name &&
@@ -51,20 +38,11 @@ export const find = (measured: readonly Measured[] | undefined, name: string, sh
       (size === undefined || each.shape.size === size),
   );
 
-/** A figure divided by another contender's of the same round, so that the machine's drift cancels out. */
-export function ratioOf(
-  one: Measured | undefined,
-  other: Measured | undefined,
-  figure: (round: Round) => number = ({ requestsPerSecond }) => requestsPerSecond,
-): Spread | null {
-  const ratios = (one?.rounds ?? []).flatMap((round, index) => {
-    const against = other?.rounds[index];
-    return against === undefined ? [] : [figure(round) / figure(against)];
-  });
-  return spreadOf(ratios);
-}
-
-export const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
-
-export const limitOf = (measured: readonly Measured[], shape: Shape) =>
-  measured.find((each) => each.contender === limit && each.shape === shape);
+/** Processor time divided by another contender's of the same round, so that the machine's drift cancels out. */
+export const ratioOf = (one: Measured | undefined, other: Measured | undefined): Spread | null =>
+  spreadOf(
+    (one?.rounds ?? []).flatMap(({ cpuUs }, index) => {
+      const against: Round | undefined = other?.rounds[index];
+      return against === undefined ? [] : [cpuUs / against.cpuUs];
+    }),
+  );

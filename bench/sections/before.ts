@@ -1,47 +1,58 @@
-import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, bankqlOf } from '../contenders.ts';
+import { askOnce, fire } from '../load/fire.ts';
+import { cpuOf } from '../load/kernel.ts';
+import { requestsOf } from '../load/requests.ts';
 import type { Running } from '../measure.ts';
+import { table } from '../report/markdown.ts';
+import { medianOf } from '../report/statistics.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
-import { describeRatios, median, openBursts } from './bursts.ts';
 
-/** What a change costs: two checkouts of bankql, asked in turn. */
+/** The cost of a change: two checkouts of bankql, asked in turn, in bursts so short that the machine's drift affects both. */
 
 const bursts = 60;
-const warmUpSeconds = 2;
+const burstSeconds = 0.3;
 
-async function measurePairs(before: Running, after: Running, shape: Shape) {
-  const burstBefore = await openBursts(before, shape, warmUpSeconds);
-  const burstAfter = await openBursts(after, shape, warmUpSeconds);
-  const pairs: { readonly before: number; readonly after: number }[] = [];
-  for (let turn = 0; turn < bursts; turn++) {
-    progress(`${titleOf(shape)}, burst ${turn + 1} of ${bursts}`);
-    // Each is first as often as the other.
-    if (turn % 2 === 0) pairs.push({ before: await burstBefore(), after: await burstAfter() });
-    else {
-      const after = await burstAfter();
-      pairs.push({ before: await burstBefore(), after });
-    }
-  }
-  return pairs;
+/** Warms a server up. Shape: asks for one burst, and returns its processor time for a request, in microseconds. */
+async function openBursts({ port, process }: Running, shape: Shape) {
+  const requests = requestsOf(shape.query, port);
+  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
+  const load = { port, requests, connections: 32, expected };
+  await fire({ ...load, seconds: 2 });
+  return async () => {
+    const before = cpuOf(process.pid);
+    const fired = await fire({ ...load, seconds: burstSeconds });
+    return (cpuOf(process.pid) - before) / fired.requests;
+  };
 }
 
 /** The table of processor times, this checkout's against the other's. */
-export async function compareWithBefore(bench: Bench, checkout: string): Promise<string> {
-  const { options, bank, say } = bench;
+export async function compareWithBefore(
+  { options, bank, open, say }: Bench,
+  checkout: string,
+): Promise<string> {
   bank.reset();
-  await using before = await bench.open(bankqlOf(checkout));
-  await using after = await bench.open(bankql);
-  const lines = [
-    '| processor time, µs | before | after | after / before, median (quartiles) |',
-    '| --- | ---: | ---: | ---: |',
-  ];
-  for (const shape of shapes.filter(({ name }) => options.shapes?.has(name) ?? true)) {
+  await using before = await open(bankqlOf(checkout));
+  await using after = await open(bankql);
+  const rows: string[][] = [];
+  for (const shape of shapes.filter(({ name }) => options.shapes.has(name))) {
     say(`  ${titleOf(shape)}`);
-    const pairs = await measurePairs(before, after, shape);
-    const micros = (name: 'before' | 'after') => median(pairs.map((pair) => pair[name])).toFixed(1);
-    const ratios = describeRatios(pairs.map((pair) => pair.after / pair.before));
-    lines.push(`| ${titleOf(shape)} | ${micros('before')} | ${micros('after')} | ${ratios} |`);
+    const [burstBefore, burstAfter] = [await openBursts(before, shape), await openBursts(after, shape)];
+    const times: { readonly before: number; readonly after: number }[] = [];
+    for (let turn = 0; turn < bursts; turn++) {
+      // Each is first as often as the other.
+      const first = turn % 2 === 0 ? await burstBefore() : null;
+      const after = await burstAfter();
+      times.push({ before: first ?? (await burstBefore()), after });
+    }
+    const ratios = times.map(({ before, after }) => after / before).sort((a, b) => a - b);
+    const quartile = (share: number) => ratios[Math.floor(share * (ratios.length - 1))]?.toFixed(3);
+    rows.push([
+      titleOf(shape),
+      medianOf(times.map(({ before }) => before)).toFixed(1),
+      medianOf(times.map(({ after }) => after)).toFixed(1),
+      `${quartile(0.5)} (${quartile(0.25)} to ${quartile(0.75)})`,
+    ]);
   }
-  return lines.join('\n');
+  return table(['processor time, µs', 'before', 'after', 'after / before, median (quartiles)'], rows);
 }

@@ -1,32 +1,25 @@
 import { join } from 'node:path';
-import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
-import { type Contender, limit } from '../contenders.ts';
+import { bankql, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
 import { requestsOf } from '../load/requests.ts';
-import { measureRound, queryFor, type Round, type RoundOptions, type Running } from '../measure.ts';
-import { type Shape, titleOf } from '../shapes.ts';
+import { measureRound, type Round, type Running } from '../measure.ts';
+import { accountCounts, branchCounts, q1, q2, type Shape, shapes, titleOf } from '../shapes.ts';
 
 /** The rounds of a contender with a shape. */
 export interface Measured {
   readonly contender: Contender;
   readonly shape: Shape;
   readonly rounds: readonly Round[];
-  /** Why there are not as many as there should be; null where there are. */
-  readonly failure: Failure | null;
+  /** Why there are not as many as there should be; null if there are. */
+  readonly failure: string | null;
 }
 
-/** `not run`: it could not be started here, or be asked. `failed`: it answered wrongly, or made a wrong call. */
-export interface Failure {
-  readonly what: 'not run' | 'failed';
-  readonly reason: string;
-}
-
-export interface Interleaved {
+interface Interleaved {
   /** With the limit, which says what the right answer is. */
   readonly contenders: readonly Contender[];
   readonly shapes: readonly Shape[];
-  readonly round?: Pick<RoundOptions, 'connections'>;
+  readonly connections?: number;
   readonly environment?: (contender: Contender) => Readonly<Record<string, string>>;
 }
 
@@ -37,81 +30,73 @@ export interface Interleaved {
 export const firstWarmUpSeconds = 3;
 const laterWarmUp = 0.25;
 
+/** A: every contender, every shape. */
+export const measurePeers = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, {
+    contenders: contenders.filter(({ name }) => bench.options.only.has(name)),
+    shapes: shapes.filter(({ name }) => bench.options.shapes.has(name)),
+  });
+
+/** B: longer lists, and more accounts; over few connections, so that the work of an answer is measured and no queue. */
+export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, {
+    contenders: contenders.filter(({ name }) => ['limit', 'bankql', 'mercurius'].includes(name)),
+    shapes: [...branchCounts.map(q1), ...accountCounts.map(q2)].filter(({ name }) =>
+      bench.options.shapes.has(name),
+    ),
+    connections: 8,
+    environment: (contender) => (contender === bankql ? raisedLimits : {}),
+  });
+
 /**
  * Rounds of every contender with every shape, one contender after the other within each round: figures of the same round
  * are pairs. A contender that fails is left out from there on.
  */
-export async function interleave(
-  bench: Bench,
-  { contenders, shapes, round = {}, environment }: Interleaved,
+async function interleave(
+  { options, bank, open, say }: Bench,
+  { contenders, shapes, connections = 64, environment }: Interleaved,
 ): Promise<Measured[]> {
-  const { options, bank, say } = bench;
   await using opened = new AsyncDisposableStack();
-  const entries: {
-    contender: Contender;
-    shape: Shape;
-    rounds: Round[];
-    failure: Failure | null;
-    running: Running | null;
-  }[] = [];
-  let theLimit: Running | null = null;
-  for (const contender of contenders) {
-    let running: Running | null = null;
-    let failure: Failure | null = null;
-    try {
-      running = opened.use(await bench.open(contender, environment?.(contender)));
-      if (contender === limit) theLimit = running;
-    } catch (error) {
-      failure = { what: 'not run', reason: reasonOf(error) };
-      say(`  ${contender.name} is not run: ${failure.reason}`);
-    }
-    for (const shape of shapes) {
-      const canBeAsked = queryFor(contender, shape) !== null;
-      const cannot: Failure = { what: 'not run', reason: 'its schema cannot say this' };
-      entries.push({ contender, shape, rounds: [], failure: canBeAsked ? failure : cannot, running });
-    }
-  }
-  if (theLimit === null) throw new Error('without the limit there is nothing to compare with');
-  const answers = new Map<Shape, Buffer>();
-  for (const shape of shapes) {
-    const [request = Buffer.alloc(0)] = requestsOf(shape.query, theLimit.port, 1);
-    answers.set(shape, (await askOnce(theLimit.port, request)).body);
-  }
+  const running = new Map<Contender, Running>();
+  for (const contender of contenders)
+    running.set(contender, opened.use(await open(contender, environment?.(contender))));
+  const limitPort = running.get(limit)?.port ?? 0;
+  const entries = contenders.flatMap((contender) =>
+    shapes.map((shape) => ({ contender, shape, rounds: [] as Round[], failure: null as string | null })),
+  );
   for (let turn = 0; turn < options.rounds; turn++) {
     const warmUpSeconds = turn === 0 ? firstWarmUpSeconds : options.seconds * laterWarmUp;
     for (const shape of shapes) {
-      const inTurn = entries.filter((each) => each.shape === shape);
+      const [request = Buffer.alloc(0)] = requestsOf(shape.query, limitPort, 1);
+      const limitAnswer = await askOnce(limitPort, request);
+      const inTurn = entries.filter((each) => each.shape === shape && each.failure === null);
       // Every second round runs backwards, so that nobody always follows the same contender.
       for (const entry of turn % 2 === 0 ? inTurn : inTurn.reverse()) {
-        const limitAnswer = answers.get(shape);
-        if (entry.running === null || entry.failure !== null || limitAnswer === undefined) continue;
-        progress(`${titleOf(shape)}, ${entry.contender.name}, round ${turn + 1} of ${options.rounds}`);
+        const { contender } = entry;
+        const title = `  ${titleOf(shape)}, ${contender.name}`;
         try {
-          const measured = await measureRound(bank, entry.running, shape, limitAnswer, {
-            ...round,
-            seconds: options.seconds,
-            warmUpSeconds,
-          });
-          entry.rounds.push(measured);
-          say(
-            `  ${titleOf(shape)}, ${entry.contender.name}: ${Math.round(measured.requestsPerSecond)}/s, ${Math.round(measured.cpuUs)} µs, ${measured.callsPerRequest.toFixed(2)} calls, load's core ${Math.round(measured.loadBusy * 100)} %, others ${Math.round(measured.othersBusy * 100)} %`,
-          );
+          const server = running.get(contender);
+          if (server === undefined) continue;
+          const load = { seconds: options.seconds, warmUpSeconds, connections };
+          const round = await measureRound(bank, server, shape, limitAnswer, load);
+          entry.rounds.push(round);
+          const figures = Object.entries(round).map(([name, value]) => `${name} ${value.toPrecision(3)}`);
+          say(`${title}: ${figures.join(', ')}`);
         } catch (error) {
-          entry.failure = { what: 'failed', reason: reasonOf(error) };
-          say(`  ${titleOf(shape)}, ${entry.contender.name} failed: ${entry.failure.reason}`);
+          entry.failure = reasonOf(error);
+          say(`${title} failed: ${entry.failure}`);
         }
       }
     }
   }
-  return entries.map(({ running: _, ...measured }) => measured);
+  return entries;
 }
 
 const root = join(import.meta.dirname, '../..');
-const longestReason = 160;
 
 /** What goes into a cell of a table, and names no folder of this machine. */
 export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error))
+  String(error instanceof Error ? error.message : error)
     .replaceAll(root, '.')
     .replaceAll(/[\s|]+/g, ' ')
-    .slice(0, longestReason);
+    .slice(0, 160);

@@ -1,6 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { messageOf, StartError } from '../errors.ts';
-import type { ShowProgress } from './terminal.ts';
 
 export interface CliCommand {
   /** One line, for the list of commands. */
@@ -34,7 +33,6 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** For text that is not a result: a pipe receives only results. */
   readonly writeError: (text: string) => void;
-  readonly progress: ShowProgress;
   /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */
   readonly onExit: (run: () => void) => void;
   /** Asks whoever sits at the terminal; null if nobody does. */

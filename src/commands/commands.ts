@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
-import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
 import { variablesAsHelp } from '../config/help.ts';
 import { doctorUsage } from '../doctor/doctor-options.ts';
@@ -55,22 +54,6 @@ Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it 
       'makes the payment store, finds payments, settles those of unknown outcome, backs the records up',
     help: null,
     run: async (context) => (await import('./payments.ts')).managePayments(context),
-  },
-  persist: {
-    summary: 'makes a manifest of the queries in a folder, or checks those in use',
-    help: `usage: bankql persist --out manifest.json FOLDER
-       bankql persist check MANIFEST...
-
-Makes a manifest of the .graphql files in a folder, each checked against the schema and bankql's limits.
-PERSISTED_DOCUMENTS names it to the bankql that serves them.
-
-check   holds manifests against the schema and the limits of this version: names the documents that it would refuse, and
-        uses of what is deprecated. Exits with 1 if a document would be refused
-
-  bankql persist --out manifest.json src/queries
-  bankql persist check manifest.json
-`,
-    run: async (context) => (await import('./persist.ts')).persist(context),
   },
   schema: {
     summary: 'prints the GraphQL schema',
@@ -158,7 +141,7 @@ export function takeEnvFiles(words: readonly string[]) {
 
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
 
-/** Errors: StartError if there is no such command; it names one that is similar. */
+/** Errors: StartError if there is no such command; it names those that there are. */
 export function readInvocation(words: readonly string[]): Invocation {
   const [first, ...rest] = words;
   if (first === '--version' || first === '-v' || first === 'version') return { kind: 'version' };
@@ -171,14 +154,9 @@ export function readInvocation(words: readonly string[]): Invocation {
   return { kind: 'run', command, args: rest };
 }
 
-/** How many edits a word may be away from the command that is suggested for it. */
-const maxEdits = 2;
-
 function commandOf(name: string): CliCommand {
   const known: Readonly<Record<string, CliCommand>> = commands;
   const command = Object.hasOwn(known, name) ? known[name] : undefined;
   if (command !== undefined) return command;
-  const similar = Object.keys(known).find((each) => distance(name, each) <= maxEdits);
-  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`;
-  throw new StartError(`bankql knows no command "${name}".${hint} bankql help lists them.`);
+  throw new StartError(`bankql knows no command "${name}", only ${Object.keys(known).join(', ')}.`);
 }

@@ -1,24 +1,31 @@
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { readDoctorOptions } from '../doctor/doctor-options.ts';
-import { explainPaymentAnswer, paymentAnswerIn } from '../payments/explain-answer.ts';
+import { doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
+import { StartError } from '../errors.ts';
+import { explainPaymentAnswer, readPaymentAnswer } from '../payments/explain-answer.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, readWords } from './command.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
-export async function checkBank({ environment, args, write, progress }: CliContext): Promise<number> {
+export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
-  const answer = paymentAnswerIn(args);
-  if (answer !== null) return explainPaymentAnswer(answer, config.paymentWords, write);
+  const options = { ...doctorOptions, 'payment-answer': { type: 'string' as const } };
+  const { values, positionals } = readWords('doctor', args, options);
+  // Such a word may be a credential: it is not repeated.
+  if (positionals.length > 0)
+    throw new StartError('Give options only, such as --account alice-current; --help lists them.');
+  const { 'payment-answer': answer, ...given } = values;
+  if (answer !== undefined)
+    return explainPaymentAnswer(readPaymentAnswer(answer), config.paymentWords, write);
   const { bankId, viewId, accountScope } = config.server.defaults;
-  const given = {
+  const configured = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },
     credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
   };
-  const options = readDoctorOptions(args, environment, config.bank === null ? example : given);
+  const chosen = readDoctorOptions(given, environment, config.bank === null ? example : configured);
   const sandbox = config.bank === null ? await startSandbox({ ...config.sandbox, port: 0 }) : null;
   if (sandbox !== null)
     write(
@@ -30,11 +37,10 @@ export async function checkBank({ environment, args, write, progress }: CliConte
     const secureContext = bankTls === null ? undefined : (await readBankTls(bankTls)).secureContext;
     const network = { ...bankLimits.network, secureContext };
     return await runDoctor({
-      ...options,
+      ...chosen,
       bank: { ...bankLimits, network, baseUrl },
       accountScope,
       write,
-      progress,
     });
   } finally {
     await sandbox?.close();

@@ -64,17 +64,13 @@ export async function managePayments(
   if (subcommand === undefined)
     throw new StartError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
   const task = subcommand.read(rest, now);
-  try {
-    await task({
-      ...context,
-      state,
-      now,
-      withStore: (work) => withStore(open, { ...state, readOnly: false }, work),
-      lookAtStore: (work) => withStore(open, { ...state, readOnly: true }, work),
-    });
-  } finally {
-    context.progress(null);
-  }
+  await task({
+    ...context,
+    state,
+    now,
+    withStore: (work) => withStore(open, { ...state, readOnly: false }, work),
+    lookAtStore: (work) => withStore(open, { ...state, readOnly: true }, work),
+  });
   return 0;
 }
 

@@ -1,4 +1,3 @@
-import yoctoSpinner from 'yocto-spinner';
 import { StartError } from '../errors.ts';
 import { visible } from '../plain-text.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -49,19 +48,4 @@ export function rejectionOf(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   const error = new Error('A promise was rejected with what is no error.');
   return Object.assign(error, { name: 'UnhandledPromiseRejection' });
-}
-
-/** Shows the current activity to a waiting person; null when it is done. Other output meanwhile appears as it is. */
-export type ShowProgress = (activity: string | null) => void;
-
-/** A spinner with the activity on a terminal; nothing elsewhere, so that a program can read what is written. */
-export function createProgress(stream: NodeJS.WriteStream): ShowProgress {
-  if (!stream.isTTY) return () => {};
-  // bankql has signal handlers of its own.
-  const spinner = yoctoSpinner({ stream, handleSignals: false });
-  return (activity) => {
-    if (activity === null) spinner.stop();
-    else if (spinner.isSpinning) spinner.text = activity;
-    else spinner.start(activity);
-  };
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { distance } from 'fastest-levenshtein';
 import { messageOf, orStop, StartError } from '../errors.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
+import { editDistance } from './edit-distance.ts';
 import { isRemoved } from './removed-variables.ts';
 import {
   fileEnding,
@@ -87,7 +87,9 @@ const minLength = 10;
 
 /** The name of ours that is most similar to this one. */
 const nearest = (name: string): VariableName =>
-  variableNames.reduce((best, known) => (distance(name, known) < distance(name, best) ? known : best));
+  variableNames.reduce((best, known) =>
+    editDistance(name, known) < editDistance(name, best) ? known : best,
+  );
 
 /**
  * Names that begin like ours, or are almost one of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox
@@ -105,7 +107,7 @@ export const unknownVariables = (environment: Environment): ConfigProblem[] =>
       );
     if (isKnown(name)) return [];
     const similar = nearest(name);
-    const isSimilar = similar.length >= minLength && distance(name, similar) <= maxEdits;
+    const isSimilar = similar.length >= minLength && editDistance(name, similar) <= maxEdits;
     return isSimilar || ownPrefix.test(name)
       ? problem(`no variable has this name: did you mean ${similar}?`)
       : [];

@@ -36,12 +36,9 @@ export const account = record(
     swift_bic: text.nullish().describe("The bank's BIC."),
     type: textsOrText.nullish().meta({
       name: 'types',
-      description:
-        'The kinds of the account. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
+      description: 'The kinds of the account, such as `current`.',
     }),
-    views_available: references
-      .nullish()
-      .describe('The views through which the account can be seen; the sandbox has `owner` and `public`.'),
+    views_available: references.nullish().describe('The views of the account, such as `owner` and `public`.'),
   },
 );
 export type Account = z.infer<typeof account>;

@@ -15,9 +15,9 @@ export const customer = record('Customer', 'A customer of a bank. REST: getCusto
   email: text.nullish().describe('The e-mail address.'),
   mobile_phone_number: text.nullish().describe('The mobile telephone number.'),
   face_image: nameBox.nullish().describe("The name of the customer's picture."),
-  date_values: keyValues.describe('Further dates that the bank keeps, such as the date of birth.'),
+  date_values: keyValues.describe('Further dates, such as the date of birth.'),
   numeric_values: keyValues.describe('Further numbers that the bank keeps, as texts.'),
-  string_values: keyValues.describe('Further texts that the bank keeps, such as the language.'),
+  string_values: keyValues.describe('Further texts, such as the language.'),
   metadata: texts.nullish().meta({
     description: 'What else the bank notes, such as `verified`; no write takes it.',
     readOnly: true,

@@ -18,8 +18,7 @@ export const otherAccount = record(
     IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
     id: id.nullish().meta({ name: 'otherAccountId', description: "The counterparty's id at the bank." }),
     kind: text.nullish().meta({
-      description:
-        'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
+      description: 'What kind of counterparty it is, such as `shop`.',
     }),
     number: text.nullish().describe("The account's number at its bank."),
     swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),

@@ -16,12 +16,10 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
     },
   }),
   category: text.nullish().meta({
-    description:
-      'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
+    description: 'What kind of product it is, such as `loan`.',
   }),
   family: text.nullish().meta({
-    description:
-      'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
+    description: 'The family of products, such as `deposits`.',
   }),
   id: id.nullish().meta({
     name: 'productId',
@@ -31,8 +29,7 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
   more_info_url: text.nullish().describe('The address of a page about it.'),
   name: text.nullish().describe("The product's name."),
   super_family: text.nullish().meta({
-    description:
-      'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
+    description: 'A wider family, such as `retail`.',
   }),
 });
 

@@ -17,8 +17,7 @@ export const transactionRequest = record(
     description: text.nullish().describe('The description that the payer wrote.'),
     resource_url: text.nullish().describe("The request's address at the bank."),
     status: text.nullish().meta({
-      description:
-        'Whether it waits, is done or has failed. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
+      description: 'How far it is, such as `INITIATED`.',
       notes: { answer: ', a free text' },
     }),
     transaction_ids: idList.nullish().meta({
@@ -36,9 +35,7 @@ export const transactionRequest = record(
       notes: asWritten,
       also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
     }),
-    challenge: reference
-      .nullish()
-      .describe('The challenge that the customer must answer, if the bank waits for that.'),
+    challenge: reference.nullish().describe('The challenge that the customer must answer.'),
     from: accountRef.nullish().describe('The account that pays.'),
     body: requestBody.nullish().describe('What was asked for.'),
   },

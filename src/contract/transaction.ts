@@ -12,9 +12,9 @@ const details = record(
   {
     approved_by_ip_address: text
       .nullish()
-      .meta({ description: 'The IP address from which it was approved.', requiredInBodies: true }),
+      .meta({ description: 'From which IP address it was approved.', requiredInBodies: true }),
     approved_by_user_id: text.nullish().describe('Who approved it.'),
-    cancelled_by_ip_address: text.nullish().describe('The IP address from which it was cancelled.'),
+    cancelled_by_ip_address: text.nullish().describe('From which IP address it was cancelled.'),
     cancelled_by_user_id: text.nullish().describe('Who cancelled it.'),
     completed: text.nullish().meta({
       description: 'When it was completed.',
@@ -23,23 +23,21 @@ const details = record(
     }),
     description: text.nullish().describe('The description that the payer wrote.'),
     new_balance: amount.nullish().describe('The balance of the account afterwards.'),
-    paused_by_ip_address: text.nullish().describe('The IP address from which it was paused.'),
+    paused_by_ip_address: text.nullish().describe('From which IP address it was paused.'),
     paused_by_user_id: text.nullish().describe('Who paused it.'),
     posted: text.nullish().meta({
       description: 'When it was posted.',
       notes: asWritten,
       also: { name: 'postedAt', dateOf: 'getTransaction' },
     }),
-    posted_by_ip_address: text.nullish().describe('The IP address from which it was posted.'),
+    posted_by_ip_address: text.nullish().describe('From which IP address it was posted.'),
     posted_by_user_id: text.nullish().describe('Who posted it.'),
     status: text.nullish().meta({
-      description:
-        'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `PENDING` and `FAILED`.',
+      description: 'How far it is, such as `COMPLETED`.',
       notes: freeText,
     }),
     type: textOrArray.nullish().meta({
-      description:
-        'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
+      description: 'What kind of transaction it is, such as `SEPA`.',
       notes: freeText,
     }),
     value: amount.nullish().describe('The amount; negative if the account paid.'),

@@ -10,95 +10,78 @@ import {
   validateResponse,
 } from '../bank/response.ts';
 import type { Path } from '../contract/interpretations.ts';
-import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 
-export type ContractDiff = ReturnType<typeof diffWithContract>;
-
 /**
- * Compares a success (status 2xx) with its operation's row of the contract; `id` is that which the record, or the only entry
- * of a list, should have.
- * Shape:  the fields that differ, with what was expected and found, but never a value.
+ * Compares a success (status 2xx) with its operation's row of the contract, as reads do: by parseResponse and validateResponse.
+ * `id` is the id that the record, or the only entry of a list, should have.
+ * Shape:  the fields that differ, with the expected and the found kind of value, but never a value. `contract`: bankql cannot use
+ *         it. `drift`: bankql understands it. `unknown`: the contract does not contain it; a misspelt field would be among them.
  * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
 export function diffWithContract(call: PreparedCall, response: HttpResponse, id?: string) {
   const { operation } = call;
   const root: Path = operation.envelope === null ? [] : [operation.envelope];
-  /** Values that bankql cannot use. */
-  const contract: string[] = [];
-  /** Deviations that bankql understands. */
-  const drift: string[] = [];
-  /** Fields that the contract does not contain. It allows them, but a misspelt field would be among them. */
-  const unknown: string[] = [];
-  const noteResponse: OnDrift = ({ field }) => {
-    if (isResponseDrift(field)) drift.push(responseDrifts[field]);
+  const found = { contract: [] as string[], drift: [] as string[], unknown: [] as string[] };
+  let sent: unknown;
+  const note = (sort: 'contract' | 'drift', path: Path, expected: string) => {
+    // The contract holds an amount's digits as a string; the bank sends a number.
+    const type = path.at(-1) === 'amount' ? 'number' : expected;
+    found[sort].push(`${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`);
+  };
+  const onDrift: OnDrift = ({ field }, path, expected = '') => {
+    if (path !== undefined) note('drift', path, expected);
+    else if (isResponseDrift(field)) found.drift.push(responseDrifts[field]);
   };
   try {
     const details = errorDetailsOf(call);
-    const json = parseResponse(response, details, noteResponse);
-    // As the bank sent it: bankql's own parsing converts amounts to strings and replaces values by their
-    // interpretation.
-    const sent = contentOf(operation, JSON.parse(textOf(response)))?.value;
-    const differs = (path: Path, expected: string) => {
-      // The contract holds an amount's digits as a string; the bank sends a number.
-      const type = path.at(-1) === 'amount' ? 'number' : expected;
-      return `${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`;
-    };
-    const found = new Set<string>();
-    const note = (list: string[], path: Path, expected: string) => {
-      found.add(path.join('.'));
-      list.push(differs(path, expected));
+    const json = parseResponse(response, details, onDrift);
+    // As the bank sent it: bankql's own parsing makes strings of amounts.
+    sent = contentOf(operation, JSON.parse(textOf(response)))?.value;
+    const places = new Set<string>();
+    const once = (sort: 'contract' | 'drift', path: Path, expected: string) => {
+      places.add(path.join('.'));
+      note(sort, path, expected);
     };
     validateResponse(
       operation,
       json,
       details,
-      (one, path, expected = '') => (path === undefined ? noteResponse(one) : note(drift, path, expected)),
-      (path, expected) => note(contract, path, expected),
+      (drift, path, expected = '') => (path === undefined ? onDrift(drift) : once('drift', path, expected)),
+      (path, expected) => once('contract', path, expected),
     );
-    const amounts: string[] = [];
-    compare(shapeOf(operation), sent, [], {
-      unknown: (path) => unknown.push(nameOf([...root, ...path])),
-      amount: (path) => found.has(path.join('.')) || amounts.push(differs(path, 'number')),
+    const record = operation.answer ?? z.looseObject({});
+    compare(operation.envelope === null ? record : z.array(record), sent, [], {
+      unknown: (path) => void found.unknown.push(nameOf([...root, ...path])),
+      amount: (path) => places.has(path.join('.')) || note('drift', path, 'number'),
     });
-    drift.unshift(...amounts);
-    const record: Path = Array.isArray(sent) ? [0] : [];
-    if (id !== undefined && bearsAnother(sent, record, id))
-      drift.push(`${nameOf([...root, ...record, 'id'])}: expected the id of the path, found another`);
+    const place: Path = Array.isArray(sent) ? [0] : [];
+    const isOneOfMany = Array.isArray(sent) && sent.length > 1;
+    if (id !== undefined && !isOneOfMany && isOtherId(valueAt(sent, [...place, 'id']), id))
+      found.drift.push(`${nameOf([...root, ...place, 'id'])}: expected the id of the path, found another`);
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
-    contract.push(error.message);
+    found.contract.push(error.message);
   }
-  return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
-}
-
-/** Whether the record, or the only entry of a list, has another id. */
-function bearsAnother(sent: unknown, record: Path, id: string): boolean {
-  if (Array.isArray(sent) && sent.length > 1) return false;
-  return isOtherId(valueAt(sent, [...record, 'id']), id);
+  return { contract: counted(found.contract), drift: counted(found.drift), unknown: counted(found.unknown) };
 }
 
 const isResponseDrift = (field: string): field is keyof typeof responseDrifts =>
   Object.hasOwn(responseDrifts, field);
 
-function shapeOf({ answer, envelope }: Operation): z.ZodType {
-  const record = answer ?? z.looseObject({});
-  return envelope === null ? record : z.array(record);
-}
-
 /** Distinct texts with their number of occurrences. */
-function counted(texts: readonly string[]): string[] {
-  const times = new Map<string, number>();
-  for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
-  return [...times].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`));
-}
+const counted = (texts: readonly string[]): string[] =>
+  Array.from(
+    Map.groupBy(texts, (text) => text),
+    ([text, { length }]) => (length === 1 ? text : `${text} (${length} times)`),
+  );
 
 /** The path of a field without positions in lists, such as `branches[].location.latitude`. */
 const nameOf = (path: Path): string =>
-  path.reduce<string>(
-    (name, key) => (typeof key === 'number' ? `${name}[]` : [name, String(key)].filter(Boolean).join('.')),
-    '',
-  );
+  path
+    .map((key) => (typeof key === 'number' ? '[]' : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '');
 
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -112,10 +95,12 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
 
-/**
- * Compares a value with its shape where bankql's parser does not: it allows unknown fields, and reads an amount that is a
- * string without naming its place.
- */
+interface Differences {
+  readonly unknown: (path: Path) => void;
+  readonly amount: (path: Path) => void;
+}
+
+/** Finds the differences that the reading path accepts without naming them: unknown fields, and amounts that are strings. */
 function compare(shape: z.core.$ZodType, value: unknown, path: Path, on: Differences): void {
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
     compare(shape.unwrap(), value, path, on);
@@ -130,9 +115,4 @@ function compare(shape: z.core.$ZodType, value: unknown, path: Path, on: Differe
       else compare(known, member, [...path, key], on);
     }
   } else if (typeof value === 'string' && path.at(-1) === 'amount') on.amount(path);
-}
-
-interface Differences {
-  readonly unknown: (path: Path) => void;
-  readonly amount: (path: Path) => void;
 }

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { orStop, StartError } from '../errors.ts';
@@ -12,9 +11,9 @@ export const idOptions = {
   transaction: 'a transaction of that account',
   customer: 'a customer whom the caller may see',
   product: 'a product',
-  branch: 'what branches are searched by (the id of the query)',
-  iban: 'what counterparties of the account are searched by',
-  metadata: 'what metadata is searched by (the id of the query)',
+  branch: 'the id by which branches are searched',
+  iban: 'the IBAN by which counterparties of the account are searched',
+  metadata: 'the id by which metadata is searched',
 } as const;
 
 export type IdOption = keyof typeof idOptions;
@@ -23,8 +22,6 @@ export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
 /** Options that are not part of a path: any text is valid. */
 const queries: readonly IdOption[] = ['branch', 'iban', 'metadata'];
 
-const isIdOption = (name: string): name is IdOption => Object.hasOwn(idOptions, name);
-
 /** The options with the caller's credentials, and the variables that keep these off the command line. */
 export const credentialOptions = {
   key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
@@ -32,13 +29,19 @@ export const credentialOptions = {
   'auth-id': { credential: 'authId', variable: 'DOCTOR_AUTH_ID' },
 } as const satisfies Record<string, { credential: keyof Credentials; variable: string }>;
 
-type CredentialOption = keyof typeof credentialOptions;
-
-/** What the doctor asks the bank for, and with whose credentials. */
+/** The ids and the credentials with which the doctor calls the bank. */
 export interface DoctorOptions {
   readonly ids: DoctorIds;
   readonly credentials: Credentials;
 }
+
+/** All options, as parseArgs takes them. */
+export const doctorOptions = Object.fromEntries(
+  [...Object.keys(idOptions), ...Object.keys(credentialOptions)].map((name) => [
+    name,
+    { type: 'string' as const },
+  ]),
+);
 
 const pad = (name: string) => `  --${name}`.padEnd(18);
 
@@ -47,7 +50,7 @@ export const doctorUsage = [
   '',
   'Calls every read operation of the bank and compares the answers with the contract.',
   '',
-  ...Object.entries(idOptions).map(([name, what]) => `${pad(name)}${what}`),
+  ...Object.entries(idOptions).map(([name, meaning]) => `${pad(name)}${meaning}`),
   ...Object.entries(credentialOptions).map(
     ([name, { credential, variable }]) =>
       `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
@@ -59,55 +62,40 @@ export const doctorUsage = [
 ].join('\n');
 
 /**
- * Reads the command line and the environment; `defaults` provides what both leave out.
+ * The ids and credentials of the command line (`given`, by option) and of the environment; `defaults` provides the others.
  * Errors: StartError, in one line, without a value.
  */
 export function readDoctorOptions(
-  args: readonly string[],
+  given: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
   defaults: DoctorOptions,
 ): DoctorOptions {
-  const given = parse(args);
+  const empty = Object.entries(given).find(([, value]) => value === '');
+  if (empty !== undefined) throw new StartError(`--${empty[0]} needs a value.`);
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
-  for (const [name, value] of given) {
-    if (!isIdOption(name)) continue;
-    ids[name] = queries.includes(name) ? value : orStop(() => validateId(`--${name}`, value));
+  for (const name of Object.keys(idOptions) as IdOption[]) {
+    const value = given[name];
+    if (value !== undefined)
+      ids[name] = queries.includes(name) ? value : orStop(() => validateId(`--${name}`, value));
   }
-  const credential = (option: CredentialOption) => {
+  const credential = (option: keyof typeof credentialOptions) => {
     const { credential: name, variable } = credentialOptions[option];
     const set = withoutLineEnds(environment[variable] ?? '');
-    const value = given.get(option) ?? (set || defaults.credentials[name]);
+    const value = given[option] ?? (set || defaults.credentials[name]);
     const words = set === value ? `${variable} cannot be used: ` : '';
     return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value), words);
   };
-  const credentials = {
-    subscriptionKey: credential('key'),
-    authProviderName: credential('auth-provider'),
-    authId: credential('auth-id'),
-  };
-  if (credentials.subscriptionKey === null) {
+  const subscriptionKey = credential('key');
+  if (subscriptionKey === null)
     throw new StartError(
       `No operation can be called without a subscription key: set ${credentialOptions.key.variable}, or give --key.`,
     );
-  }
-  return { ids, credentials };
-}
-
-/** The options as given. Arguments that are not options are not repeated in messages: they may be credentials. */
-function parse(args: readonly string[]): Map<string, string> {
-  const known = [...Object.keys(idOptions), ...Object.keys(credentialOptions)];
-  const options = Object.fromEntries(known.map((name) => [name, { type: 'string' as const }]));
-  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
-  const given = new Map<string, string>();
-  for (const token of tokens) {
-    if (token.kind !== 'option') {
-      throw new StartError('Give options only, such as --account alice-current; --help lists them.');
-    }
-    const { name, value } = token;
-    if (!known.includes(name)) throw new StartError(`There is no option --${name}; --help lists them.`);
-    const isSwallowed = !token.inlineValue && value?.startsWith('--');
-    if (!value || isSwallowed) throw new StartError(`--${name} needs a value.`);
-    given.set(name, value);
-  }
-  return given;
+  return {
+    ids,
+    credentials: {
+      subscriptionKey,
+      authProviderName: credential('auth-provider'),
+      authId: credential('auth-id'),
+    },
+  };
 }

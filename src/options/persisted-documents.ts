@@ -65,7 +65,7 @@ const WithHash = z.object({ persistedQuery: z.object({ sha256Hash: z.string() })
 const sha256HashOf = ({ extensions }: Pick<Params, 'extensions'>): string | null =>
   WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
 
-/** The format of graphql-codegen's client preset, Relay, and `npm run persist`: texts by id. */
+/** The format of graphql-codegen's client preset and of Relay: texts by id. */
 const Plain = z.record(z.string(), z.string());
 
 /** The format of Apollo's operation manifest. */
@@ -86,7 +86,7 @@ export async function readManifest(file: string): Promise<ReadonlyMap<string, st
   const texts = new Map<string, string>();
   const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     // Its own message would repeat the path.
-    const remedy = 'correct the path, or make a manifest with bankql persist --out.';
+    const remedy = 'correct the path: docs/operate.md names the tools that write a manifest.';
     throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
   });
   for (const [id, text] of entriesOf(JSON.parse(decodeText(bytes)))) {

@@ -1,15 +1,11 @@
-import { parseArgs } from 'node:util';
 import { operations } from '../contract/operations.ts';
 import { StartError } from '../errors.ts';
 import { classifyPaymentResponse } from './classify.ts';
 import type { BankWords } from './payment-words.ts';
 
-/** The answer that `bankql doctor --payment-answer '200 {"id":"T"}'` gives; null without this option. Errors: StartError. */
-export function paymentAnswerIn(args: readonly string[]): { status: number; body: string } | null {
-  const options = { 'payment-answer': { type: 'string' } } as const;
-  const answer = parseArgs({ args: [...args], options, strict: false }).values['payment-answer'];
-  if (answer === undefined) return null;
-  const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(String(answer)) ?? [];
+/** The answer in `bankql doctor --payment-answer '200 {"id":"T"}'`. Errors: StartError. */
+export function readPaymentAnswer(answer: string): { status: number; body: string } {
+  const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(answer) ?? [];
   if (status === undefined)
     throw new StartError(`--payment-answer needs a status and a body, such as '200 {"id":"T"}'.`);
   return { status: Number(status), body };

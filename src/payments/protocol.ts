@@ -2,7 +2,7 @@ import type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from '
 
 /**
  * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service
- * and the tests of all interleavings use; docs/payment-protocol.md draws it.
+ * and the tests of all interleavings use; docs/architecture.md draws it.
  *
  * Two rules keep a payment from being sent twice:
  * - The request is sent only by the attempt whose record was stored, and only while its lease lasts.

@@ -31,8 +31,7 @@ const PutAccountInput = builder.inputType('PutAccountInput', {
     bankId: bankIdInput(t),
     accountId: t.id({ required: true, description: accountIdDescription }),
     viewId: t.id({
-      description:
-        "The view through which the payload's account is read; the configured default view if it is left out.",
+      description: "The view of the payload's account; the configured one by default.",
     }),
     account: wholeRecordInput(t, account, putAccountID),
   }),

@@ -2,13 +2,14 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import { accountNode } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { fieldsOf, inputType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { nodeFromRecord, nodeTypeOf, type ViewArgument } from './node.ts';
-import { findCounterparty, loadOtherAccounts } from './other-account.ts';
+import { nodeFromRecord, type ViewArgument } from './node.ts';
+import { findCounterparty, loadOtherAccounts, otherAccountNode } from './other-account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
@@ -34,10 +35,10 @@ AccountRefObject.implement({
           description: "The view for reading the account. The default is the record's view.",
         }),
       },
-      ...nodeFromRecord('Account', accountIn),
+      ...nodeFromRecord(accountNode, accountIn),
     }),
     counterparty: t.field({
-      type: nodeTypeOf('OtherAccount').object,
+      type: otherAccountNode.object,
       nullable: true,
       description:
         'The payee as a counterparty of the paying account, found by its id. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',

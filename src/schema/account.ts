@@ -6,11 +6,12 @@ import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
 import type { Scope, ViewIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
+import { customerNode } from './customer.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { knownTransactions } from './known-transactions.ts';
 import {
   byContent,
   checkNotRepeated,
@@ -29,12 +30,12 @@ import {
   nodeFromIds,
   nodesFromRecord,
   noteOtherId,
-  pathFields,
   recordOf,
 } from './node.ts';
-import { isCodeOf, otherAccounts } from './other-account.ts';
+import { isCodeOf, otherAccountNode, otherAccounts } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
+import { transactionNode } from './transaction.ts';
 import { transactionRequests } from './transaction-request.ts';
 
 const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
@@ -256,7 +257,7 @@ implementNode(accountNode, account, (t) => ({
   view: t.field({
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
-    ...nodeFromIds('Account', (account: AccountNode, { viewId }: { viewId: string }) => ({
+    ...nodeFromIds(accountNode, (account: AccountNode, { viewId }: { viewId: string }) => ({
       ...accountOf(account),
       viewId: restId('viewId', viewId),
     })),
@@ -279,7 +280,7 @@ implementNode(accountNode, account, (t) => ({
     description:
       'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
     ...nodesFromRecord(
-      'Customer',
+      customerNode,
       (account: AccountNode) => recordOf(account).owners,
       ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
       recordField(account, 'owners'),
@@ -292,7 +293,7 @@ implementNode(accountNode, account, (t) => ({
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
     ...nodeFromIds(
-      'OtherAccount',
+      otherAccountNode,
       (account: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
         ...accountOf(account),
         otherAccountId: notGlobalId('otherAccountId', otherAccountId),
@@ -302,11 +303,10 @@ implementNode(accountNode, account, (t) => ({
   transaction: t.field({
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ...nodeFromIds('Transaction', (account: AccountNode, { transactionId }: { transactionId: string }) => ({
+    ...nodeFromIds(transactionNode, (account: AccountNode, { transactionId }: { transactionId: string }) => ({
       ...accountOf(account),
       transactionId: restId('transactionId', transactionId),
     })),
   }),
   transactionRequests: t.field(transactionRequests),
-  knownTransactions: t.field(knownTransactions),
 }));

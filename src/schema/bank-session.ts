@@ -136,7 +136,13 @@ export class BankSession {
 
   /** Errors: CALL_BUDGET_EXCEEDED if the operation made all its calls before its payment, which then is not sent. */
   checkPayment(operation: Operation): void {
-    if (this.#calls >= this.#options.limits.restCalls) throw this.#tooManyCalls(operation);
+    const { restCalls } = this.#options.limits;
+    if (this.#calls >= restCalls)
+      throw new BankqlError(
+        'CALL_BUDGET_EXCEEDED',
+        `This operation made its ${restCalls} REST calls before its payment: this request did not send it. An earlier one with this key may have: repeat the payment with the same key, in an operation of its own.`,
+        { operation: operation.id },
+      );
   }
 
   /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */

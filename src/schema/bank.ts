@@ -1,17 +1,19 @@
-import type { InputShapeFromFields } from '@pothos/core';
+import type { FieldMap, InputShapeFromFields } from '@pothos/core';
+import { ofSource } from '../executor/selection.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { AccountScope, accountsFrom } from './account.ts';
-import { branches } from './branch.ts';
-import { builder } from './builder.ts';
+import { AccountScope, accountNode, accountsFrom } from './account.ts';
+import { branches, branchNode } from './branch.ts';
+import { builder, type ObjectFields } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { customerNode } from './customer.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { messagesFrom } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
-import { products } from './product.ts';
+import { productNode, products } from './product.ts';
 import { pageArguments } from './relay-connection.ts';
 
 /** Banks by their code. A bank has no record to read. */
-const bankNode = defineNodeType({
+export const bankNode = defineNodeType({
   name: 'Bank',
   ...identifiedBy('bankId'),
   read: async () => ({}),
@@ -22,7 +24,7 @@ const BankObject = bankNode.object;
 const whichAccount = builder.args((t) => ({
   accountId: t.id({ required: true, description: "The account's id at the bank, as `accountId` shows it." }),
   viewId: t.id({
-    description: 'The view through which the account is read; the configured one if it is left out.',
+    description: 'The view of the account; the configured one by default.',
   }),
 }));
 
@@ -48,7 +50,7 @@ BankObject.implement({
       description:
         'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
       args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
-      ...nodeFromIds('Customer', ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
+      ...nodeFromIds(customerNode, ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
         bankId,
         customerId: restId('customerId', customerId),
       })),
@@ -57,7 +59,7 @@ BankObject.implement({
       description:
         'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
       args: whichAccount,
-      ...nodeFromIds('Account', viewOf),
+      ...nodeFromIds(accountNode, viewOf),
     }),
     accounts: t.field({
       description:
@@ -78,7 +80,7 @@ BankObject.implement({
     branch: t.field({
       description: 'One branch, found in getBranches. REST: getBranches.',
       args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
-      ...nodeFromIds('Branch', ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
+      ...nodeFromIds(branchNode, ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
         bankId,
         branchId: notGlobalId('branchId', branchId),
       })),
@@ -86,7 +88,7 @@ BankObject.implement({
     product: t.field({
       description: 'A product by id; an unknown id is an error, not null. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
-      ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
+      ...nodeFromIds(productNode, ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,
         productId: restId('productId', productId),
       })),
@@ -106,10 +108,36 @@ builder.queryField('bank', (t) =>
       'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
     ...nodeFromIds(
-      'Bank',
+      bankNode,
       (_root: object, { bankId }: { bankId?: string | null | undefined }, { defaults }) => ({
         bankId: bankIdOr(defaults, bankId),
       }),
     ),
   }),
 );
+
+/** The fields of a record that the path of its request answers: its bank, and the ids that have a description. */
+export const pathFields = <Parent extends BankIds>(
+  t: ObjectFields<Parent>,
+  noun: string,
+  ids: { readonly [Id in Exclude<keyof Parent, 'bankId'>]?: string } = {},
+): FieldMap => ({
+  bankId: t.id({
+    ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    resolve: ofSource(({ bankId }: BankIds) => bankId),
+  }),
+  bank: t.field({
+    description: `The bank through which the ${noun} is read. Costs no REST call.`,
+    ...nodeFromIds(bankNode, ({ bankId }: BankIds) => ({ bankId })),
+    nullable: false,
+  }),
+  ...Object.fromEntries(
+    Object.entries<string | undefined>(ids).map(([id, description = '']) => [
+      id,
+      t.id({
+        ...idFromPath(description),
+        resolve: ofSource((parent: Parent) => String(Reflect.get(parent, id))),
+      }),
+    ]),
+  ),
+});

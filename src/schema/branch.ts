@@ -1,5 +1,6 @@
 import { type Branch, type BranchQuery, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import {
   type BranchSearch,
   branchQueryOf,
@@ -13,7 +14,7 @@ import {
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, pathFields, recordOf } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, recordOf } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 

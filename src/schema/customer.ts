@@ -2,9 +2,10 @@ import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
+import { bankNode, pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
+import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, recordOf } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
@@ -27,7 +28,7 @@ implementNode(customerNode, customer, (t) => ({
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
     ...nodesFromRecord(
-      'Bank',
+      bankNode,
       (customer: CustomerNode) => recordOf(customer).bank_id,
       (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     ),

@@ -12,8 +12,6 @@ export interface FieldExtensions {
   readonly prefetch?: (parent: never, args: never, context: never, info: Selection) => unknown;
   /** Whether the field makes a payment. */
   readonly payment?: true;
-  /** The field is null only if there is an error for it. */
-  readonly nullMeansError?: true;
 }
 
 /** Creates the extensions of a field. */

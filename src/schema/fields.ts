@@ -17,10 +17,10 @@ import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './nod
 
 type Place = 'answer' | 'input' | 'changes';
 
-function descriptionOf({ description, rest, notes = {}, isRequired }: Field, place: Place): string {
+/** A field of an answer is null if the bank leaves it out: docs/clients.md says so once for all of them. */
+function descriptionOf({ description, rest, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  const isOptional = place === 'answer' && !isRequired;
-  return `${description}${isOptional ? ' Null if the bank leaves it out.' : ''} REST \`${rest}\`${note ?? ''}.`;
+  return `${description} REST \`${rest}\`${note ?? ''}.`;
 }
 
 /** Implements the type of a node: the fields of its record but for `except`, its global id, and those of its own. */
@@ -55,7 +55,7 @@ function listedId<Ids extends object, Item extends object>(
   return {
     [name]: t.id({
       nullable: true,
-      description: `${description} REST \`${rest}\`, which the bank may leave out, or give to several entries.`,
+      description: `${description} REST \`${rest}\` (not in every entry).`,
       extensions: answeredByIds,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ofSource(
@@ -131,7 +131,7 @@ function preciseField<Parent>(
   return t.field({
     type: 'DateTime',
     nullable: true,
-    description: `${what} Null if the bank gave no time, or in a form that \`DateTime\` does not list; without an offset it is UTC. REST \`${rest}\`.`,
+    description: `${what} Null if \`DateTime\` cannot read it. REST \`${rest}\`.`,
     extensions,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent);

@@ -1,6 +1,6 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import type { AccountIds } from './account.ts';
+import { type AccountIds, accountNode } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -90,14 +90,14 @@ const TransactionConnection = connectionTo(
       description:
         'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
       ...nodesFromRecord(
-        'Transaction',
+        transactionNode,
         ({ nodes }: KnownTransactions) => Array.from(nodes, ({ transactionId }) => transactionId),
         transactionIn,
       ),
     },
     node: {
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
-      ...nodeFromRecord('Transaction', ({ node }: Edge<TransactionIds>) =>
+      ...nodeFromRecord(transactionNode, ({ node }: Edge<TransactionIds>) =>
         transactionIn(node, node.transactionId),
       ),
     },
@@ -106,7 +106,7 @@ const TransactionConnection = connectionTo(
 );
 
 /** The field of an account that lists them. */
-export const knownTransactions = {
+const knownTransactions = {
   type: TransactionConnection,
   nullable: true,
   description:
@@ -121,7 +121,6 @@ export const knownTransactions = {
   })),
   extensions: fieldExtensions({
     answeredByIds: true,
-    nullMeansError: true,
     prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
       checkPage(args);
       return loadRequests(account, context);
@@ -142,3 +141,5 @@ export const knownTransactions = {
     return Object.assign(new Connection(known, page, toNode, context), account);
   },
 } as const;
+
+builder.objectField(accountNode.object, 'knownTransactions', (t) => t.field(knownTransactions));

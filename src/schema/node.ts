@@ -1,4 +1,3 @@
-import type { FieldMap, ObjectRef } from '@pothos/core';
 import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { isOtherId, validateId } from '../bank/ids.ts';
@@ -9,7 +8,6 @@ import type { Field } from '../contract/record.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import {
   argumentsOf,
-  ofSource,
   type SelectedField,
   type Selection,
   selectedFields,
@@ -17,12 +15,10 @@ import {
   withDeferred,
 } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { BankIds, ViewIds } from '../loaders/loaders.ts';
-import type { AccountIds, AccountNode } from './account.ts';
-import type { BranchNode } from './branch.ts';
-import { builder, type ObjectFields, type Types } from './builder.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
+import type { AccountIds } from './account.ts';
+import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import type { CustomerNode } from './customer.ts';
 import {
   type FieldExtensions,
   fieldExtensions,
@@ -31,11 +27,6 @@ import {
 } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { byContent, findByContent, keyOfEntry, type ListedEntry, mapListItem } from './list-item.ts';
-import type { MetadataNode } from './metadata.ts';
-import type { OtherAccountNode } from './other-account.ts';
-import type { ProductNode } from './product.ts';
-import type { TransactionNode } from './transaction.ts';
-import type { TransactionRequestNode } from './transaction-request.ts';
 
 /**
  * Links between records.
@@ -65,30 +56,6 @@ export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
 /** Ids in a global id, which may name an entry of a list by its content. */
 type KeyIds<Ids> = Ids & { readonly contentHash?: string | undefined };
 
-/** The node types that read a record of the bank, by name: the ids of a linked object, with its record. */
-export interface Nodes {
-  Account: AccountNode;
-  Bank: BankIds & { readonly record?: object | undefined };
-  Branch: BranchNode;
-  Customer: CustomerNode;
-  MetadataEntry: MetadataNode;
-  OtherAccount: OtherAccountNode;
-  Product: ProductNode;
-  Transaction: TransactionNode;
-  TransactionRequest: TransactionRequestNode;
-}
-type NodeName = keyof Nodes;
-type IdsOf<Name extends NodeName> = Omit<Nodes[Name], 'record'>;
-type RecordOf<Name extends NodeName> = NonNullable<Nodes[Name]['record']>;
-type Ref<Name extends NodeName> = ObjectRef<Types, Nodes[Name]>;
-
-type Resolve<Parent, Args, Result> = (
-  parent: Parent,
-  args: Args,
-  context: Context,
-  info: Selection,
-) => Result | Promise<Result>;
-
 /** The extensions of a field that its parent's ids answer. */
 export const answeredByIds = fieldExtensions({ answeredByIds: true });
 
@@ -99,7 +66,7 @@ export const idFromPath = (description: string) =>
 /** How a node type is named, linked to and read. */
 interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
   /** The GraphQL type's name. */
-  readonly name: NodeName;
+  readonly name: string;
   /** The names of the bank's ids in its key, in their order. */
   readonly bankIds: readonly string[];
   /** It is an entry of a list that is looked up there, and may have no id. */
@@ -194,16 +161,6 @@ export function listedBy<Parent extends string, Own extends string, Item extends
 }
 
 export type NodeType<Ids extends object, Item> = ReturnType<typeof defineNodeType<Ids, Item, never>>;
-
-/** A node type by its name: files of types that link to each other do not import each other. */
-export function nodeTypeOf<Name extends NodeName>(
-  name: Name,
-): Omit<NodeType<IdsOf<Name>, RecordOf<Name>>, 'object'> & { readonly object: Ref<Name> } {
-  const nodeType = globalIdTypes.get(name);
-  if (!nodeType) throw new Error(`${name} is no node type of the schema`);
-  // Its file defines it with the ids and the record that Nodes has.
-  return nodeType as never;
-}
 
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
@@ -319,46 +276,19 @@ export function recordOf<Item>(linked: { readonly record?: Item | undefined }): 
  * A field that leads from a parent's ids to another object, or to null. Spread it into a Pothos field inside `fields`: it
  * provides the type, `resolve`, and the extensions that links use.
  */
-export function nodeFromIds<Name extends NodeName, Parent, Args>(
-  name: Name,
-  ids: (parent: Parent, args: Args, context: ReadContext) => IdsOf<Name>,
+export function nodeFromIds<Ids extends object, Item, Parent, Args>(
+  nodeType: NodeType<Ids, Item>,
+  ids: (parent: Parent, args: Args, context: ReadContext) => NoInfer<Ids>,
 ) {
-  const nodeType = nodeTypeOf(name);
-  const resolve: Resolve<Parent, Args, Nodes[Name]> = (parent, args, context, info) =>
-    nodeType.load(ids(parent, args, context), context, info) as Nodes[Name];
+  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) =>
+    nodeType.load(ids(parent, args, context), context, info);
   return {
     type: nodeType.object,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch: resolve }),
+    extensions: fieldExtensions({ answeredByIds: true, prefetch: resolve }),
   };
 }
-
-/** The fields of a record that the path of its request answers: its bank, and the ids that have a description. */
-export const pathFields = <Parent extends BankIds>(
-  t: ObjectFields<Parent>,
-  noun: string,
-  ids: { readonly [Id in Exclude<keyof Parent, 'bankId'>]?: string } = {},
-): FieldMap => ({
-  bankId: t.id({
-    ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    resolve: ofSource(({ bankId }: BankIds) => bankId),
-  }),
-  bank: t.field({
-    description: `The bank through which the ${noun} is read. Costs no REST call.`,
-    ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
-    nullable: false,
-  }),
-  ...Object.fromEntries(
-    Object.entries<string | undefined>(ids).map(([id, description = '']) => [
-      id,
-      t.id({
-        ...idFromPath(description),
-        resolve: ofSource((parent: Parent) => String(Reflect.get(parent, id))),
-      }),
-    ]),
-  ),
-});
 
 /** Passes on the errors of a list's entries, but the operation's limit of calls for one of them only: the others are null. */
 function reportLimitOnce() {
@@ -374,20 +304,14 @@ function reportLimitOnce() {
 }
 
 /** A field that leads from a parent's record to another object, or to null if the record names none. */
-export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
-  name: Name,
+export function nodeFromRecord<Ids extends object, Item, Parent, Args = object>(
+  nodeType: NodeType<Ids, Item>,
   /** The ids, with the record if the parent's record contains it. */
-  ids: (
-    parent: Parent,
-    args: Args,
-    context: ReadContext,
-  ) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
+  ids: (parent: Parent, args: Args, context: ReadContext) => NodeRef<NoInfer<Ids>, NoInfer<Item>> | null,
 ) {
-  const nodeType = nodeTypeOf(name);
-  const resolve: Resolve<Parent, Args, Nodes[Name] | null> = (parent, args, context, info) => {
+  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
     const named = ids(parent, args, context);
-    if (named === null || named.record !== undefined) return named as Nodes[Name] | null;
-    return nodeType.load(named, context, info) as Nodes[Name];
+    return named === null || named.record !== undefined ? named : nodeType.load(named, context, info);
   };
   return { type: nodeType.object, nullable: true as const, resolve };
 }
@@ -397,21 +321,17 @@ export function nodeFromRecord<Name extends NodeName, Parent, Args = object>(
  * separately. If `toIds` throws, the error is that of the entry. If the operation may not make that many calls, one entry
  * has the error, and the others that were not read are null. `shows`: the only part of the parent's record that it needs.
  */
-export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
-  name: Name,
+export function nodesFromRecord<Ids extends object, Item, Parent, Args = object>(
+  nodeType: NodeType<Ids, Item>,
   entries: (parent: Parent, args: Args) => readonly string[] | null | undefined,
-  toIds: (parent: Parent, entry: string) => IdsOf<Name>,
+  toIds: (parent: Parent, entry: string) => NoInfer<Ids>,
   shows?: Field,
 ) {
-  const nodeType = nodeTypeOf(name);
   const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
     const named = unwrap(entries(parent, args));
     if (!named) return named;
     const onError = reportLimitOnce();
-    const load = (entry: string) =>
-      nodeType.load(toIds(parent, entry), context, info, onError) as
-        | Nodes[Name]
-        | Promise<Nodes[Name] | null>;
+    const load = (entry: string) => nodeType.load(toIds(parent, entry), context, info, onError);
     return named.map((entry, index) => mapListItem(entry, index, load));
   };
   return {

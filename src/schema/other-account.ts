@@ -12,7 +12,8 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import type { AccountIds } from './account.ts';
+import { type AccountIds, accountNode } from './account.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
@@ -26,7 +27,6 @@ import {
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
-  pathFields,
   recordOf,
   type ViewArgument,
 } from './node.ts';
@@ -111,7 +111,7 @@ const otherAccountsIn =
   (record) => ({ ...accountOf(account), otherAccountId: itemId(record), list, record });
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
-const otherAccountNode = defineNodeType({
+export const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
   ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', {
     shape: otherAccount,
@@ -211,17 +211,17 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
   account: t.field({
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-    ...nodeFromIds('Account', accountOf),
+    ...nodeFromIds(accountNode, accountOf),
   }),
   linkedAccount: t.field({
     description:
       "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
     args: {
       viewId: t.arg.id({
-        description: "The view through which it is read; the counterparty's view if it is left out.",
+        description: "The view through which it is read; the counterparty's by default.",
       }),
     },
-    ...nodeFromRecord('Account', linkedAccountOf),
+    ...nodeFromRecord(accountNode, linkedAccountOf),
   }),
 }));
 

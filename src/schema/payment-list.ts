@@ -5,10 +5,10 @@ import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
+import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
@@ -136,14 +136,14 @@ const PaymentConnection = connectionTo(PaymentObject, 'payments, newest first', 
 });
 
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */
-export const paymentsField = {
+const paymentsField = {
   type: PaymentConnection,
   nullable: true,
   description:
     "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
-  extensions: fieldExtensions({ nullMeansError: true }),
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;
 
 builder.queryField('payments', (t) => t.field(paymentsField));
+builder.objectField(ViewerObject, 'payments', (t) => t.field(paymentsField));

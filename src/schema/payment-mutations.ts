@@ -66,7 +66,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
     ...paymentFields(t),
     value: t.field({ type: inputType(money), description: valueDescription }),
     viewId: t.id({
-      description: 'The view through which the account is read; the configured one if it is left out.',
+      description: 'The view of the account; the configured one by default.',
     }),
     transactionRequestType: t.string({
       required: true,

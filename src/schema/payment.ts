@@ -4,13 +4,14 @@ import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/payment-errors.ts';
 import type { PaymentRecord } from '../payments/store.ts';
+import { accountNode } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
+import { transactionNode } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */
 export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
@@ -29,7 +30,7 @@ globalIdTypes.set('Payment', {
 export const idempotencyKeyDescription =
   'From 1 to 255 printable ASCII characters, chosen by the client, a new one for each intended payment.';
 
-const viewDescription = 'The view through which it is read; the configured default view if it is left out.';
+const viewDescription = 'The view through which it is read; the configured one by default.';
 
 export const PaymentState = builder.enumType('PaymentState', {
   description:
@@ -61,7 +62,7 @@ const paidAccount = ({ bankId, toBankId, toAccountId }: PaymentRecord, viewId: s
 
 /** An account that a payment names, through the view that is asked for. */
 const accountOf = (idsOf: (payment: PaymentRecord, viewId: string) => ViewIds | null) =>
-  nodeFromRecord('Account', (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
+  nodeFromRecord(accountNode, (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
     idsOf(payment, viewIdOr(defaults, viewId)),
   );
 
@@ -120,7 +121,6 @@ PaymentObject.implement({
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ...accountOf(payingAccount),
-      extensions: fieldExtensions({ nullMeansError: true }),
     }),
     toAccount: t.field({
       description:
@@ -140,7 +140,7 @@ PaymentObject.implement({
       description:
         'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...nodeFromRecord('Transaction', (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
+      ...nodeFromRecord(transactionNode, (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
         const { transactionId } = receiptOf(payment);
         const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
         return account ? transactionIn(account, transactionId) : null;

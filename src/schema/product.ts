@@ -3,12 +3,13 @@ import { validateId } from '../bank/ids.ts';
 import { getProduct, type Product, type ProductQuery, postProducts, product } from '../contract/product.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { pathFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId, pathFields } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 

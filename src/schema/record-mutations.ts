@@ -8,7 +8,6 @@ import { BankqlError, badUserInput } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { changesType, clearedBy, inputType, ownIdIn } from './fields.ts';
 import { shownId } from './list-item.ts';
 
@@ -30,7 +29,7 @@ export const bankIdInput = (t: InputFields) =>
 export const updatedViewInput = (t: InputFields) =>
   t.id({
     description:
-      'The view through which the record is read; the configured default view if it is left out. It must show the whole record, because hidden fields are lost.',
+      'The view through which the record is read; the configured one by default. It must show the whole record, because hidden fields are lost.',
   });
 
 /** The field of a put's input for the whole record. */
@@ -57,8 +56,7 @@ export function changesInput(t: InputFields, changed: z.ZodObject) {
       description: 'What to change: a field that is left out keeps its value, null clears it.',
     }),
     ifVersion: t.string({
-      description:
-        'Writes only if the record still has this `version`; otherwise the error is CONFLICT. If it is left out, writes in any case.',
+      description: 'Writes only if the record still has this `version`, else CONFLICT.',
     }),
   };
 }
@@ -87,7 +85,7 @@ export const writtenPayload = (
   {
     write,
     read,
-    shown = 'as the bank answered it, or read again if the answer does not show it',
+    shown = 'as the bank answered it, or else read again',
     whenNull,
   }: {
     readonly write: Operation;
@@ -107,7 +105,6 @@ export const writtenPayload = (
           type: nodeType.object,
           nullable: true,
           description: `The ${noun} ${shown}.${whenNull ? ` ${whenNull}` : ''} REST then: ${read.id}.`,
-          extensions: fieldExtensions(whenNull ? {} : { nullMeansError: true }),
           resolve({ ids, record }, _args, context, info) {
             if (ids === null || record !== null) return ids && { ...ids, record };
             return nodeType.load(ids as never, context, info);

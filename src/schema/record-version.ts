@@ -17,7 +17,6 @@ export function versionOf(shape: z.ZodObject, record: object): string {
 /** The options of the field `version` of a record's type. */
 export const versionField = <Item>(version: (record: Item) => string) => ({
   nullable: true as const,
-  description:
-    "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
+  description: 'Opaque; changes with every field of the record. For `ifVersion`.',
   resolve: (node: NodeRef<object, Item>) => version(recordOf(node)),
 });

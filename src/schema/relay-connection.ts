@@ -9,11 +9,11 @@ import type { ListWork } from './list-work.ts';
 /** The arguments of a connection. */
 export const pageArguments = builder.args((t) => ({
   first: t.int({
-    description: 'The maximum number of entries after the cursor `after`. All if it is left out.',
+    description: 'At most so many entries after `after`; all by default.',
   }),
   after: t.string({ description: 'Only entries after this cursor.' }),
   last: t.int({
-    description: 'The maximum number of entries before the cursor `before`. All if it is left out.',
+    description: 'At most so many entries before `before`; all by default.',
   }),
   before: t.string({ description: 'Only entries before this cursor.' }),
 }));
@@ -178,7 +178,7 @@ export function connectionTo<Node>(
       node: t.field({
         type,
         nullable: true,
-        description: "The entry, or null if the bank's data for it is invalid. Costs no further REST call.",
+        description: 'The entry. Costs no further REST call.',
         resolve: ({ node }: Edge<Node>) => node,
         ...own.node,
       } as never),
@@ -195,7 +195,7 @@ export function connectionTo<Node>(
       edges: t.field({
         type: [EdgeObject],
         nullable: { list: true, items: true },
-        description: 'The entries of the page with their cursors. Costs no further REST call.',
+        description: 'The entries, with their cursors. Costs no further REST call.',
         resolve: ({ edges }) => edges,
         ...own.edges,
       }),
@@ -209,7 +209,7 @@ export function connectionTo<Node>(
       pageInfo: t.field({
         type: PageInfoObject,
         nullable: false,
-        description: 'The position of the page in the whole list. Costs no further REST call.',
+        description: 'The place of the page in the list. Costs no further REST call.',
         resolve: ({ pageInfo }) => pageInfo,
       }),
       totalCount: t.field({
@@ -249,7 +249,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     type,
     nullable: true as const,
     resolve,
-    extensions: fieldExtensions({ answeredByIds: true, nullMeansError: true, prefetch }),
+    extensions: fieldExtensions({ answeredByIds: true, prefetch }),
   };
 }
 

@@ -25,7 +25,7 @@ import { transactionNode, transactionVersion } from './transaction.ts';
 
 const transactionIdDescription = "The transaction's id at the bank.";
 const metadataTypeDescription =
-  "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
+  "The bank's name for the kind of metadata, such as `comments`: the path segment `{TYPE}`.";
 
 const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
   description: 'The transaction to put, and where.',
@@ -33,7 +33,7 @@ const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInp
     bankId: bankIdInput(t),
     accountId: t.id({ required: true, description: "The account's id at the bank." }),
     viewId: t.id({
-      description: 'The view through which the account is read; the configured one if it is left out.',
+      description: 'The view of the account; the configured one by default.',
     }),
     transactionId: t.id({ required: true, description: transactionIdDescription }),
     metadataType: t.string({ required: true, description: metadataTypeDescription }),

@@ -8,7 +8,7 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import type { AccountIds } from './account.ts';
+import { type AccountIds, accountNode } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -26,6 +26,7 @@ import {
   recordOf,
 } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
+import { transactionNode } from './transaction.ts';
 
 /** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */
 type TransactionRequestIds = ListedIds<keyof ViewIds, 'resourceUrl', TransactionRequest>;
@@ -36,7 +37,7 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
   (typeof resource_url === 'string' && resource_url) || null;
 
 /** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
-const transactionRequestNode = defineNodeType({
+export const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
   ...listedBy(['bankId', 'accountId', 'viewId'], 'resourceUrl', {
     shape: transactionRequest,
@@ -165,7 +166,7 @@ implementNode(
   (t) => ({
     account: t.field({
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
-      ...nodeFromIds('Account', accountOf),
+      ...nodeFromIds(accountNode, accountOf),
     }),
     from: t.field({
       type: AccountRefObject,
@@ -190,7 +191,7 @@ implementNode(
         'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: idPage,
       ...nodesFromRecord(
-        'Transaction',
+        transactionNode,
         (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
         transactionIn,
       ),

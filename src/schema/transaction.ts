@@ -4,6 +4,8 @@ import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
+import { accountNode } from './account.ts';
+import { pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
 import {
   accountOf,
@@ -13,9 +15,9 @@ import {
   nodeFromIds,
   nodeFromRecord,
   noteOtherId,
-  pathFields,
   recordOf,
 } from './node.ts';
+import { otherAccountNode } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
@@ -40,13 +42,13 @@ implementNode(transactionNode, transaction, (t) => ({
   }),
   account: t.field({
     description: 'The account through which it was read. REST: getAccountsScope.',
-    ...nodeFromIds('Account', accountOf),
+    ...nodeFromIds(accountNode, accountOf),
   }),
   version: t.string(versionField(transactionVersion)),
   thisAccount: t.field({
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
-    ...nodeFromRecord('Account', (node: TransactionNode) => {
+    ...nodeFromRecord(accountNode, (node: TransactionNode) => {
       const record = recordOf(node);
       const accountId = unwrap(record.this_account);
       if (!accountId) return null;
@@ -61,7 +63,7 @@ implementNode(transactionNode, transaction, (t) => ({
   otherAccount: t.field({
     description:
       "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
-    ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
+    ...nodeFromRecord(otherAccountNode, (node: TransactionNode) => {
       const otherAccountId = unwrap(recordOf(node).other_account);
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.

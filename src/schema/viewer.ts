@@ -1,14 +1,13 @@
 import { unwrap } from '../bank/response.ts';
 import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
-import { accountsFrom } from './account.ts';
+import { accountNode, accountsFrom } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
+import { customerNode } from './customer.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { messagesFrom } from './message.ts';
 import { nodeFromIds } from './node.ts';
-import { paymentsField } from './payment-list.ts';
 import { pageArguments } from './relay-connection.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
@@ -65,7 +64,7 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
 }
 
 globalIdTypes.set('Viewer', null);
-const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
+export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description:
     'The logged-in customer, at the configured bank and through the default view. An app without any ids starts here.',
   fields: (t) => ({
@@ -79,11 +78,11 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
     }),
     customer: t.field({
       description: "The caller's own customer record. REST: getCustomer.",
-      ...nodeFromIds('Customer', viewerCustomer),
+      ...nodeFromIds(customerNode, viewerCustomer),
     }),
     account: t.field({
       description: 'The default account of the login. REST: getAccountsScope.',
-      ...nodeFromIds('Account', viewerAccount),
+      ...nodeFromIds(accountNode, viewerAccount),
     }),
     accounts: t.field({
       description:
@@ -91,7 +90,6 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       args: pageArguments,
       ...accountsFrom<Viewer>(viewerAccount),
     }),
-    payments: t.field(paymentsField),
     messages: t.field({
       description: "The bank's messages to the caller. REST: getMessagesOwner.",
       args: pageArguments,
@@ -109,7 +107,6 @@ builder.queryField('viewer', (t) =>
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
-    extensions: fieldExtensions({ nullMeansError: true }),
     resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
   }),
 );

@@ -243,7 +243,7 @@ describe('lines that may be late', () => {
   test('are written whole at the end to a reader that is busy, and given up where it takes nothing', () => {
     using pipe = openPipe();
     pipe.fill();
-    const output = openLogOutput(pipe.fd, false, { maxLength: 10_000 });
+    const output = openLogOutput(pipe.fd, false, { maxLength: 100_000 });
     pino({}, output.stream).info({ text: 'x'.repeat(10_000) });
     spawn('sh', ['-c', `sleep 0.2; head -c 30000 '${pipe.path}' > /dev/null`], { stdio: 'ignore' });
     output.end();
@@ -251,7 +251,7 @@ describe('lines that may be late', () => {
     expect(rest).toMatch(/^\.*\{.*"text":"x{10000}"\}\n$/);
 
     pipe.fill();
-    const other = openLogOutput(pipe.fd, false, { maxLength: 10_000 });
+    const other = openLogOutput(pipe.fd, false, { maxLength: 100_000 });
     pino({}, other.stream).info({ text: 'nobody reads it' });
     other.end();
     expect(() => other.check()).toThrow('EAGAIN');

@@ -1,7 +1,5 @@
-import { Writable } from 'node:stream';
-import { stripVTControlCharacters } from 'node:util';
-import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress, describeStartFailure } from '../../src/commands/terminal.ts';
+import { expect, test } from 'vitest';
+import { describeStartFailure } from '../../src/commands/terminal.ts';
 import { StartError } from '../../src/errors.ts';
 
 const failure = (message: string, code: string, syscall: string) =>
@@ -31,49 +29,4 @@ test('an expected error is shown by its message alone, any other with its stack'
   const surprise = failure('open ENOENT', 'ENOENT', 'open');
   expect(describeStartFailure(surprise)).toBe(surprise.stack);
   expect(describeStartFailure('thrown')).toBe('thrown');
-});
-
-afterEach(() => vi.unstubAllEnvs());
-
-function createStream(isTTY: boolean) {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk;
-      done();
-    },
-  });
-  const terminal = {
-    isTTY,
-    columns: 80,
-    cursorTo: () => true,
-    moveCursor: () => true,
-    clearLine: () => {
-      text += '<clear>';
-      return true;
-    },
-  };
-  return {
-    stream: Object.assign(stream, terminal) as unknown as NodeJS.WriteStream,
-    text: () => stripVTControlCharacters(text),
-  };
-}
-
-test('on a terminal it shows what is done now, and clears it when that is done', () => {
-  vi.stubEnv('CI', undefined);
-  vi.stubEnv('TERM', 'xterm');
-  const { stream, text } = createStream(true);
-  const progress = createProgress(stream);
-  progress('one …');
-  progress('two …');
-  progress(null);
-  expect(text()).toMatch(/one …[\s\S]*two …[\s\S]*<clear>$/);
-});
-
-test('elsewhere it says nothing, so that what is written can be read by a program', () => {
-  const { stream, text } = createStream(false);
-  const progress = createProgress(stream);
-  progress('one …');
-  progress(null);
-  expect(text()).toBe('');
 });

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { errorCodes } from '../../src/errors.ts';
 
-/** Names and numbers that pages and comments take from the code are those of the code. */
+/** Names and numbers that pages take from the code are those of the code. */
 
 const root = join(import.meta.dirname, '../..');
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -15,70 +15,18 @@ const list = (pattern: string) =>
 
 /** Decisions and the changelog describe earlier states of the code. */
 const pages = list('{*.md,{docs,examples,bench,ops}/**/*.md}').filter(
-  (page) => !/^CHANGELOG|^docs\/(decisions\/\d|specification|schema)/.test(page),
+  (page) => !/^CHANGELOG|^docs\/(decisions|specification)/.test(page),
 );
 const sources = list(
   '{src,bin,bench,test,examples,ops}/**/*.{ts,tsx,js,mjs,sh,json,yml,yaml,conf,service,graphql}',
 );
-const everyFile = new Set([...sources, ...list('{*,.*}'), ...list('{docs,examples,ops,bench,.ci}/**/*')]);
-const basenames = new Set([...everyFile].map((file) => basename(file)));
+const everyFile = new Set(sources);
 const code = sources
   .filter((file) => file.startsWith('src/'))
   .map((file) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''))
   .join('\n');
 
-/** Texts in which names of the code appear: pages, and the comments of the sources. */
-const prose = [
-  ...pages.map((page) => [page, textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, '')] as const),
-  ...sources
-    .filter((file) => /^src\/.*\.ts$/.test(file))
-    .map((file) => [file, (textOf(file).match(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join('\n')] as const),
-];
-
 const spans = (text: string) => [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
-
-/** Files of users' own projects, which pages mention. */
-const foreign = new Set([
-  'package.json',
-  'app.ts',
-  'codegen.ts',
-  'pay.ts',
-  'persisted-documents.json',
-  'manifest.json',
-  'b.ts',
-  'b.test.ts',
-]);
-
-test('files that pages and comments name exist', () => {
-  const missing = prose.flatMap(([from, text]) =>
-    (
-      text.match(
-        /(?<![\w./@-])(?:[\w.-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|tsx|mjs|graphql|service|conf)(?![\w/])/g,
-      ) ?? []
-    )
-      .map((name) => name.replace(/^(?:\.\.\/)+|^bankql\//, ''))
-      .filter((name) => {
-        if (foreign.has(basename(name)) || name.includes('*')) return false;
-        if (!name.includes('/')) return !basenames.has(name);
-        return (
-          ![name, `src/${name}`, `test/${name}`].some((path) => everyFile.has(path)) &&
-          ![...everyFile].some((file) => file.endsWith(`/${name}`))
-        );
-      })
-      .map((name) => `${from}: ${name}`),
-  );
-  expect([...new Set(missing)]).toEqual([]);
-});
-
-test('functions that pages and comments name exist', () => {
-  const missing = prose.flatMap(([from, text]) =>
-    spans(text)
-      .flatMap((span) => /^([a-z]\w*)\(\)$/.exec(span)?.[1] ?? [])
-      .filter((name) => !new RegExp(`\\b${name}\\b`).test(code))
-      .map((name) => `${from}: ${name}()`),
-  );
-  expect(missing).toEqual([]);
-});
 
 test('npm scripts that pages name exist', () => {
   const { scripts } = JSON.parse(textOf('package.json'));
@@ -94,25 +42,6 @@ test('npm scripts that pages name exist', () => {
       .filter((line) => !/examples\//.test(line)),
   );
   expect(missing).toEqual([]);
-});
-
-test('each line of a shell example begins with a command, and no comment has swallowed one', () => {
-  const command =
-    /^(#|\}|(\w+=\S* )*(npm|npx|node|cd|mkdir|git|curl|sudo|bankql|bankql-in-service|ask|systemctl|journalctl|docker|kubectl|helm)\b|[\w-]+\(\) \{|\w+=)/;
-  const odd = pages.flatMap((page) =>
-    [...textOf(page).matchAll(/^```sh\b.*\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) => {
-      // A text in quotes, and a line that ends in a backslash, belong to one command.
-      const commands = block
-        .replaceAll(/'[^']*'/g, "''")
-        .replaceAll(/\\\n/g, ' ')
-        .split('\n');
-      return commands
-        .map((line) => line.trim())
-        .filter((line) => line !== '' && (!command.test(line) || /#.*\b(npm|npx|cd)\b/.test(line)))
-        .map((line) => `${page}: ${line}`);
-    }),
-  );
-  expect(odd).toEqual([]);
 });
 
 test('variables that pages name exist', () => {

@@ -24,7 +24,6 @@ async function examine(
   const code = await runDoctor({
     ...example,
     accountScope: 'views',
-    progress: () => {},
     ...given,
     bank: { baseUrl, timeoutMs, maxBodyBytes: 1024 * 1024 },
     write: (part) => {
@@ -131,8 +130,8 @@ describe('a sandbox bank', () => {
     ]);
     expect(of('getAccountsScope').slice(0, 3)).toEqual([
       expect.stringMatching(/\/views .* drift: 2 places$/),
-      'drift accounts[].balance.amount: expected number, found string',
       'drift accounts[].views_available[]: expected string, found object (2 times)',
+      'drift accounts[].balance.amount: expected number, found string',
     ]);
     expect(lines.at(-2)).toContain(`: ${all - 3} ok, 3 drift; 0 skipped.`);
   });
@@ -217,15 +216,15 @@ describe('any bank', () => {
     expect(bank.calls).toHaveLength(all);
     expect(bank.lines().filter((line) => !line.startsWith('GET '))).toEqual([
       'POST /v1/api/banks/SNDBCY2N/branches',
-      'POST /v1/api/banks/SNDBCY2N/products',
-      'POST /v1/api/metadata',
       'POST /v1/api/banks/SNDBCY2N/accounts/alice-current/owner/other_accounts',
+      'POST /v1/api/metadata',
+      'POST /v1/api/banks/SNDBCY2N/products',
     ]);
     expect(bank.calls.map(({ body }) => body).filter(Boolean)).toEqual([
       '{"id":"nicosia-main"}',
-      '{"id":"current-plus"}',
-      '{"id":"languages"}',
       '{"IBAN":"GR1601101250000000012300695"}',
+      '{"id":"languages"}',
+      '{"id":"current-plus"}',
     ]);
     const tracks = bank.calls.map(({ headers }) => headers['track-id']).filter(Boolean);
     expect(tracks).toHaveLength(4);
@@ -234,7 +233,7 @@ describe('any bank', () => {
 
   test('is called below its base path', async () => {
     const { lines } = await examine(`${bank.url}/gateway/`);
-    expect(bank.lines()[0]).toBe('GET /gateway/v1/api/banks/SNDBCY2N/branches');
+    expect(bank.lines()[0]).toBe('POST /gateway/v1/api/banks/SNDBCY2N/branches');
     expect(lines.at(-2)).toContain(`${all} calls to ${bank.url}/gateway: ${all} refused`);
   });
 

@@ -6,7 +6,7 @@ import { startLoad } from './memory/load.ts';
 import { startTarget } from './memory/target.ts';
 
 /**
- * `npm run bench:sizing [-- --seconds N]`: what docs/sizing.md computes sizes from, as its tables: memory at rest, for
+ * `npm run bench:sizing [-- --seconds N]`: what docs/operate.md computes sizes from, as its tables: memory at rest, for
  * documents and for requests under way, processor time for Q1 to Q4, and the cores for a thousand requests a second and more.
  * Processor time suffers least from other work on the machine, and suffers all the same.
  */

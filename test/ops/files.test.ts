@@ -89,7 +89,7 @@ test('one path of the command: the unit starts it where npm installs it, the ima
   expect(read('systemd/bankql.service')).toMatch(/^StartLimitIntervalSec=0$/m);
   expect(read('Dockerfile')).toContain('ln -s /bankql/bin/bankql.js /usr/local/bin/bankql');
   const install = 'npm install --global --prefix /usr/local';
-  for (const page of ['docs/deploy.md', 'ops/systemd/bankql.service'])
+  for (const page of ['docs/operate.md', 'ops/systemd/bankql.service'])
     expect(readFileSync(join(root, page), 'utf8')).toContain(install);
 });
 

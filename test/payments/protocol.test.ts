@@ -5,8 +5,8 @@ import { keyStates, protocolDiagram, protocolEvents, stateAfter } from '../suppo
 
 const states = Object.keys(keyStates) as KeyState[];
 
-test('docs/payment-protocol.md shows the protocol as it is', () => {
-  const page = readFileSync(new URL('../../docs/payment-protocol.md', import.meta.url), 'utf8');
+test('docs/architecture.md shows the protocol as it is', () => {
+  const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
   expect(page).toContain(`\`\`\`mermaid\n${protocolDiagram()}\n\`\`\``);
 });
 

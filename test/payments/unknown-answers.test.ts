@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { StrangeAnswer } from '../../src/payments/classify.ts';
-import { explainPaymentAnswer, paymentAnswerIn } from '../../src/payments/explain-answer.ts';
+import { explainPaymentAnswer, readPaymentAnswer } from '../../src/payments/explain-answer.ts';
 import { bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -69,7 +69,7 @@ describe('an answer to a payment that is not known', () => {
 
 function explain(answer: string, words = noBankWords) {
   const lines: string[] = [];
-  const given = paymentAnswerIn(['--payment-answer', answer]) ?? expect.unreachable();
+  const given = readPaymentAnswer(answer);
   const code = explainPaymentAnswer(given, words, (text) => lines.push(text));
   return { code, text: lines.join('') };
 }
@@ -97,7 +97,6 @@ describe('the doctor explains an answer to a payment', () => {
   });
 
   test('only if it is one', () => {
-    expect(paymentAnswerIn(['--account', 'a'])).toBeNull();
-    expect(() => paymentAnswerIn(['--payment-answer', '{"id":"T"}'])).toThrow('needs a status and a body');
+    expect(() => readPaymentAnswer('{"id":"T"}')).toThrow('needs a status and a body');
   });
 });

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { getNamedType, isCompositeType, isNonNullType, isObjectType } from 'graphql';
+import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { expect, test } from 'vitest';
 import { printedSchema, schema } from '../../src/schema/schema.ts';
 import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
-/** Descriptions are for app authors: they say what a thing is, what null means, and REST's name for it last. */
+/** Descriptions are for app authors: they say what a thing is, what an unusual null means, and REST's name for it last. */
 
 const described = ownTypesOf(schema)
   .flatMap((type) => [type, ...membersOf(type)])
@@ -24,7 +24,7 @@ test.each(saysNothing)('no description is an empty phrase such as %s', (phrase) 
   expect(described.filter(({ text }) => text === '' || phrase.test(text))).toEqual([]);
 });
 
-test('a field of a record says what null means, and names REST last', () => {
+test('a field of a record names REST last', () => {
   const records = described.filter(
     ({ name, text }) =>
       /^(Account|AccountHolder|Address|Branch|Customer|Message|Money|OtherAccount|Product|Transaction\w*)\.\w+$/.test(
@@ -37,7 +37,7 @@ test('a field of a record says what null means, and names REST last', () => {
     expect(last, name).not.toMatch(/\. [A-Z]/);
   }
   expect(described.find(({ name }) => name === 'Account.iban')?.text).toBe(
-    'The international account number. Null if the bank leaves it out. REST `IBAN`.',
+    'The international account number. REST `IBAN`.',
   );
 });
 
@@ -46,40 +46,14 @@ const links = ownTypesOf(schema)
   .flatMap((type) =>
     Object.values(type.getFields())
       .filter((field) => isCompositeType(getNamedType(field.type)))
-      .map(({ name, type: result, description }) => ({
-        name: `${type.name}.${name}`,
-        text: description ?? '',
-        isNullable: !isNonNullType(result),
-      })),
+      .map(({ name, description }) => ({ name: `${type.name}.${name}`, text: description ?? '' })),
   );
 
-test('a field that leads to objects says what null means and then what it costs', () => {
+test('a field that leads to objects says what it costs, after an unusual null', () => {
   expect(links.length).toBeGreaterThan(120);
   // A part of a record names the record's member; it comes with the record.
   const costs = /\bREST(?: then)?: \w|\bREST `|\bCosts (no|the|one) (further )?REST call/;
   expect(links.filter(({ text }) => !costs.test(text)).map(({ name }) => name)).toEqual([]);
-  const silent = links.filter(({ text, isNullable }) => isNullable && !/\bnull\b/i.test(text));
-  expect(silent.map(({ name }) => name)).toEqual([]);
   const late = links.filter(({ text }) => /(\bREST(?: then)?: |\bCosts ).*\b[Nn]ull\b/s.test(text));
   expect(late.map(({ name }) => name)).toEqual([]);
-});
-
-test('a link says so if only an error makes it null, and no field that may be null otherwise', () => {
-  const said = links.filter(
-    ({ text, isNullable }) => isNullable && text.includes('Null only with an error.'),
-  );
-  expect(said.length).toBeGreaterThan(60);
-  const names = said.map(({ name }) => name);
-  expect(names).toEqual(
-    expect.arrayContaining([
-      'Query.bank',
-      'Query.viewer',
-      'Bank.branches',
-      'Bank.customer',
-      'BranchConnection.edges',
-      'Mutation.makeTransaction',
-    ]),
-  );
-  for (const name of ['Query.payment', 'Query.node', 'Transaction.counterparty', 'Payment.toAccount'])
-    expect(names).not.toContain(name);
 });

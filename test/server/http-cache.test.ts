@@ -77,7 +77,6 @@ test.each<[string, () => Promise<Response>]>([
     () => get('{ viewer { customer { customerId } } bank { branches { totalCount } } }'),
   ],
   ['the calls that were made', () => get(branches, { 'x-bankql-explain': 'calls' })],
-  ['the calls that would be made', () => get(branches, { 'x-bankql-explain': 'plan' })],
   ['nothing of the bank', () => get('{ __typename }')],
   ['ids alone', () => get('{ bank { bankId } }')],
   [

@@ -20,7 +20,6 @@ export const contextOf = (
   isTerminal: false,
   write: () => {},
   writeError: () => {},
-  progress: () => {},
   onExit: () => {},
   ask: null,
   ...given,

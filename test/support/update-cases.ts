@@ -26,10 +26,27 @@ export interface UpdateCase {
   readonly changed: object;
   readonly clear: string;
   readonly cleared: string;
+  /** Changes of everything, and a change to the value that the record has. */
+  readonly all: string;
+  readonly same: string;
   readonly readBack: string;
   /** A member of the record that every shape has as a text. */
   readonly text: string;
 }
+
+/** Every field of each record's input that its changes have too, but for those with the bank or an id of the record. */
+export const members = {
+  account: `balance: { amount: "1.10", currency: "EUR" } iban: "iban" label: "label" number: "number" ownerIds: ["o1", "o2"]
+  swiftBic: "bic" types: ["t1", "t2"] viewsAvailable: ["owner", "public"]`,
+  branch: `acceptsDeposits: true lobby: { is24Hours: false } location: { latitude: 1.5, longitude: -2.25 }
+  address: { line1: "1", line2: "2", line3: "3", city: "city", state: "state", postcode: "pc", country: "CY" }
+  meta: { license: "PDDL" } name: "name"`,
+  product: `category: "category" family: "family" meta: ["m1", "m2"] moreInfoUrl: "url" name: "name" superFamily: "super"`,
+  customer: `bankIds: ["b1", "b2"] customerNumber: "n" legalName: "ln" email: "e" mobilePhoneNumber: "mpn"
+  faceImage: { name: "face" } dateValues: [{ key: "k1", value: "v1" }, { key: "k2" }]
+  numericValues: [{ key: "k3", value: "v3" }] stringValues: [{ value: "v4", key: "k4" }]`,
+  metadata: `comments: "c" narrative: "n" tags: "t" where: "w"`,
+};
 
 const root = '/v1/api/banks/BANK';
 const { metadata, ...customerBody } = customerRecord;
@@ -50,6 +67,8 @@ export const updateCases: readonly UpdateCase[] = [
     changed: { email: 'new', date_values: [{ key: 'k', string: 'v' }, { key: 'alone' }] },
     clear: 'faceImage: null',
     cleared: 'face_image',
+    all: members.customer,
+    same: 'email: "email"',
     readBack: 'bank { customer(customerId: "C") { version } }',
     text: 'legal_name',
   },
@@ -66,6 +85,8 @@ export const updateCases: readonly UpdateCase[] = [
     changed: { label: 'new', balance: { currency: 'USD', amount: exact('9007199254740993.250') } },
     clear: 'iban: null',
     cleared: 'IBAN',
+    all: `bankIds: ["B"] ${members.account}`,
+    same: 'label: "label"',
     readBack: 'bank { account(accountId: "ACC") { version } }',
     text: 'label',
   },
@@ -98,6 +119,8 @@ export const updateCases: readonly UpdateCase[] = [
     },
     clear: 'meta: null',
     cleared: 'meta',
+    all: `bankName: "bank" ${members.branch}`,
+    same: 'name: "branch-name"',
     readBack: 'bank { branch(branchId: "branch-id") { version } }',
     text: 'name',
   },
@@ -114,6 +137,8 @@ export const updateCases: readonly UpdateCase[] = [
     changed: { name: 'new', meta: [] },
     clear: 'moreInfoUrl: null',
     cleared: 'more_info_url',
+    all: `bankIds: ["B"] ${members.product}`,
+    same: 'name: "product-name"',
     readBack: 'bank { product(productId: "product-id") { version } }',
     text: 'name',
   },
@@ -130,6 +155,8 @@ export const updateCases: readonly UpdateCase[] = [
     changed: { metadata: { comments: 'new', narrative: 'narrative', where: 'where' } },
     clear: 'comments: null, narrative: null, tags: null, where: null',
     cleared: 'metadata',
+    all: members.metadata,
+    same: 'tags: "tags"',
     readBack: 'bank { account(accountId: "ACC") { transaction(transactionId: "TX") { version } } }',
     text: 'uuid',
   },

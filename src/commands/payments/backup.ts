@@ -16,7 +16,7 @@ A plain copy of the store's file misses what is in its write-ahead log.
   {},
   ({ positionals: [file, ...others] }) => {
     if (file === undefined || others.length > 0) throw new StartError('backup takes one file.');
-    return async ({ state, write, progress }) => {
+    return async ({ state, write }) => {
       notInMemory(state.url);
       const store = parseStoreUrl(state.url);
       if (store.kind !== 'sqlite')
@@ -25,9 +25,7 @@ A plain copy of the store's file misses what is in its write-ahead log.
         );
       if (existsSync(file))
         throw new StartError(`${file} exists, and is not replaced: name a file that does not exist.`);
-      progress('Copying the records, and checking the copy …');
       const { records, newestAt } = await backupStore(store.path, file).catch(stopStart());
-      progress(null);
       const newest = newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`;
       write(`Backed up ${counted(records, 'payment')}${newest} to ${file}.\n`);
     };

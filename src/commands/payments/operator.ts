@@ -5,7 +5,7 @@ import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
 import type { CliContext } from '../command.ts';
 
-export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError' | 'progress' | 'ask'> {
+export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError' | 'ask'> {
   /** The store of the bankql that runs, or ran. */
   readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
   readonly now: number;

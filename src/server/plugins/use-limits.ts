@@ -1,14 +1,10 @@
 import { type BankqlPlugin, found } from './operation-context.ts';
 
-/**
- * Coerces the variables, and refuses an operation that asks for too many nodes by their ids. The size of a document is checked
- * when it is parsed (engine/limits.ts), the number of its calls by use-budget.
- * Errors: RequestError BAD_USER_INPUT, LIMIT_EXCEEDED.
- */
+/** Coerces the variables. The size of a document was checked when it was parsed (engine/limits.ts). Errors: RequestError BAD_USER_INPUT. */
 export const useLimits = (): BankqlPlugin => ({
   onExecute({ args: { contextValue: context } }) {
     const operation = found(context.operation);
-    const variables = operation.constantVariables ?? operation.variablesOf(found(context.askedFor).variables);
-    context.variables = variables;
+    context.variables =
+      operation.constantVariables ?? operation.variablesOf(found(context.askedFor).variables);
   },
 });

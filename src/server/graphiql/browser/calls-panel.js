@@ -2,7 +2,7 @@
  * @typedef {{
  *   path: string, operation: string, method: string, url: string, source: string, status: number | null,
  *   offsetMs: number, milliseconds: number | null, bytes: number | null, trackId: string | null, code: string | null,
- * }} Call as docs/explore.md has it
+ * }} Call as docs/clients.md has it
  * @typedef {{ restCalls: number, calls: readonly Call[] }} Explained
  */
 

@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process';
+import { arch, cpus, platform, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Bench } from '../bench.ts';
+import type { Results } from '../main.ts';
+import type { Measured } from '../sections/interleave.ts';
+import { titleOf } from '../shapes.ts';
+import { number, ratioSpread, table } from './markdown.ts';
+import { find, medianOf, ratioOf, type Spread, standing } from './statistics.ts';
+
+/** docs/performance.md: two tables, and the goals. */
+
+const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+/** Processor time divided by the limit's: a row for each contender, a column for each shape. */
+function ratios(measured: readonly Measured[]): string {
+  const shapes = distinct(measured.map(({ shape }) => shape));
+  const rows = distinct(measured.map(({ contender }) => contender)).map(({ name, title }) => [
+    title,
+    ...shapes.map((shape) => {
+      const own = find(measured, name, shape.name, shape.size);
+      return own?.failure ?? ratioSpread(ratioOf(own, find(measured, 'limit', shape.name, shape.size)));
+    }),
+  ]);
+  return table(['', ...shapes.map(titleOf)], rows);
+}
+
+type Goal = readonly [goal: string, needed: string, measured: string, verdict: string];
+
+function atMost(what: string, need: number, measured: number | Spread | null | undefined, unit = ''): Goal {
+  const value = typeof measured === 'object' ? measured?.median : measured;
+  if (value === undefined) return [what, `at most ${number(need)}${unit}`, '–', 'not measured'];
+  const text = typeof measured === 'object' ? ratioSpread(measured) : number(value);
+  return [what, `at most ${number(need)}${unit}`, `${text}${unit}`, value <= need ? 'met' : '**open**'];
+}
+
+function goals({ a, b, c, d }: Results): Goal[] {
+  const time = (measured: Measured[] | undefined, other: string, shape: string, size?: number) =>
+    ratioOf(find(measured, 'bankql', shape, size), find(measured, other, shape, size));
+  const toLimit = (what: string, need: number, spread: Spread | null) =>
+    atMost(`${what}, processor time divided by the limit's`, need, spread);
+  const toMercurius = (shape: string): Goal => {
+    const spread = time(a, 'mercurius', shape);
+    const is = spread && standing(spread);
+    return [
+      `${shape.toUpperCase()}, processor time divided by that of mercurius + JIT`,
+      'level or ahead',
+      is === null ? '–' : `${is}: ${ratioSpread(spread)}`,
+      is === null ? 'not measured' : is === 'behind' ? '**open**' : 'met',
+    ];
+  };
+  return [
+    toLimit('Q1', 1.25, time(a, 'limit', 'q1')),
+    toLimit('Q2', 1.4, time(a, 'limit', 'q2')),
+    toLimit('Q3', 2.2, time(a, 'limit', 'q3')),
+    toLimit('Q4', 1.3, time(a, 'limit', 'q4')),
+    toLimit('5,000 branches', 1.35, time(b, 'limit', 'q1', 5000)),
+    toLimit('100 accounts', 1.9, time(b, 'limit', 'q2', 100)),
+    ...['q1', 'q2', 'q4'].map(toMercurius),
+    atMost('memory under the load of Q2', 300, c?.mostMb, ' MB'),
+    atMost('p99 divided by p50, Q2, 64 connections', 1.5, c && c.p99Ms / c.p50Ms),
+    atMost('memory of 10,000 idle connections', 150, c?.idleMb, ' MB'),
+    atMost('start to first answer, nothing compiled', 1500, d && medianOf(d.first), ' ms'),
+  ];
+}
+
+const root = join(import.meta.dirname, '../..');
+const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+/** The commit that is measured, as test/bench/page.test.ts reads it. */
+function commitOf(): string {
+  try {
+    const changed = git('status', '--porcelain', '--', 'src', 'bin') === '' ? '' : ', with changes';
+    return `\`${git('rev-parse', '--short=12', 'HEAD')}\`${changed}`;
+  } catch {
+    return 'unknown (no git)';
+  }
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+/** Whether the figures are worth something: the load was fast enough, and nothing else ran. */
+function circumstances({ isPinned }: Bench, { a = [], b = [] }: Results): string {
+  const rounds = [...a, ...b].flatMap((each) => each.rounds);
+  const others = medianOf(rounds.map(({ othersBusy }) => othersBusy));
+  const load = Math.max(0, ...rounds.map(({ loadBusy }) => loadBusy));
+  const isQuiet = isPinned && others < 0.03 && load < 0.95;
+  const shares = `Other processes used ${percent(others)} of the two cores, the load and the bank at most ${percent(load)} of theirs.`;
+  if (rounds.length === 0) return '';
+  return isQuiet ? `The machine was quiet. ${shares}` : `> **These figures are rough.** ${shares}`;
+}
+
+export function pageOf(bench: Bench, results: Results, minutes: number): string {
+  const { rounds, seconds } = bench.options;
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${gigabytes} GB`;
+  return `# Performance
+
+\`npm run bench\` wrote this page on ${new Date().toISOString().slice(0, 10)}, in ${minutes.toFixed(1)} minutes.
+Commit: ${commitOf()}. ${rounds} rounds of ${seconds} s; Node ${process.versions.node} on ${platform()} ${arch()}, ${machine};
+the contender on one core, the load and the bank on the other.
+
+${circumstances(bench, results)}
+
+- **The limit** is an endpoint written by hand for these queries: \`node:http\`, undici's \`Pool.dispatch\`, \`JSON.parse\`. It checks
+  nothing, protects nothing and knows no GraphQL. Its time is spent on the calls and the JSON.
+- **Q1**: one REST call, a list of 100 branches (46 KB), four fields of each.
+- **Q2**: ten accounts by alias, each with its counterparties and owners: 23 REST calls.
+- **Q3**: \`{ __typename }\`, no REST call.
+- **Q4**: the README's query, seven REST calls in two rounds.
+
+bankql runs with every protection on. Each figure is a ratio within a round: the median of the rounds, with the least and the
+greatest. "Ahead" means that every round says so. [bench/README.md](../bench/README.md) describes the contenders and the method.
+
+## Processor time per request, the limit = 1
+
+${results.a === undefined ? 'Not measured.' : ratios(results.a)}
+
+## How it grows
+
+${results.b === undefined ? 'Not measured.' : ratios(results.b)}
+
+## Goals
+
+${table(['goal', 'needed', 'measured', ''], goals(results))}
+`;
+}
