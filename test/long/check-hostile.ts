@@ -10,8 +10,8 @@ import { pinApart } from './cores.ts';
 import type { Attack } from './hostile-attacker.ts';
 import { tryCallers } from './hostile-callers.ts';
 import { createSender, type Hostile, hostileRequests } from './hostile-requests.ts';
-import { startOutageBank } from './outage-bank.ts';
 import { progress } from './progress.ts';
+import { startQuickBank } from './quick-bank.ts';
 
 /**
  * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: bankql on a core of its own, where there is
@@ -49,7 +49,7 @@ const unfeltMs = 50;
 /** How much of a core others may take meanwhile: with more, it is they who are measured. */
 const mostOfOthers = 0.1;
 
-await using bank = await startOutageBank();
+await using bank = await startQuickBank();
 await using bankql = await startProcess({
   BANK_BASE_URL: bank.url,
   BANK_ID: 'BANK',

@@ -2,15 +2,13 @@ import { onTestFinished, vi } from 'vitest';
 
 const realNow = performance.now.bind(performance);
 let aheadMs = 0;
-let stoppedAt: number | null = null;
 
 function replaceClock(): void {
   if (vi.isMockFunction(performance.now)) return;
   // Files share this module: a hook at its top would be one of the first file alone.
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (stoppedAt ?? realNow()) + aheadMs);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + aheadMs);
   onTestFinished(() => {
     aheadMs = 0;
-    stoppedAt = null;
     clock.mockRestore();
   });
 }
@@ -19,10 +17,4 @@ function replaceClock(): void {
 export function letPass(ms: number): void {
   replaceClock();
   aheadMs += ms;
-}
-
-/** From now on until the test ends, time passes only with `letPass`: a machine that stalls makes nothing late. */
-export function stopClock(): void {
-  replaceClock();
-  stoppedAt ??= realNow();
 }

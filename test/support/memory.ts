@@ -3,10 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
-const collect: (options?: { readonly type: 'minor' }) => void = runInNewContext('gc');
-
-/** Collects garbage of the young generation only, as V8 does several times a second under load. */
-export const collectYoung = (): void => collect({ type: 'minor' });
+const collect: () => void = runInNewContext('gc');
 
 /** What this process keeps after its garbage is collected, in megabytes; buffers outside the heap are counted too. */
 export async function keptMegabytes(): Promise<number> {
