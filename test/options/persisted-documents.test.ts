@@ -118,7 +118,7 @@ describe('a manifest', () => {
     const { code, output } = await runProcess({ PERSISTED_DOCUMENTS: join(folder, 'nowhere.json') });
     expect(code).toBe(1);
     expect(output).toMatch(
-      /^PERSISTED_DOCUMENTS=\S+nowhere\.json cannot be used: the file cannot be read \(ENOENT\): correct the path: docs\/hardening\.md names the tools that write a manifest\.\n$/,
+      /^PERSISTED_DOCUMENTS=\S+nowhere\.json cannot be used: the file cannot be read \(ENOENT\): correct the path: docs\/operate\.md names the tools that write a manifest\.\n$/,
     );
   });
 });
