@@ -15,7 +15,7 @@ export { version } from './version.ts';
 export interface Bankql {
   /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;
-  /** Reads again what can change while it runs, as SIGHUP does: the manifest, the keys, the log level. Never rejects. */
+  /** Reads again what can change while it runs, as SIGHUP does: the manifest, the keys, the certificates. Never rejects. */
   reload(): Promise<void>;
   /** Lets what is under way end, and closes it. */
   stop(): Promise<void>;
