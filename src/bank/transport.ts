@@ -340,7 +340,8 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   }
 
   onResponseEnd(): void {
-    this.#lane.gate.leave(this);
+    // undici frees the connection by setImmediate, which it calls after this. A call that was let through before would take another one.
+    queueMicrotask(() => setImmediate(() => this.#lane.gate.leave(this)));
     this.#settle(this.#response());
   }
 

@@ -335,7 +335,7 @@ describe('CORS', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-headers')).toMatch(
-      /Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name$/,
+      /Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name, Apollographql-Client-Version$/,
     );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');
