@@ -125,20 +125,21 @@ export function createBankClient(options: BankOptions): BankClient {
   const transport = createTransport({ ...options, origin });
   const updates = new UpdateQueue();
 
-  /** Sends a call, unless its breaker is open, and reports the result. */
-  const attempt: Send = async (call, limits) => {
+  /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
+  const attempt: Send = (call, limits) => {
     const startedAt = performance.now();
     const trace = traceCall?.(call, call.resendCount) ?? null;
     const breaker = breakers.of(call.operation);
     const generation = breaker === null ? 0 : breaker.tryAcquire();
-    const result = generation === null ? paused() : await transport.send(call, limits);
-    if (generation !== null) breaker?.record(generation, result);
-    if (onCall !== undefined || trace !== null) {
+    const sending = generation === null ? Promise.resolve(paused()) : transport.send(call, limits);
+    return sending.then((result) => {
+      if (generation !== null) breaker?.record(generation, result);
+      if (onCall === undefined && trace === null) return result;
       const report = reportOf(call, result, performance.now() - startedAt, trace);
       onCall?.(report);
       trace?.end(report);
-    }
-    return result;
+      return result;
+    });
   };
 
   const fetch: Fetch = async (call, limits) => {
