@@ -92,7 +92,7 @@ const table = {
   ),
   // An idle connection takes about 30 kB.
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
-  documentBytes: heapBytes(1 / 16, 64, 'cache of documents and their plans'),
+  documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
   // They are outside of the heap, but in the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),

@@ -68,7 +68,8 @@ interface AccountEntry extends AccountIds {
 interface AccountList {
   readonly ids: ViewIds;
   readonly scope: Scope;
-  readonly list?: readonly Account[];
+  /** The list itself and the names of its accounts, if it has been read. */
+  readonly read?: { readonly list: readonly Account[]; readonly nameOf: (account: Account) => string | null };
 }
 
 export type AccountNode = NodeRef<AccountEntry, Account>;
@@ -85,8 +86,7 @@ export const accountNode = defineNodeType({
   key: z.union([single.key, z.tuple([z.string(), z.string(), z.string(), scopeName, byContent[1]])]),
   toKey(node: AccountNode): readonly string[] {
     const { from, record } = node;
-    const contentHash =
-      node.contentHash ?? (record && from?.list && sharedContent(node, record, from.list, from.ids));
+    const contentHash = node.contentHash ?? (record && from?.read && sharedContent(node, record, from.read));
     return from && contentHash
       ? [...single.toKey(from.ids), from.scope, contentHash]
       : single.toKey(accountOf(node));
@@ -104,10 +104,8 @@ export const accountNode = defineNodeType({
 function sharedContent(
   { accountId }: AccountNode,
   record: Account,
-  list: readonly Account[],
-  ids: ViewIds,
+  { list, nameOf }: NonNullable<AccountList['read']>,
 ): string | undefined {
-  const nameOf = namesIn(list, ids);
   const name = nameOf(record);
   const isOwn = name === null ? accountId !== null : !isRepeatedIn(list, nameOf, name);
   return isOwn ? undefined : contentHashOf(account, record);
@@ -223,7 +221,7 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
   const { viewId } = ids;
   const isForeign = foreignIn(list, ids);
   const onlyId = list.length <= 1 ? ids.accountId : null;
-  const from = { ids, scope, list };
+  const from = { ids, scope, read: { list, nameOf: namesIn(list, ids) } };
   return (record) => {
     const accountId = unwrap(record.id) || onlyId;
     const bankId = isForeign(record) ? validateBankId('a bank', String(record.bank_id)) : ids.bankId;

@@ -140,7 +140,7 @@ export class BankSession {
     if (this.#calls >= restCalls)
       throw new BankqlError(
         'CALL_BUDGET_EXCEEDED',
-        `This operation made its ${restCalls} REST calls before its payment: this request did not send it. An earlier one with this key may have: repeat the payment with the same key, in an operation of its own.`,
+        `This operation made its ${restCalls} REST calls before its payment: this field did not send it. An earlier request or field with this key may have: repeat the payment with the same key, in an operation of its own.`,
         { operation: operation.id },
       );
   }

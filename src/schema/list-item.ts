@@ -112,7 +112,7 @@ export async function findByContent<Item extends object>(
   operation: Operation,
   { lists }: Pick<ReadContext, 'lists'>,
 ): Promise<Item> {
-  const index = await lists.once(list, 'by content', () => indexByContent(list, shape));
+  const index = await lists.shared(list, 'by content', () => indexByContent(list, shape, lists));
   const found = index.get(contentHash);
   if (found !== undefined) return found;
   throw new BankqlError(
@@ -122,9 +122,22 @@ export async function findByContent<Item extends object>(
   );
 }
 
-function indexByContent<Item extends object>(list: readonly Item[], shape: z.ZodObject): Map<string, Item> {
+/** How many entries are hashed at a time: about 10 µs each. */
+const hashedAtOnce = 500;
+
+async function indexByContent<Item extends object>(
+  list: readonly Item[],
+  shape: z.ZodObject,
+  lists: ReadContext['lists'],
+): Promise<Map<string, Item>> {
   const index = new Map<string, Item>();
-  for (const entry of list) if (!(entry instanceof Error)) index.set(contentHashOf(shape, entry), entry);
+  for (let from = 0; from < list.length; from += hashedAtOnce) {
+    const entries = list.slice(from, from + hashedAtOnce);
+    await lists.run(entries.length, () => {
+      for (const entry of entries)
+        if (!(entry instanceof Error)) index.set(contentHashOf(shape, entry), entry);
+    });
+  }
   return index;
 }
 

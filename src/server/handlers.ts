@@ -206,7 +206,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     activity: OperationActivity | null = currentActivity(),
   ): Promise<void> {
     const { holder } = response;
-    if (holder === null) return;
+    if (holder === null) throw new Error('a request without a connection');
     try {
       const answered = await answer(request, () => bodyOf(request, holder), holder, activity);
       if (answered instanceof Response) return await writeResponse(response, answered, policy);

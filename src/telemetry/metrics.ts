@@ -94,7 +94,7 @@ export function createTelemetry(
   );
   const rates = counter(
     'bankql_rate_limit_refusals_total',
-    'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
+    'What was over a budget of REST calls: requests, or single calls of them.',
     { refused: refusedByRate },
   );
   readCounter(

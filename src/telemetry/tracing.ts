@@ -125,15 +125,15 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
 
 /** The sampler of OTEL_TRACES_SAMPLER, which this SDK does not read. Like other SDKs, it takes the default for an unknown one. */
 function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: Variables): Sampler {
-  const share = Number(OTEL_TRACES_SAMPLER_ARG);
-  const roots: Readonly<Record<string, Sampler>> = {
-    always_on: new AlwaysOnSampler(),
-    always_off: new AlwaysOffSampler(),
-    traceidratio: new TraceIdRatioBasedSampler(share >= 0 && share <= 1 ? share : 1),
-  };
+  const share = Number(OTEL_TRACES_SAMPLER_ARG.trim() || '1');
+  const roots = new Map<string, Sampler>([
+    ['always_on', new AlwaysOnSampler()],
+    ['always_off', new AlwaysOffSampler()],
+    ['traceidratio', new TraceIdRatioBasedSampler(share >= 0 && share <= 1 ? share : 1)],
+  ]);
   const name = OTEL_TRACES_SAMPLER.trim().toLowerCase();
-  const root = roots[name.replace('parentbased_', '')] ?? new AlwaysOnSampler();
-  return Object.hasOwn(roots, name) ? root : new ParentBasedSampler({ root });
+  const root = roots.get(name.replace('parentbased_', '')) ?? new AlwaysOnSampler();
+  return roots.has(name) ? root : new ParentBasedSampler({ root });
 }
 
 /** How long a batch may take, in milliseconds: at the stop, nobody waits longer for a collector that is away. */

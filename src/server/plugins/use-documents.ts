@@ -11,7 +11,7 @@ export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
 }
 
 /**
- * The document of a request: its text, or the one of the manifest that it names by an id. Each text is parsed, checked and planned once; refusals are kept too.
+ * The document of a request: its text, or the one of the manifest that it names by an id. Each text is prepared once; refusals are kept too.
  * Errors: RequestError.
  */
 export function useDocuments(
