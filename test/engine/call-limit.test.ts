@@ -115,7 +115,7 @@ describe('a payment', () => {
       makeTransaction: {
         payment: null,
         userErrors: [
-          { code: 'CALL_BUDGET_EXCEEDED', message: expect.stringContaining('this request did not send it') },
+          { code: 'CALL_BUDGET_EXCEEDED', message: expect.stringContaining('this field did not send it') },
         ],
       },
     });
