@@ -178,9 +178,9 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
-    // bob was at his limit above; the test before has waited for longer than that.
+    // bob was at his limit above, perhaps a moment ago.
     test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
-      const page = await open('bob');
+      const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {
         const reply = await bankql.bank.forward(call);
         return isPayment(call) ? 'reset' : reply;
@@ -192,7 +192,7 @@ describe('examples/mobile-bff', () => {
       const another = await page.context().newPage();
       await another.goto(page.url());
       await page.close();
-      await signIn(another, 'bob');
+      await signIn(another, 'carol');
       await another.getByText(unknown).waitFor();
       // It is still the same transfer.
       await another.getByLabel('Amount').fill('5.80');

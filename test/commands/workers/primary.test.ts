@@ -119,7 +119,9 @@ async function connectTimes({ url }: BankqlProcess, times: number): Promise<Sock
 describe('two workers over one store', () => {
   let bankql: BankqlProcess;
   beforeAll(async () => {
-    bankql = await startProcess(environment());
+    const manifest = join(folder, 'reloaded.json');
+    writeFileSync(manifest, JSON.stringify({ first: '{ __typename }' }));
+    bankql = await startProcess(environment({ PERSISTED_DOCUMENTS: manifest }));
   });
   afterAll(() => bankql[Symbol.asyncDispose]());
 
