@@ -82,7 +82,7 @@ export const branch = record('Branch', 'A branch of a bank. REST: getBranches, o
 export type Branch = z.infer<typeof branch>;
 
 /** The query body of postBranches. */
-export const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
+const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type BranchQuery = z.infer<typeof branchQuery>;
 
 const branches = { audience: 'public', resource: 'branch', answer: branch } as const;

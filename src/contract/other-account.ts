@@ -27,7 +27,7 @@ export const otherAccount = record(
 export type OtherAccount = z.infer<typeof otherAccount>;
 
 /** The query body of postOtherAccounts. */
-export const otherAccountQuery = z.strictObject({ IBAN: z.string(), id: z.string().optional() });
+const otherAccountQuery = z.strictObject({ IBAN: z.string(), id: z.string().optional() });
 export type OtherAccountQuery = z.infer<typeof otherAccountQuery>;
 
 const otherAccounts = {

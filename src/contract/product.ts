@@ -39,11 +39,11 @@ const productItem = product.extend({ bank_id: textOrArray.nullish() });
 /** A product as either of the two shapes. */
 export type Product = z.infer<typeof product> | z.infer<typeof productItem>;
 /** `bank_id` is one string here too, and required: inputs that leave it out get the bank in the path. */
-export const productBody = bodyOf(product).extend({ bank_id: z.string() });
+const productBody = bodyOf(product).extend({ bank_id: z.string() });
 export type ProductBody = z.infer<typeof productBody>;
 
 /** The query body of postProducts. */
-export const productQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
+const productQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type ProductQuery = z.infer<typeof productQuery>;
 
 const products = { audience: 'public', resource: 'product' } as const;

@@ -118,8 +118,6 @@ export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
 interface LoadersOptions {
-  /** Decides when the requested reads are made; by default in a microtask. */
-  readonly schedule?: (dispatch: () => void) => void;
   /** Called with the key of each request, before it is known whether that takes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
@@ -133,7 +131,7 @@ export type Loaders = ReturnType<typeof createLoaders>;
  * Shape:  the operation's answer, as in contract/.
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
-export function createLoaders(read: Read, { schedule = queueMicrotask, onAsk }: LoadersOptions = {}) {
+export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
   const loader = <T extends ReadableOperation>(operation: T) => {
     const cacheKeyFn = (wanted: Wanted<T>) => {
       const key = readKey(operation, wanted);
@@ -147,7 +145,7 @@ export function createLoaders(read: Read, { schedule = queueMicrotask, onAsk }: 
           (answer) => [answer],
           (error: Error) => [error],
         ),
-      { batch: false, cacheKeyFn, batchScheduleFn: schedule },
+      { batch: false, cacheKeyFn, batchScheduleFn: queueMicrotask },
     );
   };
   return {

@@ -82,7 +82,7 @@ const plainId = (id: string): string => id.replace(/^sha256:/, '');
  * Reads a manifest in any of the three formats: the texts of its documents by their ids.
  * Errors: an Error that says what is wrong.
  */
-export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
+async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     // Its own message would repeat the path.

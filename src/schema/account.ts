@@ -72,7 +72,7 @@ interface AccountList {
   readonly read?: { readonly list: readonly Account[]; readonly nameOf: (account: Account) => string | null };
 }
 
-export type AccountNode = NodeRef<AccountEntry, Account>;
+type AccountNode = NodeRef<AccountEntry, Account>;
 
 const single = identifiedBy('bankId', 'accountId', 'viewId');
 

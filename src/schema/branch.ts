@@ -20,7 +20,7 @@ import { connectionFromIds, connectionTo, pageArguments } from './relay-connecti
 
 type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
 
-export type BranchNode = NodeRef<BranchIds, Branch>;
+type BranchNode = NodeRef<BranchIds, Branch>;
 
 /** The branches of a bank: all, or those that a query asks for. */
 const loadBranches = (

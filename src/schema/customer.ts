@@ -10,7 +10,7 @@ import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
-export type CustomerNode = NodeRef<CustomerIds, Customer>;
+type CustomerNode = NodeRef<CustomerIds, Customer>;
 
 /** Customers by bank and customer id. Read through getCustomer. */
 export const customerNode = defineNodeType({

@@ -65,7 +65,7 @@ export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
 }
 
 /** Whether several entries of the bank's list share a name. The source of a list has entries of its type. */
-export const isSharedIn = <Item>(
+const isSharedIn = <Item>(
   list: readonly Item[],
   nameOf: (item: Exclude<Item, Error>) => string | null,
   name: string,

@@ -19,7 +19,7 @@ interface MetadataIds extends ListedEntry<MetadataEntry> {
   /** Null if the bank gave none, or if the entry's content identifies it. */
   readonly metadataId: string | null;
 }
-export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
+type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
 
 const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
   session.loaders.postMetadata.load({ query });

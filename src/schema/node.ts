@@ -394,7 +394,7 @@ function nodeOf(id: string) {
 }
 
 /** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
-export async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
+async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
   const { typename, type, ids } = nodeOf(id);
   const node = await type.load(ids, context, info);
   return node && { ...node, __typename: typename };

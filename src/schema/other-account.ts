@@ -35,7 +35,7 @@ import { contains } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
 
-export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
+type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:

@@ -15,7 +15,7 @@ import { connectionFromIds, connectionTo, pageArguments } from './relay-connecti
 
 type ProductIds = ListedIds<'bankId', 'productId', Product>;
 
-export type ProductNode = NodeRef<ProductIds, Product>;
+type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id of its own is looked up in the list of all products. */
 export const productNode = defineNodeType({

@@ -194,7 +194,7 @@ function checkId(record: object, update: RecordIds): void {
   );
 }
 
-/** Errors: CONFLICT; BANK_BAD_RESPONSE if what was read is no whole record. */
+/** Errors: CONFLICT; BANK_BAD_RESPONSE if the answer is not a whole record. */
 function checkVersion<Item extends object>(
   record: Item,
   {

@@ -37,7 +37,7 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
   (typeof resource_url === 'string' && resource_url) || null;
 
 /** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
-export const transactionRequestNode = defineNodeType({
+const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
   ...listedBy(['bankId', 'accountId', 'viewId'], 'resourceUrl', {
     shape: transactionRequest,

@@ -20,7 +20,7 @@ import {
 import { otherAccountNode } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
 
-export type TransactionNode = NodeRef<TransactionIds, Transaction>;
+type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
 export const transactionNode = defineNodeType({

@@ -39,7 +39,7 @@ const notConfigured = (variable: string) =>
   badUserInput(`This server does not know who is logged in: its operator says how with ${variable}.`);
 
 /** The viewer's record. Errors: as viewerOf. */
-export const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => ({
+const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => ({
   bankId,
   customerId: unwrap(customerId),
 });

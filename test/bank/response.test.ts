@@ -495,7 +495,7 @@ describe('what an answer contains', () => {
     expect(contentOf(operation, json)).toBeUndefined();
   });
 
-  test('the words of an error end where it is too deep', () => {
+  test('the text of an error ends at the greatest depth', () => {
     let error: object = { message: 'too deep' };
     for (let depth = 0; depth < 10_000; depth++) error = { error, title: String(depth) };
     expect(errorWords(error)).toBe('9995 9996 9997 9998 9999');

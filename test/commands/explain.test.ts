@@ -23,7 +23,7 @@ const wrong = written('wrong.json', '{ "id": { "a": 1 } }');
 const environment = { BANK_BASE_URL: 'https://bank.example', MAX_REST_CALLS: '1' };
 const run = (...args: string[]) => runCommand(explainFiles, args, { environment });
 
-test('the calls that operations made are told by the field that asked for them', async () => {
+test('the calls of an operation are listed under the field that made them', async () => {
   const { code, output, errors } = await run(file, '--variables', variables);
   expect({ code, errors }).toEqual({ code: 0, errors: '' });
   expect(output.replaceAll(/ +/g, ' ')).toBe(`${file}: Owners makes 3 REST calls

@@ -91,7 +91,7 @@ describe('a payment', () => {
   const views = (...names: string[]) =>
     names.map((name) => `${name}: account(viewId: "${name}") { label }`).join(' ');
 
-  test('is not counted itself, and is told whole when the reads behind it exceed the limit', async () => {
+  test('is not counted itself, and its result is complete when later reads exceed the limit', async () => {
     await using limited = await startLimited();
     const { data, errors } = await limited.ask(`mutation { ${pay(views('v1', 'v2', 'v3', 'v4'))} }`);
     expect(limited.bank.calls).toHaveLength(4);

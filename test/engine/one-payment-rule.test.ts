@@ -119,9 +119,12 @@ describe('effects of mutations', () => {
     ['RATE_LIMITED'],
     ['IDEMPOTENCY_KEY_REUSED'],
     ['BAD_USER_INPUT'],
-  ])('%s: nothing is told of the key, with which an earlier request may have paid', async (code) => {
-    expect(await toldAfter(new BankqlError(code, 'It failed.'))).toEqual({ ...known, paymentCode: code });
-  });
+  ])(
+    '%s: the answer says nothing about the key, because an earlier request may have paid with it',
+    async (code) => {
+      expect(await toldAfter(new BankqlError(code, 'It failed.'))).toEqual({ ...known, paymentCode: code });
+    },
+  );
 
   test('what should not happen leaves it unknown', async () => {
     expect(await toldAfter(new Error('bug'))).toEqual({

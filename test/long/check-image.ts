@@ -45,7 +45,7 @@ async function part(shows: string, checking: Promise<void>): Promise<void> {
 
 /** What it answers over the sandbox bank, as whom it runs, and that SIGUSR1 opens no inspector. */
 async function checkServing(engine: Engine): Promise<void> {
-  const container = await engine.start(image, 512, { SANDBOX: '1', SANDBOX_PORT: '0' });
+  const container = await engine.start(image, 512, { NODE_ENV: 'development', SANDBOX_PORT: '0' });
   await checkServed(`${container.url}/graphql`);
   const metrics = await (await fetch(container.metricsUrl)).text();
   check(/^bankql_\w+.* \d/m.test(metrics), `/metrics answers ${metrics.slice(0, 200)}`);

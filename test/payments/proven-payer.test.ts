@@ -215,8 +215,8 @@ describe('a repeat at a bankql with other settings', () => {
     });
 
     test.each<[string, Change]>([
-      ['IDENTITY_PROVIDER_CLAIM', { providerClaim: 'provider' }],
-      ['IDENTITY_AUTH_ID_CLAIM', { authIdClaim: 'customer' }],
+      ['the claim of the provider (IDENTITY_CLAIMS)', { providerClaim: 'provider' }],
+      ['the claim of the customer (IDENTITY_CLAIMS)', { authIdClaim: 'customer' }],
       ['IDENTITY_ISSUER, whose name is the provider', { issuer: 'https://login.other.example/' }],
     ])('by %s', async (_, change) => {
       expect((await ask(pay, named({}), await headersOf(issuerName))).data).toMatchObject(paid);

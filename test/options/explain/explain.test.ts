@@ -82,7 +82,7 @@ const ask = (query: string, explain: string, given: object = {}): Promise<Explai
   bankql.ask(query, given, { ...alice, 'x-bankql-explain': explain });
 
 describe('an operation that is explained', () => {
-  test.each(operations)('$name: each call is told as the bank saw it', async ({ name, query }) => {
+  test.each(operations)('$name: each call is shown as the bank received it', async ({ name, query }) => {
     const { extensions } = await ask(query, 'calls', variables[name]);
     const { restCalls, calls = [] } = extensions?.explain ?? {};
     const made = bank.calls.length;

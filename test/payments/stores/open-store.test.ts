@@ -40,7 +40,7 @@ test.each([
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
 });
 
-/** Who asks, as an address has it. */
+/** The credentials of an address: user and password. */
 const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
 // More of them: address.test.ts.
 test.each([
@@ -81,7 +81,7 @@ test.each(['redis://cache', 'rediss://cache:6380/2', 'redis+sentinel://a,b/pay']
 );
 
 describe('the address of a store', () => {
-  /** Who asks, as an address has it. */
+  /** The credentials of an address: user and password. */
   const [ops, slash] = ['ops:s3cr', 'ops:s3/cr'];
 
   test.each([
@@ -92,7 +92,7 @@ describe('the address of a store', () => {
     expect(parseStoreUrl(url)).toMatchObject(named);
   });
 
-  // What else is refused: address.test.ts and open-store.test.ts.
+  // address.test.ts tests the other refusals.
 
   test.each([
     'sqlite:s.db\n',
