@@ -103,6 +103,9 @@ const slowPart = 0.8;
 const shortAnswer = 8 * 1024;
 const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
+const errorOf = (call: PreparedCall, error: unknown) =>
+  error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+
 /**
  * The steps of a call:
  *
@@ -176,8 +179,14 @@ export function createBankClient(options: BankOptions): BankClient {
     send,
 
     // Reads are keyed by their request, so that the answer is that of this operation.
-    read: async (operation, input, limits) =>
-      (await reads.read(prepareCall(prefix, operation, input), limits)) as BankRead<never>,
+    async read(operation, input, limits) {
+      const call = prepareCall(prefix, operation, input);
+      try {
+        return (await reads.read(call, limits)) as BankRead<never>;
+      } catch (error) {
+        throw errorOf(call, error);
+      }
+    },
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
@@ -193,7 +202,7 @@ export function createBankClient(options: BankOptions): BankClient {
         for (const drift of drifts) onDrift?.(drift);
         return { answer, ...received };
       } catch (error) {
-        const failure = error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+        const failure = errorOf(call, error);
         throw failure instanceof BankqlError ? withMayBeDone(failure) : failure;
       }
     },

@@ -223,7 +223,8 @@ export class Gate {
       for (const [key, waiting] of this.#waiting) {
         if (this.#free === 0) break;
         // Its next call waits behind those of the others.
-        if (this.#serveOne(waiting) && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
+        const isServed = this.#serveOne(waiting);
+        if (isServed && this.#waiting.size > 1 && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       }
     }
     this.#isServing = false;
@@ -236,7 +237,7 @@ export class Gate {
       const [call] = calls.keys();
       if (call === undefined || !this.#hasShare(name)) continue;
       this.cancel(call);
-      if (callers.delete(name)) callers.set(name, calls);
+      if (callers.size > 1 && callers.delete(name)) callers.set(name, calls);
       this.#letThrough(call);
       return true;
     }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { Cancellation, OperationDeadline, Waiter } from './deadline.ts';
-import { mapTransportFailure } from './errors.ts';
 import { TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 import type { CallLimits, ReadBudget } from './transport.ts';
@@ -116,40 +115,54 @@ export class Reads {
 
   /**
    * Reads, joining the same read in flight if there is one. `deadline` ends a call of its own, by performance.now().
-   * Errors: BankqlError; a reader that gives up gets the error of a call that did not end.
+   * Errors: those of the call; TransportFailure, also thrown, for a reader that gives up.
    */
-  async read(
+  read(
     call: PreparedCall,
     limits: ReadLimits = {},
     deadline = performance.now() + this.#options.timeoutMs,
   ): Promise<ReadResult> {
     const now = performance.now();
     const ended = limits.operationDeadline?.endedAt(now) ?? null;
-    if (ended !== null) throw mapTransportFailure(call, ended);
+    if (ended !== null) throw ended;
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
     const known = isPublic && !limits.unshared ? this.#cache?.get(key) : undefined;
-    const ageMs = known === undefined ? 0 : now - known.storedAt;
-    if (known !== undefined && ageMs < this.#options.publicCacheTtlMs) {
+    if (known !== undefined && now - known.storedAt < this.#options.publicCacheTtlMs) {
       this.#note(call, limits, 'cached');
-      return known.result;
+      return Promise.resolve(known.result);
     }
     const joined = limits.unshared ? undefined : this.#open.get(group)?.get(key);
+    const shared = joined ?? this.#start(call, limits, group, key, deadline);
+    const answer = shared.answerTo(limits);
+    if (joined === undefined && known === undefined) return answer;
+    return this.#sharedAnswer(answer, known, joined !== undefined, call, limits, deadline);
+  }
+
+  /** The answer of a call that another reader began, or after whose failure there is a stale answer. */
+  async #sharedAnswer(
+    answer: Promise<ReadResult>,
+    known: CachedRead | undefined,
+    isJoined: boolean,
+    call: PreparedCall,
+    limits: ReadLimits,
+    deadline: number,
+  ): Promise<ReadResult> {
     try {
-      const shared = joined ?? this.#start(call, limits, group, key, deadline);
-      const result = await shared.answerTo(limits);
-      if (joined !== undefined) this.#note(call, limits, 'joined');
+      const result = await answer;
+      if (isJoined) this.#note(call, limits, 'joined');
       return result;
     } catch (error) {
-      const hasLeft = error instanceof TransportFailure;
       if (known !== undefined && isUnavailable(error)) {
-        this.#note(call, limits, 'stale', ageMs);
+        this.#note(call, limits, 'stale', performance.now() - known.storedAt);
         return known.result;
       }
-      if (joined === undefined || hasLeft) throw hasLeft ? mapTransportFailure(call, error) : error;
-      const isShared = isPublic || (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE');
+      if (!isJoined || error instanceof TransportFailure) throw error;
+      const isShared =
+        call.operation.audience === 'public' ||
+        (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE');
       if (!isShared) return this.read(call, { ...limits, unshared: true }, deadline);
       this.#note(call, limits, 'joined');
       throw error;

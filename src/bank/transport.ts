@@ -220,6 +220,7 @@ const proxyOptions = (
 /** Values of Content-Encoding that name no encoding. */
 const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
+const done = Promise.resolve();
 
 /** One request and its answer, from the wait for its turn to the last byte: undici's handler for it. */
 class Exchange implements Dispatcher.DispatchHandler, GateCall {
@@ -341,7 +342,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
 
   onResponseEnd(): void {
     // undici frees the connection by setImmediate, which it calls after this. A call that was let through before would take another one.
-    queueMicrotask(() => setImmediate(() => this.#lane.gate.leave(this)));
+    void done.then(() => setImmediate(() => this.#lane.gate.leave(this)));
     this.#settle(this.#response());
   }
 

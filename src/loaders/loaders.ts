@@ -110,12 +110,18 @@ type ReadableOperation = Operation & { readonly kind: 'read' };
 export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
 
-/** Makes a read of the bank. Errors: those of the read. */
-export type Read = <T extends ReadableOperation>(operation: T, wanted: Wanted<T>) => Promise<Answer<T>>;
+/** Makes a read of the bank. Errors: those of the read, thrown or rejected. */
+export type Read = <T extends ReadableOperation>(
+  operation: T,
+  wanted: Wanted<T>,
+) => Promise<{ readonly answer: Answer<T> }>;
 
 /** The body of a read; undefined if its operation has none, whatever else `wanted` has. */
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
+
+/** What is waited for before a read: Node's queueMicrotask makes an object for async hooks each time. */
+const done = Promise.resolve();
 
 interface LoadersOptions {
   /** Called with the key of each request, before it is known whether that takes a read. */
@@ -140,12 +146,15 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
     };
     return new DataLoader<Wanted<T>, Answer<T>, string>(
       // A batch of one. An error as a value: DataLoader forgets a key whose batch rejects.
-      ([wanted]) =>
-        read(operation, wanted as Wanted<T>).then(
-          (answer) => [answer],
-          (error: Error) => [error],
-        ),
-      { batch: false, cacheKeyFn, batchScheduleFn: queueMicrotask },
+      async ([wanted]) => {
+        try {
+          const { answer } = await read(operation, wanted as Wanted<T>);
+          return [answer];
+        } catch (error) {
+          return [error as Error];
+        }
+      },
+      { batch: false, cacheKeyFn, batchScheduleFn: (dispatch) => void done.then(dispatch) },
     );
   };
   return {

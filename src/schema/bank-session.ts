@@ -1,4 +1,4 @@
-import type { BankClient } from '../bank/client.ts';
+import type { BankClient, BankRead } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
@@ -222,29 +222,38 @@ export class BankSession {
 
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
-    return async <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
+    return <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
       const { bank, credentials, observer, limits } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
       if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
       const body = bodyIn(operation, wanted);
       const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-      if (observer === undefined) return (await bank.read(operation, input, own)).answer;
-      let source: ReadSource = 'bank';
-      const onSource: ReadLimits['onSource'] = (actual, ...more) => {
-        source = actual;
-        this.#noteSource(actual, ...more);
-      };
+      if (observer === undefined) return bank.read(operation, input, own);
       const ended = observer.began(operation, readKey(operation, wanted));
-      try {
-        const { answer, status, bytes, trackId } = await bank.read(operation, input, { ...own, onSource });
-        ended({ source, status, bytes, trackId, code: null });
-        return answer;
-      } catch (error) {
-        ended({ ...failedOutcome(error), source });
-        throw error;
-      }
+      return this.#observedRead(ended, own, (limits) => bank.read(operation, input, limits));
     };
+  }
+
+  async #observedRead<T>(
+    ended: (outcome: CallOutcome) => void,
+    limits: ReadLimits,
+    read: (limits: ReadLimits) => Promise<BankRead<T>>,
+  ): Promise<BankRead<T>> {
+    let source: ReadSource = 'bank';
+    const onSource: ReadLimits['onSource'] = (actual, ...more) => {
+      source = actual;
+      this.#noteSource(actual, ...more);
+    };
+    try {
+      const result = await read({ ...limits, onSource });
+      const { status, bytes, trackId } = result;
+      ended({ source, status, bytes, trackId, code: null });
+      return result;
+    } catch (error) {
+      ended({ ...failedOutcome(error), source });
+      throw error;
+    }
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {
