@@ -117,7 +117,7 @@ export const searchPayments = (
       onPage(records, characters) {
         // Without room for them the operation ends: the work that comes next fails.
         context.keep(characters);
-        context.lists.charge(records * entriesPerRecord);
+        return context.lists.run(records * entriesPerRecord, () => {});
       },
     }),
   );
