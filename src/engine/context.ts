@@ -10,7 +10,6 @@ import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
   BankSession,
-  type CallObserver,
   type OperationLimits,
   type ReadUsage,
   type StaleAnswer,
@@ -19,17 +18,7 @@ import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
 import type { SlicedOperation } from '../slices.ts';
 import type { ExecutableOperation } from './documents.ts';
-
-/** The name of the header by which a request asks for an explanation, in lower case. */
-export const explainHeader = 'x-bankql-explain';
-
-/** Records the calls of one operation, for a request that asks for them (options/explain). */
-export interface CallRecorder extends CallObserver {
-  /** The payment service, with each payment recorded. */
-  payments(payments: PaymentService): PaymentService;
-  /** For `extensions.explain`. */
-  readonly explanation: unknown;
-}
+import type { CallRecorder } from './explain.ts';
 
 /** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
 export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;

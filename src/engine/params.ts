@@ -1,5 +1,5 @@
-import type { DocumentNode } from 'graphql';
 import { RequestError } from './errors.ts';
+import { type Persisted, persistedText } from './persisted-documents.ts';
 
 /** The parameters of a request, as defined by GraphQL over HTTP. */
 export interface Params {
@@ -19,22 +19,11 @@ export interface OperationParams {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
-export interface DocumentSource {
-  /** Whether no other documents are executed: a request must not send a text of its own. */
-  readonly isOnly: boolean;
-  /** Checked documents by their texts. */
-  readonly parsed: ReadonlyMap<string, DocumentNode>;
-  /** The text that a request names; null if it names none. Errors: those of a request that is refused. */
-  textOf(params: Params): string | null;
-}
-
-/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED. */
-export function parseParams(rawParams: unknown, documentSource: DocumentSource | null): OperationParams {
+/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT; those of persistedText. */
+export function parseParams(rawParams: unknown, persisted: Persisted | null): OperationParams {
   const params = checkParams(rawParams);
-  const { query, operationName, variables } = params;
-  const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
-  const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
+  const { operationName, variables } = params;
+  const text = persistedText(params, persisted);
   if (text === null)
     throw new RequestError(
       'BAD_USER_INPUT',

@@ -3,9 +3,10 @@ import type { ExecutionResult } from 'graphql';
 import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Caller } from '../bank/credentials.ts';
-import { type EngineRequest, explainHeader } from '../engine/context.ts';
+import type { EngineRequest } from '../engine/context.ts';
 import { mayUseIncremental } from '../engine/documents.ts';
 import { RequestError } from '../engine/errors.ts';
+import { explainHeader } from '../engine/explain.ts';
 import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
@@ -93,7 +94,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
     plugins: [
       useReadiness(options.whyNotReady ?? (() => null)),
-      ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, (options.explain ?? null) !== null)]),
+      ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, options.explains === true)]),
       useHttp(),
       ...plugins,
     ],

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
-import { explainHeader } from '../engine/context.ts';
 import { type HttpExtension, shownError } from '../engine/errors.ts';
+import { explainHeader } from '../engine/explain.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import type { MediaType } from './accepted.ts';
 import type { OperationActivity } from './request-scope.ts';

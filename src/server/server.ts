@@ -135,8 +135,8 @@ export async function serve(options: ServerOptions) {
     node: mount.node,
     held,
     /** Replaces the documents that can be requested by id; operations under way are not affected. */
-    replaceDocuments(documentSource: GraphQLServerOptions['documentSource']): void {
-      handle = createGraphQLHandler({ ...graphqlOptions, documentSource });
+    replaceDocuments(persisted: GraphQLServerOptions['persisted']): void {
+      handle = createGraphQLHandler({ ...graphqlOptions, persisted });
     },
     /** Lets what is under way end, and serves nothing new. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {

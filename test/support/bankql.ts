@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
-import { explainByHeader } from '../../src/options/explain/explain.ts';
-import { createDocumentSource, type Persisted } from '../../src/options/persisted-documents.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
@@ -56,9 +54,6 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   /** Tokens say who calls; headers do where it is left out. */
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
-  readonly persisted?: Persisted | null;
-  /** Whether requests may ask for their plan or their calls; false if left out. */
-  readonly explains?: boolean;
 }
 
 /** The default options of every bank client in the tests: what is not about a deadline waits for longer than any machine needs. */
@@ -130,8 +125,6 @@ export async function testOptions({
   now,
   identity,
   onTokenRefusal,
-  persisted = null,
-  explains = false,
   ...options
 }: TestOptions) {
   const log: string[] = [];
@@ -161,8 +154,6 @@ export async function testOptions({
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 120_000, restCalls: 1000 },
-    documentSource: createDocumentSource(persisted),
-    explain: explains ? explainByHeader : null,
     documentCacheBytes: 64 * 1024 * 1024,
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { foreignIdNames } from '../../src/engine/params.ts';
-import { loadPersistedDocuments, type PersistedDocuments } from '../../src/options/persisted-documents.ts';
+import { loadPersistedDocuments, type PersistedDocuments } from '../../src/engine/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { runProcess } from '../support/process.ts';
