@@ -106,9 +106,8 @@ export interface RequestScope {
   isWorkedFor?: boolean;
   /** Writes one to the log. */
   readonly log: (error: unknown) => void;
-  /** Writes one to the log, and ends the request with it. */
+  /** Writes one to the log, and ends the request with it, unless it has its answer. */
   readonly fail: (error: unknown) => void;
-  readonly isClosed: () => boolean;
   /** Called when its work has ended, before `fail` if it failed. */
   readonly onEnd?: (isFailure: boolean) => void;
 }
@@ -118,17 +117,11 @@ const none: Secrets = [];
 
 /**
  * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. If it rejects, the
- * request fails.
+ * request fails. Resolves when it has ended; never rejects.
  */
-export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): void {
+export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): Promise<void> {
   scope.isWorkedFor = true;
-  let running: Promise<void>;
-  try {
-    running = current.run(scope, run);
-  } catch (error) {
-    running = Promise.reject(error);
-  }
-  running.then(
+  return current.run(scope, run).then(
     () => {
       scope.isWorkedFor = false;
       scope.onEnd?.(false);
@@ -157,7 +150,7 @@ export const currentActivity = (): OperationActivity | null => current.getStore(
 export function failCurrentRequest(error: unknown): boolean {
   const request = current.getStore();
   if (request === undefined) return false;
-  if (request.isWorkedFor || request.isClosed()) request.log(error);
+  if (request.isWorkedFor) request.log(error);
   else request.fail(error);
   return true;
 }

@@ -5,6 +5,7 @@ import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import type { MediaType } from './accepted.ts';
+import type { Client } from './door.ts';
 import type { OperationActivity } from './request-scope.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
@@ -12,11 +13,18 @@ interface ErrorResults {
   toErrorResult(error: unknown): ExecutionResult;
 }
 
-export interface GraphQLHttpResponse {
+/** An answer that is complete before it is sent. */
+export interface WholeAnswer {
   readonly status: number;
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: Body;
+}
+
+/** A Response is one whose body may still be made, and comes at its client's pace. */
+export type Answer = WholeAnswer | Response;
+
+export interface GraphQLHttpResponse extends WholeAnswer {
   /** What it shows. */
   readonly result: ExecutionResult;
 }
@@ -166,10 +174,41 @@ export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: 
   };
 }
 
+/** The client of a request of node:http. */
+export class NodeClient implements Client {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get state(): Client['state'] {
+    const { destroyed, writableFinished, writableEnded, headersSent } = this.#response;
+    if (destroyed && !writableFinished) return 'left';
+    if (writableEnded) return 'answered';
+    return headersSent ? 'begun' : 'waiting';
+  }
+
+  send(answer: Answer, common: readonly string[]): void | Promise<void> {
+    if (answer instanceof Response) return writeResponse(this.#response, answer, common);
+    writeWhole(this.#response, answer, common);
+  }
+
+  refuse({ status, headers, body }: WholeAnswer): void {
+    const { state } = this;
+    const response = this.#response;
+    if (state === 'begun') response.destroy();
+    if (state !== 'waiting') return;
+    if (status !== 204) response.shouldKeepAlive = false;
+    response.writeHead(status, [...headers]);
+    response.end(body === '' ? undefined : body);
+  }
+}
+
 /** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
-export function writeAnswer(
+function writeWhole(
   response: ServerResponse,
-  { status, headers, body }: Omit<GraphQLHttpResponse, 'result'>,
+  { status, headers, body }: WholeAnswer,
   common: readonly string[],
 ): void {
   // The client may have left meanwhile.
@@ -182,7 +221,7 @@ export function writeAnswer(
 }
 
 /** Writes a Fetch response at the client's pace. Its own headers replace the common ones. Resolves when it is sent or the client has left. */
-export async function writeResponse(
+async function writeResponse(
   response: ServerResponse,
   answer: Response,
   common: readonly string[],

@@ -373,6 +373,7 @@ describe('a client that asks before it sends its body', () => {
   test.each([
     [413, 'Content-Type: application/json\r\nContent-Length: 200000'],
     [415, 'Content-Type: text/plain\r\nContent-Length: 20'],
+    [400, 'Content-Type: application/json\r\nContent-Length: 20\r\nAuth-ID: a\r\nAuth-ID: b'],
   ])('is refused with %i at once, and its connection closed', async (status, headers) => {
     expect(await raw(asks(headers))).toMatch(
       new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n`, 'i'),

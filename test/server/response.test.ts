@@ -7,8 +7,8 @@ import { listen } from '../../src/server/connection.ts';
 import {
   createAnswers,
   createResultSerializer,
+  NodeClient,
   type SendOptions,
-  writeAnswer,
 } from '../../src/server/response.ts';
 
 test.each([1, 10_000, 20_000])(
@@ -66,7 +66,7 @@ function send({
     holder,
     activity: null,
   });
-  writeAnswer(response, made, common);
+  new NodeClient(response).send(made, common);
   return written;
 }
 
@@ -88,7 +88,7 @@ test.each([
   const result = { data: { letters: letters.repeat(2000) } };
   const body = JSON.stringify(result);
   const { url, close } = await listen('127.0.0.1', 0, (_request, response) => {
-    writeAnswer(response, { status: 200, headers: jsonType, body }, common);
+    new NodeClient(response).send({ status: 200, headers: jsonType, body }, common);
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

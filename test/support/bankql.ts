@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
@@ -8,9 +7,12 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions, TokenRefusal } from '../../src/server/auth/jwt-options.ts';
-import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
+import { type Listening, listen } from '../../src/server/connection.ts';
+import { createDoor } from '../../src/server/door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank } from '../../src/server/rate-limit/rate-limits.ts';
+import { readBody } from '../../src/server/request.ts';
+import { NodeClient } from '../../src/server/response.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { credentials, postOf } from './requests.ts';
@@ -38,8 +40,6 @@ export interface TestBankql extends AsyncDisposable {
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The server as a listener for node:http. */
-  readonly listener: (request: IncomingMessage, response: ConnectionAwareResponse) => Promise<void>;
   /** Lines of the audit log so far. */
   readonly audit: AuditEntry[];
   /** Lines of the log so far, as JSON text. */
@@ -101,7 +101,7 @@ function freeze(value: unknown): void {
 }
 
 /** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
-function overSocket(listener: (request: IncomingMessage, response: ConnectionAwareResponse) => unknown) {
+function overSocket(listener: Parameters<typeof listen>[2]) {
   let opening: Promise<Listening> | null = null;
   return {
     async fetch(request: Request): Promise<Response> {
@@ -174,9 +174,13 @@ export async function testOptions({
 export async function createTestBankql(testing: TestOptions): Promise<TestBankql> {
   const options = await testOptions(testing);
   const { bank, log, audit } = options;
-  const handle = createGraphQLHandler(options);
-  const listener: TestBankql['listener'] = (request, response) => handle(request, response, []);
-  const { fetch, close } = overSocket(listener);
+  const { logger, maxRequestBytes } = options;
+  const policy = { corsOrigins: new Set<string>(), onlyLocalNames: false, maxRequestBytes };
+  const enter = createDoor({ policy, logger }, createGraphQLHandler(options));
+  const { fetch, close } = overSocket((request, response, holder) => {
+    const read = () => readBody(request, maxRequestBytes, holder);
+    void enter(request, read, holder, new NodeClient(response));
+  });
   const ask: Ask = async (document, variables, headers = credentials) => {
     const body = { query: String(document), variables };
     const response = await fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
@@ -185,7 +189,6 @@ export async function createTestBankql(testing: TestOptions): Promise<TestBankql
   return {
     ask,
     fetch,
-    listener,
     audit,
     log,
     async [Symbol.asyncDispose]() {
