@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Capacity, unbounded } from '../capacity.ts';
-import { RequestHolder } from './request-holder.ts';
+import { RequestHolder } from '../engine/request-holder.ts';
 
 /**
  * After a refusal a connection is not read for a time that grows with the number of such connections, so that clients which ask

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { shownError } from '../engine/errors.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { RequestHolder } from '../engine/request-holder.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import type { AnswerRequest, BodyReader, Head } from './handlers.ts';
 import {
@@ -9,8 +11,7 @@ import {
   type HttpRefusal,
   isEndpoint,
 } from './request.ts';
-import type { RequestHolder } from './request-holder.ts';
-import { type OperationActivity, type OperationObserver, runInRequestScope } from './request-scope.ts';
+import { type OperationObserver, runInRequestScope } from './request-scope.ts';
 import type { Answer, WholeAnswer } from './response.ts';
 
 interface DoorOptions {

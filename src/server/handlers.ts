@@ -7,6 +7,8 @@ import type { EngineRequest } from '../engine/context.ts';
 import { mayUseIncremental } from '../engine/documents.ts';
 import { RequestError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { RequestHolder } from '../engine/request-holder.ts';
 import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
@@ -14,8 +16,6 @@ import type { OperationContext } from './plugins/operation-context.ts';
 import { useHttp } from './plugins/use-http.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import { ClientDisconnected, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
-import type { RequestHolder } from './request-holder.ts';
-import type { OperationActivity } from './request-scope.ts';
 import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
 import { createBankqlYoga, type YogaOptions } from './yoga.ts';
 
@@ -127,7 +127,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
         incremental: accepted.stream?.form,
         explain: headers[explainHeader]?.toString(),
         holder,
-        observation: activity,
+        activity,
       };
       if (isPost) {
         const reading = read(holder);

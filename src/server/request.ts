@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { RequestError } from '../engine/errors.ts';
+import type { RequestHolder } from '../engine/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
-import type { RequestHolder } from './request-holder.ts';
 
 /** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
 export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;

@@ -3,10 +3,10 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import type { MediaType } from './accepted.ts';
 import type { Client } from './door.ts';
-import type { OperationActivity } from './request-scope.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
 interface ErrorResults {

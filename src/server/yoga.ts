@@ -14,7 +14,6 @@ import { useBudget } from './plugins/use-budget.ts';
 import { type DocumentsOptions, useDocuments } from './plugins/use-documents.ts';
 import { useExecution } from './plugins/use-execution.ts';
 import { useExplain } from './plugins/use-explain.ts';
-import { useLimits } from './plugins/use-limits.ts';
 import { createMaskError, maskedErrors } from './plugins/use-masked-errors.ts';
 
 export interface YogaOptions extends DocumentsOptions {
@@ -63,7 +62,6 @@ export function createBankqlYoga(options: YogaOptions) {
     maskedErrors: maskedErrors(mask),
     plugins: [
       useDocuments(options, mask),
-      useLimits(),
       useExplain(explains),
       useBudget(services),
       useExecution(mask, answerLimits.bytes),

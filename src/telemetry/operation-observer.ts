@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Credentials } from '../bank/credentials.ts';
-import type { ObservedOperation } from '../engine/context.ts';
 import type { DocumentCacheStats } from '../engine/documents.ts';
+import { type ObservedOperation, OperationActivity } from '../engine/operation-activity.ts';
 import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { hashCaller } from '../payments/record.ts';
-import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
+import type { OperationObserver } from '../server/request-scope.ts';
 import { metricsIn } from './metric-kinds.ts';
 import type { Tracing } from './tracing.ts';
 

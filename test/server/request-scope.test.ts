@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { failCurrentRequest, OperationActivity, runInRequestScope } from '../../src/server/request-scope.ts';
+import { OperationActivity } from '../../src/engine/operation-activity.ts';
+import { failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
 import { turns } from '../support/waits.ts';
 
 /** A request that is answered when `work` ends, and what became of errors that nobody caught. */

@@ -1,4 +1,4 @@
-import type { ExecutionResult, GraphQLResolveInfo } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { EngineRequest, RequestContext } from '../../engine/context.ts';
 import type { ExecutableOperation } from '../../engine/documents.ts';
@@ -14,8 +14,6 @@ export interface OperationContext {
   /** The operation that was asked for (use-documents). */
   askedFor?: OperationParams;
   operation?: ExecutableOperation;
-  /** Its variables, coerced (use-limits). */
-  variables?: GraphQLResolveInfo['variableValues'];
   /** Records its calls, if the request asks for them (use-explain). */
   explained?: ReturnType<typeof explainCalls>;
   /** The context of its resolvers, with the budget of its answer (use-budget). */

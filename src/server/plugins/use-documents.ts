@@ -26,7 +26,7 @@ export function useDocuments(
     const operations = operationsOf(query);
     const operation = operations.known.get(operationName) ?? operations.find(operationName);
     context.operation = operation;
-    if (asking.observation) asking.observation.operation = operation;
+    if (asking.activity) asking.activity.operation = operation;
     if (asking.isReadOnly === true && operation.kind !== 'query')
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
