@@ -22,8 +22,7 @@ import { createDocumentCheck, type DocumentRules } from './validation.ts';
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
-  /** Those that are kept until others take their room, and what they take in memory, about. */
-  kept = 0;
+  /** The memory of those that are kept until others take their room, about. */
   bytes = 0;
 }
 
@@ -115,7 +114,6 @@ export function createDocumentCache({
     else {
       found = make(text);
       stats.misses++;
-      stats.kept = cache.size;
       stats.bytes = cache.calculatedSize;
     }
     if (found instanceof GraphQLError) throw found;

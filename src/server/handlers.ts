@@ -85,7 +85,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     ],
   });
   const identify = createIdentify(authenticate, rateLimiter);
-  const answerOf = createAnswers(options, { toErrorResult });
+  const answerOf = createAnswers(options, toErrorResult);
 
   /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and what is not found. */
   async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {

@@ -9,9 +9,7 @@ import type { MediaType } from './accepted.ts';
 import type { Client } from './door.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
-interface ErrorResults {
-  toErrorResult(error: unknown): ExecutionResult;
-}
+type ToErrorResult = (error: unknown) => ExecutionResult;
 
 /** An answer that is complete before it is sent. */
 export interface WholeAnswer {
@@ -85,7 +83,7 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
  * made, the engine says what is answered instead. It never throws.
  */
 export const createResultSerializer =
-  (engine: ErrorResults) =>
+  (toErrorResult: ToErrorResult) =>
   (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
     const bounded = result instanceof BoundedResult ? result : null;
     try {
@@ -93,7 +91,7 @@ export const createResultSerializer =
       if (bounded === null || bounded.fits(answer.body)) return answer;
       return serialised(bounded.failed(), mediaType);
     } catch (error) {
-      return serialised(bounded?.failed(error) ?? engine.toErrorResult(error), mediaType);
+      return serialised(bounded?.failed(error) ?? toErrorResult(error), mediaType);
     }
   };
 
@@ -107,12 +105,12 @@ export const shortAnswer = 16_384;
 function withinRoom(
   answer: GraphQLHttpResponse,
   holder: Answering['holder'],
-  engine: ErrorResults,
+  toErrorResult: ToErrorResult,
 ): GraphQLHttpResponse {
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
   if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -156,8 +154,8 @@ export interface Answering {
 }
 
 /** Creates the function that makes a result the whole answer: serialized, within its bounds, for caches. */
-export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: ErrorResults) {
-  const serialize = createResultSerializer(engine);
+export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, toErrorResult: ToErrorResult) {
+  const serialize = createResultSerializer(toErrorResult);
   return (
     result: ExecutionResult,
     { mediaType, request: { method, headers }, holder, activity }: Answering,
@@ -168,7 +166,7 @@ export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: 
         ? forCaches(made, publicMaxAgeSeconds, headers.authorization !== undefined)
         : made;
     // A character takes three bytes at most.
-    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, engine);
+    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, toErrorResult);
     activity?.answered(sent);
     return sent;
   };

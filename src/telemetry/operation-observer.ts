@@ -133,11 +133,10 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
     ['result'],
   );
   readGauge(
-    'bankql_document_cache_documents',
-    'Documents that are kept until others take their room.',
-    () => documents.kept,
+    'bankql_document_cache_bytes',
+    'The memory of the documents that are kept until others take their room, about.',
+    () => documents.bytes,
   );
-  readGauge('bankql_document_cache_bytes', 'What those take in memory, about.', () => documents.bytes);
 
   return {
     observe({ operation, outcome, codes, milliseconds }: OperationActivity): void {

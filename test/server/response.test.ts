@@ -15,7 +15,7 @@ test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
   (length) => {
     const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = createResultSerializer({ toErrorResult: () => ({}) })(result, 'application/json');
+    const answer = createResultSerializer(() => ({}))(result, 'application/json');
     expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
     expect(String(answer.body)).toBe(JSON.stringify(result));
   },
@@ -57,8 +57,7 @@ function send({
     },
     end: (body: string | Buffer) => void written.push({ ...head, body }),
   } as unknown as ServerResponse;
-  const engine = { toErrorResult: () => ({ data: null }) };
-  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, engine);
+  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, () => ({ data: null }));
   const holder = { reserveRoom };
   const made = answerOf(publicResult(length), {
     mediaType: 'application/json',
