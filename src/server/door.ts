@@ -3,10 +3,11 @@ import { shownError } from '../engine/errors.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import type { RequestHolder } from '../engine/request-holder.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
-import type { AnswerRequest, BodyReader, Head } from './handlers.ts';
+import type { AnswerRequest, BodyReader } from './handlers.ts';
 import {
   ClientDisconnected,
   checkRequest,
+  type Head,
   type HttpPolicyOptions,
   type HttpRefusal,
   isEndpoint,
@@ -121,12 +122,11 @@ export function createDoor(options: DoorOptions, answer: AnswerRequest) {
   }
 
   /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
-  return (...request: Parameters<typeof serve>): Promise<void> => {
+  return (head: Head, read: BodyReader, holder: RequestHolder, client: Client): Promise<void> => {
     try {
-      return serve(...request);
+      return serve(head, read, holder, client);
     } catch (error) {
       log(error);
-      const [, , , client] = request;
       client.refuse(failure([]));
       return over;
     }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
@@ -15,12 +14,12 @@ import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import type { OperationContext } from './plugins/operation-context.ts';
 import { useHttp } from './plugins/use-http.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
-import { ClientDisconnected, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
+import { ClientDisconnected, type Head, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
 import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
 import { createBankqlYoga, type YogaOptions } from './yoga.ts';
 
 /** Why the process should get no traffic, in a few words; null if it may. */
-export type WhyNotReady = () => string | null | Promise<string | null>;
+type WhyNotReady = () => string | null | Promise<string | null>;
 
 export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, SendOptions {
   readonly maxRequestBytes: number;
@@ -33,11 +32,8 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
   readonly whyNotReady?: WhyNotReady;
 }
 
-/** The head of a request, as node:http gives it. */
-export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
-
-/** Reads a body, and counts what has arrived of it. Errors: RequestError; ClientDisconnected. */
-export type BodyReader = (holder: RequestHolder) => Uint8Array | Promise<Uint8Array>;
+/** Reads a body, and counts at its holder what has arrived of it. Errors: RequestError; ClientDisconnected. */
+export type BodyReader = () => Promise<Uint8Array>;
 
 /** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
 export type AnswerRequest = (
@@ -130,8 +126,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
         activity,
       };
       if (isPost) {
-        const reading = read(holder);
-        body = reading instanceof Promise ? await reading : reading;
+        body = await read();
         holder.admit();
         const params = parseBodyParams(body);
         paramsOf = () => params;

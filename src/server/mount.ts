@@ -3,8 +3,7 @@ import type { Capacity } from '../capacity.ts';
 import { RequestHolder } from '../engine/request-holder.ts';
 import { peerOf } from './connection.ts';
 import type { Client, Door } from './door.ts';
-import type { Head } from './handlers.ts';
-import { readBody, readChunks } from './request.ts';
+import { type Head, readBody, readChunks } from './request.ts';
 import { type Answer, headerPairs, NodeClient, type WholeAnswer } from './response.ts';
 
 /** bankql without a server of its own, for one that listens already. */

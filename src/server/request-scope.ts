@@ -14,7 +14,7 @@ export interface OperationObserver {
 export type Secrets = readonly (() => readonly string[])[];
 
 /** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
-export interface RequestScope {
+interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;

@@ -5,8 +5,11 @@ import type { RequestHolder } from '../engine/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaRange } from './accept-header.ts';
 
-/** The parts of a request that identify its caller. In raw headers, one that is sent twice differs from a value with a comma. */
-export type IncomingHead = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
+/** The head of a request, as node:http gives it. In raw headers, one that is sent twice differs from a value with a comma. */
+export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
+
+/** The parts that identify the caller. */
+export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
 
 /** The values of a header, one for each occurrence; `name` in lower case. */
 export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
@@ -40,9 +43,6 @@ export function queryOf(target: string) {
  */
 export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
 
-/** The parts of a request that HTTP's rules are about. */
-export type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
-
 export interface HttpPolicyOptions {
   /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
   readonly corsOrigins: ReadonlySet<string>;
@@ -62,7 +62,7 @@ export const httpRefusals = [400, 413, 415, 421] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The headers that the answer has to carry, and the refusal, if the request is not served. */
-export interface PolicyResult {
+interface PolicyResult {
   /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
   readonly headers: string[];
   readonly requestId: string;
@@ -94,7 +94,7 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
  * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
  * correlation id.
  */
-export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
+export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins } = options;
   const { method, headers } = request;
   const requestId = requestIdOf(headers['x-request-id']);
@@ -153,7 +153,7 @@ const foreignOrigin =
   'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
 function findRefusal(
-  { method, url: target = '', headers }: RequestHead,
+  { method, url: target = '', headers }: Omit<Head, 'rawHeaders'>,
   { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
   const { host = 'localhost', origin } = headers;

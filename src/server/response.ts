@@ -144,7 +144,7 @@ export interface SendOptions {
 }
 
 /** What an answer depends on besides its result. */
-export interface Answering {
+interface Answering {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;

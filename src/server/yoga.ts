@@ -30,10 +30,8 @@ export interface YogaOptions extends DocumentsOptions {
   readonly unexpected: (error: unknown) => void;
 }
 
-export type BankqlYoga = ReturnType<typeof createBankqlYoga>;
-
 /** The part of a Fetch request that plugins read. */
-export type PluginRequest = Pick<Request, 'method' | 'url'> & {
+type PluginRequest = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 

@@ -22,7 +22,7 @@ export interface OperationContext {
   readonly http?: FetchedRequest;
 }
 
-export interface FetchedRequest {
+interface FetchedRequest {
   /** What the request asks for. Errors: why it is not served. */
   readonly paramsOf: () => unknown;
   /** How its client takes answers. */
