@@ -68,19 +68,8 @@ const layers: Record<string, readonly string[]> = {
     'payments',
     'executor',
   ],
-  engine: inEngine,
+  engine: [...inEngine, 'plain-text.ts', 'contract'],
   server: [...inEngine, 'engine'],
-  options: [
-    'errors.ts',
-    'get-or-make.ts',
-    'plain-text.ts',
-    'slices.ts',
-    'contract',
-    'payments',
-    'executor',
-    'schema',
-    'engine',
-  ],
   telemetry: [
     'version.ts',
     'errors.ts',
@@ -117,7 +106,6 @@ const layers: Record<string, readonly string[]> = {
     'executor',
     'engine',
     'server',
-    'options',
     'telemetry',
     'sandbox',
     'doctor',
@@ -130,7 +118,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; engine ← options ← commands; executor ← schema; contract ← sandbox ← config, commands; bank ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {

@@ -1,6 +1,5 @@
 import type { Document } from './answer.ts';
-import { parseRetryAfter } from './retry-after.ts';
-import { untilAborted } from './waits.ts';
+import { parseRetryAfter, untilAborted } from './waits.ts';
 
 /** One error of an answer, as GraphQL has it. */
 export interface GraphQLError {

@@ -8,8 +8,7 @@ import {
   type TypedDocument,
 } from './answer.ts';
 import { createKeyStore, type KeyStorage } from './key-store.ts';
-import { longestRetryAfter } from './retry-after.ts';
-import { throwIfAborted, untilAborted, wait } from './waits.ts';
+import { longestRetryAfter, throwIfAborted, untilAborted, wait } from './waits.ts';
 
 /** What bankql's record says of a payment; the members that the app's own document selects. */
 export interface PaymentRecord {

@@ -21,3 +21,20 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 
 export const wait = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** The longest wait that a server may ask for, in seconds: a wrong header or clock must not stop an app for hours. */
+export const longestRetryAfter = 60;
+
+/** A date of HTTP in the form that servers send (RFC 9110, 5.6.7): every engine's Date parses it. */
+const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+
+/**
+ * The seconds to wait that a header `Retry-After` asks for, at most longestRetryAfter. It has digits or a date; a date in the past
+ * means now. Undefined if the header is absent or has another form.
+ */
+export function parseRetryAfter(header: string | null, now: number): number | undefined {
+  const text = header ?? '';
+  const date = httpDate.test(text) ? Date.parse(text) : Number.NaN;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (date - now) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), longestRetryAfter);
+}

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
+import type { RecordedCall } from '../engine/explain.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
 import { orStop, StartError } from '../errors.ts';
-import { explainByHeader, type RecordedCall } from '../options/explain/explain.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { createMemoryStore } from '../payments/stores/memory-store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
@@ -118,7 +118,7 @@ async function run(
     ...server,
     bank,
     payments,
-    explain: explainByHeader,
+    explains: true,
     unexpected: (error) => unexpected.push(error),
   });
   const credentials = { subscriptionKey, authProviderName: authProvider, authId: 'alice' };

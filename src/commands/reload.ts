@@ -26,6 +26,8 @@ export function createReload(
       }
     }
     if (reloaded.length > 0) logger.info({ reloaded }, 'SIGHUP: reloaded');
+    const isInVain = Object.values(sources).every((read) => read === null);
+    if (isInVain) logger.info('SIGHUP: there is nothing to reload');
   }
 
   const reloads = createSerialQueue();

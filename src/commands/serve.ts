@@ -4,10 +4,9 @@ import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { DocumentCacheStats } from '../engine/documents.ts';
+import { loadPersistedDocuments } from '../engine/persisted-documents.ts';
 import { stopStart } from '../errors.ts';
 import { type Limits, limits } from '../limits.ts';
-import { explainByHeader } from '../options/explain/explain.ts';
-import { createDocumentSource, loadPersistedDocuments } from '../options/persisted-documents.ts';
 import { observeFailures } from '../payments/payment-errors.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
@@ -74,8 +73,7 @@ export async function serveBankql(
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
   });
-  const readDocuments = async () => createDocumentSource(await readPersisted(config, schema));
-  const documentSource = await readDocuments();
+  const persisted = await readPersisted(config, schema);
   const sandbox =
     config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
@@ -152,10 +150,10 @@ export async function serveBankql(
     bank,
     payments,
     rateLimiter,
-    documentSource,
+    persisted,
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     schema,
-    explain: config.explains ? explainByHeader : null,
+    explains: config.explains,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
     documentStats,
@@ -198,7 +196,8 @@ export async function serveBankql(
     stateLine,
     registry: telemetry.registry,
     reload: createReload(logger, {
-      'persisted documents': config.persisted && (async () => server.replaceDocuments(await readDocuments())),
+      'persisted documents':
+        config.persisted && (async () => server.replaceDocuments(await readPersisted(config, schema))),
       'token keys':
         byToken &&
         (async () => {

@@ -1,74 +1,25 @@
-import type { GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/transport.ts';
 import { parsedTimes, valueBytes } from '../capacity.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
+import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
-import {
-  BankSession,
-  type CallObserver,
-  type OperationLimits,
-  type ReadUsage,
-  type StaleAnswer,
-} from '../schema/bank-session.ts';
+import { BankSession, type OperationLimits, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
 import type { SlicedOperation } from '../slices.ts';
-import type { ExecutableOperation } from './documents.ts';
-
-/** The name of the header by which a request asks for an explanation, in lower case. */
-export const explainHeader = 'x-bankql-explain';
-
-/** Records the calls of one operation, for a request that asks for them (options/explain). */
-export interface CallRecorder extends CallObserver {
-  /** The payment service, with each payment recorded. */
-  payments(payments: PaymentService): PaymentService;
-  /** For `extensions.explain`. */
-  readonly explanation: unknown;
-}
-
-/** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
-export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;
-
-/** Where the engine notes what is done for a request, for whoever watches it. */
-export interface OperationObservation extends ReadUsage {
-  /** Null until it is known, which it never is where the document is refused. */
-  operation: ObservedOperation | null;
-  /** The code of a failure that the answer tells as data. */
-  noteFailure(code: ErrorCode): void;
-  /** The answer ends before all of it is sent. */
-  brokenOff(code: ErrorCode): void;
-  /** One of several results is sent. */
-  streamed(status: number, payload: Payload): void;
-}
-
-/** Counts what a request holds of the process. */
-interface RequestHolder extends ValueHolder {
-  /** Whether it is a mutation, whose values and unread bytes are counted and never refused. */
-  isMutation: boolean;
-  /** Whether nothing more needs to be done for it: its client has left. */
-  readonly isAbandoned: boolean;
-  /** Reserves room for bytes that wait for its client, until they are written; false if there is not enough. */
-  reserveRoom(bytes: number): boolean;
-}
+import type { CallRecorder } from './explain.ts';
+import type { OperationActivity } from './operation-activity.ts';
+import type { RequestHolder } from './request-holder.ts';
 
 /**
  * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which
  * each result names its path.
  */
 export type IncrementalForm = 'v0.2' | '20220824';
-
-/** One of the several results of an operation, as JSON. */
-export interface Payload {
-  readonly json: string;
-  readonly errors: readonly GraphQLError[];
-  /** Whether it tells anything but errors. */
-  readonly hasData: boolean;
-}
 
 /** The caller, and how the request was sent. */
 export interface EngineRequest {
@@ -85,9 +36,11 @@ export interface EngineRequest {
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
   /** Counts the resources that the request holds of the process (default: nothing is bounded). */
-  readonly holder?: RequestHolder | undefined;
+  readonly holder?:
+    | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'takeValues' | 'reserveRoom'>
+    | undefined;
   /** Notes what is done for the operation (default: nothing is noted). */
-  readonly observation?: OperationObservation | null | undefined;
+  readonly activity?: OperationActivity | null | undefined;
 }
 
 /** What the requests of an engine share. */
@@ -160,7 +113,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     const { credentials } = this.#asking;
     const { effects, signal } = this;
     const observer = this.recorder ?? undefined;
-    const usage = this.#asking.observation ?? undefined;
+    const usage = this.#asking.activity ?? undefined;
     const options = {
       bank: effects?.bank(bank) ?? bank,
       credentials,
@@ -175,7 +128,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
   }
 
   noteFailure(code: ErrorCode): void {
-    this.#asking.observation?.noteFailure(code);
+    this.#asking.activity?.noteFailure(code);
   }
 
   keep(bytes: number): boolean {

@@ -22,8 +22,7 @@ import { createDocumentCheck, type DocumentRules } from './validation.ts';
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
-  /** Those that are kept until others take their room, and what they take in memory, about. */
-  kept = 0;
+  /** The memory of those that are kept until others take their room, about. */
   bytes = 0;
 }
 
@@ -65,14 +64,6 @@ class DocumentOperations {
   }
 }
 
-/** A document that was requested. */
-interface CachedDocument {
-  /** Its operations, or why it is refused. */
-  readonly found: DocumentOperations | GraphQLError;
-  /** The number of fields of its operations after expanding fragments: the size of a plan. */
-  readonly fields: number;
-}
-
 /** The memory of a parsed document for each character of its text, and of a plan for each field. */
 const characterBytes = 200;
 const fieldBytes = 1200;
@@ -89,25 +80,27 @@ export function createDocumentCache({
   ...options
 }: DocumentCacheOptions) {
   const check = createDocumentCheck(options);
-  const cache = new LRUCache<string, CachedDocument>({
-    maxSize: documentCacheBytes,
-    sizeCalculation: ({ fields }, text) =>
-      characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
-  });
+  /** The operations of each document, or why it is refused. */
+  const cache = new LRUCache<string, DocumentOperations | GraphQLError>({ maxSize: documentCacheBytes });
   const pinned = new Map<string, DocumentOperations>();
   for (const [text, document] of permanent ?? [])
     pinned.set(text, new DocumentOperations({ text, document, isPersisted: true }, options));
 
-  const make = (text: string): CachedDocument => {
+  function make(text: string): DocumentOperations | GraphQLError {
+    let fields = 0;
+    let made: DocumentOperations | GraphQLError;
     try {
       const document = check(text);
-      const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
-      return { found: new DocumentOperations({ text, document, isPersisted: false }, options), fields };
+      // With fragments expanded: the size of a plan.
+      fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
+      made = new DocumentOperations({ text, document, isPersisted: false }, options);
     } catch (error) {
-      if (error instanceof GraphQLError) return { found: error, fields: 0 };
-      throw error;
+      if (!(error instanceof GraphQLError)) throw error;
+      made = error;
     }
-  };
+    cache.set(text, made, { size: characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans });
+    return made;
+  }
 
   /** The operations of a document. Errors: GraphQLError, see validation.ts. */
   return (text: string): DocumentOperations => {
@@ -116,16 +109,13 @@ export function createDocumentCache({
       stats.hits++;
       return forGood;
     }
-    let known = cache.get(text);
-    if (known !== undefined) stats.hits++;
+    let found = cache.get(text);
+    if (found !== undefined) stats.hits++;
     else {
-      known = make(text);
-      cache.set(text, known);
+      found = make(text);
       stats.misses++;
-      stats.kept = cache.size;
       stats.bytes = cache.calculatedSize;
     }
-    const { found } = known;
     if (found instanceof GraphQLError) throw found;
     return found;
   };

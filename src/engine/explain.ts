@@ -1,11 +1,156 @@
-import type { GraphQLSchema } from 'graphql';
-import type { CallRecorder } from './context.ts';
+import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
+import type { Operation } from '../contract/operation.ts';
+import { BankqlError } from '../errors.ts';
+import type { PaymentService } from '../payments/service.ts';
+import type { PaymentRecord } from '../payments/store.ts';
+import type { CallOutcome } from '../schema/bank-session.ts';
+import { RequestError } from './errors.ts';
+import { withFields } from './map-fields.ts';
 
-export interface ExplainedCalls {
-  readonly recorder: CallRecorder;
-  /** The schema with resolvers that report to the recorder. */
-  readonly observe: (schema: GraphQLSchema) => GraphQLSchema;
+/** The name of the header by which a request asks for an explanation, in lower case. */
+export const explainHeader = 'x-bankql-explain';
+
+/** A call of an operation, as `x-bankql-explain: calls` shows it. */
+export interface RecordedCall extends Omit<CallOutcome, 'source'> {
+  /** The field that first needs it, by response names and list positions. */
+  readonly path: string;
+  /** The REST operation's id in the contract. */
+  readonly operation: string;
+  readonly method: Operation['method'];
+  /** The path of the specification, with its parameters: ids are private. */
+  readonly url: string;
+  /**
+   * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
+   * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
+   * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly;
+   * `pending`: a call for which the answer did not wait.
+   */
+  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown' | 'pending';
+  /**
+   * When it was requested, relative to the operation's start, and how long
+   * it took, including the wait for a connection.
+   */
+  readonly offsetMs: number;
+  readonly milliseconds: number | null;
 }
 
-/** Records the calls of an operation, by the value of the header x-bankql-explain (options/explain). Errors: BAD_USER_INPUT. */
-export type ExplainOption = (header: string) => ExplainedCalls;
+type Outcome = Pick<RecordedCall, keyof CallOutcome>;
+
+const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
+
+/** The most calls that are listed; further ones are only counted. */
+const maxShown = 1000;
+
+/** Records the calls of one operation, for a request that asks for them. */
+export type CallRecorder = ReturnType<typeof createRecorder>;
+
+function createRecorder() {
+  const started = performance.now();
+  const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
+  /** By the key of a read, the field that first asked for it. */
+  const askers = new Map<string, string>();
+  let current = '';
+  let restCalls = 0;
+
+  function note(
+    { id, method, path: url }: Operation,
+    key: string | null,
+    start: number,
+    source: RecordedCall['source'],
+  ): RecordedCall {
+    const offsetMs = tenths(start - started);
+    const asked = { path: current, operation: id, method, url };
+    const call = { ...asked, source, ...nothingKnown, offsetMs, milliseconds: null };
+    if (recorded.length < maxShown) recorded.push({ call, key });
+    return call;
+  }
+
+  /** A call counts from its beginning: nobody waits for one that was prefetched for a record that is not there. */
+  function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
+    const start = performance.now();
+    const call = note(operation, key, start, 'pending');
+    restCalls++;
+    return (outcome) => {
+      if (outcome.source !== 'bank') restCalls--;
+      Object.assign(call, outcome, { milliseconds: tenths(performance.now() - start) });
+    };
+  }
+
+  return {
+    /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
+    enter(path: string): void {
+      current = path;
+    },
+    asked(operation: Operation, key: string): void {
+      const asker = askers.get(key);
+      // A link prefetches what a field below it needs; the call is attributed to that field.
+      if (asker === undefined || current.startsWith(`${asker}.`)) askers.set(key, current);
+      else note(operation, null, performance.now(), 'loader');
+    },
+    began,
+    /** The payment service, with each payment recorded. */
+    payments: (payments: PaymentService): PaymentService => ({
+      ...payments,
+      pay: async (operation, intent) => {
+        const ended = began(operation, null);
+        const { input, idempotencyKey } = intent;
+        const earlier = payments.find(input.credentials, idempotencyKey).catch(() => null);
+        try {
+          const paid = await payments.pay(operation, intent);
+          ended({ ...nothingKnown, source: paid.replayed ? 'record' : 'bank', trackId: paid.trackId });
+          return paid;
+        } catch (error) {
+          ended(failedPayment(error, await earlier));
+          throw error;
+        }
+      },
+    }),
+    /** For `extensions.explain`: the calls in the order in which they began. */
+    get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
+      const calls = recorded.map(({ call, key }) => ({
+        ...call,
+        path: (key === null ? undefined : askers.get(key)) ?? call.path,
+      }));
+      return { restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
+    },
+  };
+}
+
+/**
+ * The outcome of a payment that failed. Its error is the same for the request that sent it and for later ones with its key: only
+ * the record as it was before, or is while it is sent, tells them apart.
+ */
+function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
+  if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };
+  const { code, status = null, trackId = null } = error.extensions;
+  const wasSent = status !== null || code === 'OUTCOME_UNKNOWN';
+  const hadEnded = earlier !== null && earlier.state !== 'PENDING';
+  return { source: hadEnded ? 'record' : wasSent ? 'bank' : 'none', status, bytes: null, trackId, code };
+}
+
+const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** The field with a resolver that reports its path to the recorder. */
+function recordedField(field: Field, recorder: CallRecorder): Field {
+  const { resolve = defaultFieldResolver } = field;
+  if (resolve === defaultFieldResolver) return field;
+  const recordedResolve: typeof resolve = (source, given, context, info) => {
+    recorder.enter(responsePathAsArray(info.path).join('.'));
+    return resolve(source, given, context, info);
+  };
+  return Object.create(field, { resolve: { value: recordedResolve } });
+}
+
+/**
+ * The recorder of an operation's calls, and the schema with resolvers that report to it, by the value of the header
+ * x-bankql-explain.
+ * Errors: BAD_USER_INPUT.
+ */
+export function explainCalls(header: string) {
+  if (header !== 'calls') throw new RequestError('BAD_USER_INPUT', `${explainHeader} takes the value calls.`);
+  const recorder = createRecorder();
+  const observe = (schema: GraphQLSchema) => withFields(schema, (field) => recordedField(field, recorder));
+  return { recorder, observe };
+}

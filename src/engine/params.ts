@@ -1,5 +1,5 @@
-import type { DocumentNode } from 'graphql';
 import { RequestError } from './errors.ts';
+import { type Persisted, persistedText } from './persisted-documents.ts';
 
 /** The parameters of a request, as defined by GraphQL over HTTP. */
 export interface Params {
@@ -19,27 +19,16 @@ export interface OperationParams {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
-export interface DocumentSource {
-  /** Whether no other documents are executed: a request must not send a text of its own. */
-  readonly isOnly: boolean;
-  /** Checked documents by their texts. */
-  readonly parsed: ReadonlyMap<string, DocumentNode>;
-  /** The text that a request names; null if it names none. Errors: those of a request that is refused. */
-  textOf(params: Params): string | null;
-}
-
-/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED. */
-export function parseParams(rawParams: unknown, documentSource: DocumentSource | null): OperationParams {
+/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT; those of persistedText. */
+export function parseParams(rawParams: unknown, persisted: Persisted | null): OperationParams {
   const params = checkParams(rawParams);
-  const { query, operationName, variables } = params;
-  const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
-  const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
+  const { operationName, variables } = params;
+  const text = persistedText(params, persisted);
   if (text === null)
     throw new RequestError(
       'BAD_USER_INPUT',
       params.documentId === null
-        ? 'A request needs a "query".'
+        ? 'A request needs a "query", or the id of a document as "documentId".'
         : 'A request needs a "query", because this server has no manifest of documents with ids.',
     );
   return {
@@ -61,30 +50,6 @@ const members: Readonly<Record<string, readonly ['string' | 'object', string] | 
     doc_id: ['string', 'a text'],
   } satisfies Record<keyof Params | 'doc_id', unknown>,
 );
-
-/** Names by which other servers take a document's id. A request without a text that has one of them is refused by its name. */
-export const foreignIdNames = [
-  ...['id', 'queryId', 'query_id', 'operationId', 'docId', 'document_id', 'persistedQueryId'],
-  ...['hash', 'sha256Hash'],
-] as const;
-
-/** Errors: BAD_USER_INPUT for a request without a text that names its document in a way that bankql does not know. */
-function refuseForeignIds(given: Readonly<Record<string, unknown>>): void {
-  const { extensions } = given as Partial<Params>;
-  const persistedQuery = extensions?.persistedQuery;
-  if (typeof Object(persistedQuery).sha256Hash === 'string') return;
-  const name = foreignIdNames.find((each) => given[each] !== undefined && given[each] !== null);
-  if (name !== undefined)
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      `A request needs a "query", or the id of a document as "documentId", not as "${name}".`,
-    );
-  if (persistedQuery !== undefined && persistedQuery !== null)
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      'extensions.persistedQuery needs a "sha256Hash" that is a text; or send the id of a document as "documentId".',
-    );
-}
 
 /**
  * Checks a request's members.
@@ -120,6 +85,5 @@ export function checkParams(rawParams: unknown): Params {
   const id = documentId || relayId || null;
   if (relayId && relayId !== id)
     throw new RequestError('BAD_USER_INPUT', '"documentId" and "doc_id" differ: send one of them.');
-  if (!query && id === null) refuseForeignIds(given);
   return { query, operationName, variables, extensions, documentId: id };
 }

@@ -27,7 +27,7 @@ export interface DocumentRules {
 }
 
 /** Parses a document and checks it against the schema and the rules. Errors: RequestError, the first violation, with others. */
-export type CheckDocument = (text: string) => DocumentNode;
+type CheckDocument = (text: string) => DocumentNode;
 
 /** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
 const maxViolations = 5;

@@ -27,7 +27,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, to report what it costs (options/explain/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, to report what it costs (engine/explain.ts). Its methods must not throw. */
 export interface CallObserver {
   /** A field requests what has this key; it may have been requested before. */
   readonly asked: (operation: Operation, key: string) => void;

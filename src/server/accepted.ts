@@ -24,7 +24,7 @@ const mediaTypes = ['application/json', 'application/graphql-response+json'] as 
  * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
  * it accepts neither.
  */
-export function negotiateMediaType(accept: string | undefined): MediaType | null {
+function negotiateMediaType(accept: string | undefined): MediaType | null {
   if (!accept) return 'application/graphql-response+json';
   if (accept === '*/*' || accept === 'application/json') return 'application/json';
   return preferredType(accept, mediaTypes);
@@ -39,7 +39,7 @@ export const notAcceptable = () =>
 /** Media types in which several results can be answered, one after the other. */
 type StreamType = 'text/event-stream' | 'multipart/mixed';
 
-export interface IncrementalStream {
+interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
   /** The parameter by which the client asked for the form, which its answer repeats. */
@@ -50,7 +50,7 @@ export interface IncrementalStream {
  * How a client takes the results of @defer and @stream, by its `Accept`; null if it does not. A client that names no form
  * of them gets that of 2022, which such clients know, for example urql.
  */
-export function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
+function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
   if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
   const wanted = mediaRanges(accept).filter(({ weight }) => weight > 0);
   for (const { type, parameters } of wanted.toSorted((a, b) => b.weight - a.weight)) {

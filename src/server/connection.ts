@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Capacity, unbounded } from '../capacity.ts';
-import { RequestHolder } from './request-holder.ts';
+import { RequestHolder } from '../engine/request-holder.ts';
 
 /**
  * After a refusal a connection is not read for a time that grows with the number of such connections, so that clients which ask
@@ -43,7 +43,8 @@ const unreadable: Readonly<Record<string, string>> = {
 const ownConnection = Symbol('connection');
 type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 
-type Listener = (request: IncomingMessage, response: ConnectionAwareResponse) => void;
+/** `holder`: the resources that the request holds. */
+type Listener = (request: IncomingMessage, response: ConnectionAwareResponse, holder: RequestHolder) => void;
 
 /** What the connections of a server have in common. */
 interface Shared {
@@ -92,8 +93,7 @@ class Connection {
     if (this.socket.destroyed || this.#isEnding) return;
     this.#responses.add(response);
     this.#latest = response;
-    response.belongTo(this);
-    this.#shared.listener(response.req, response);
+    this.#shared.listener(response.req, response, response.belongTo(this));
   }
 
   /** Whether an answer that begins now has to say that the connection ends. Only the last one may: Node drops those behind it. */
@@ -158,8 +158,8 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 
 /**
  * An answer that tells the truth about its connection. If it is given before the body was read to its end, the rest
- * is dropped as it comes, and the connection stays: `checkRequest` has seen how long it is. A body in chunks may have no end:
- * the connection closes, and the answer says so.
+ * is dropped as it comes, and the connection stays: `checkRequest` has seen how long it is. A body in chunks may have no end,
+ * and one for which the client awaits a 100 may not come: the connection closes, and the answer says so.
  */
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that its request holds; null if the connection was closed before the request arrived. */
@@ -181,9 +181,15 @@ export class ConnectionAwareResponse extends ServerResponse {
     });
   }
 
-  belongTo(connection: Connection): void {
+  belongTo(connection: Connection): RequestHolder {
     this.#connection = connection;
     this.holder = new RequestHolder(connection.capacity, connection.peer, this.req);
+    return this.holder;
+  }
+
+  override writeContinue(callback?: () => void): void {
+    this.awaitsContinue = false;
+    super.writeContinue(callback);
   }
 
   /** Whether bytes have been waiting for its client for so long. Before its turn to be sent, an answer does not wait for the client. */
@@ -197,7 +203,8 @@ export class ConnectionAwareResponse extends ServerResponse {
   override writeHead(status: number, headers?: Headers): this;
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { complete, headers: asked } = this.req;
-    const mustEnd = !this.shouldKeepAlive || (!complete && asked['transfer-encoding'] !== undefined);
+    const isEndless = !complete && asked['transfer-encoding'] !== undefined;
+    const mustEnd = !this.shouldKeepAlive || this.awaitsContinue || isEndless;
     if (this.#connection !== null) this.shouldKeepAlive = !this.#connection.endsWith(this, mustEnd);
     return typeof reason === 'string'
       ? super.writeHead(status, reason, headers)
@@ -261,7 +268,7 @@ export async function listen(
   const { slowestRequestMs = usualSlowestRequestMs } = options;
   const connections = new Set<Connection>();
   const shared: Shared = { capacity, listener, paused: 0, isDraining: false, endsIdle: false };
-  const receive: Listener = ({ socket }: { socket: ConnectedSocket }, response) =>
+  const receive = ({ socket }: { socket: ConnectedSocket }, response: ConnectionAwareResponse) =>
     socket[ownConnection]?.receive(response);
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {

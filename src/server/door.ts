@@ -1,40 +1,47 @@
 import type { Logger } from 'pino';
 import { shownError } from '../engine/errors.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { RequestHolder } from '../engine/request-holder.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
-import type { Head } from './handlers.ts';
-import { checkRequest, type HttpPolicyOptions, type HttpRefusal, isEndpoint } from './request.ts';
-import type { OperationObserver } from './request-scope.ts';
+import type { AnswerRequest, BodyReader } from './handlers.ts';
+import {
+  ClientDisconnected,
+  checkRequest,
+  type Head,
+  type HttpPolicyOptions,
+  type HttpRefusal,
+  isEndpoint,
+} from './request.ts';
+import { type OperationObserver, runInRequestScope } from './request-scope.ts';
+import type { Answer, WholeAnswer } from './response.ts';
 
-export interface DoorOptions {
+interface DoorOptions {
   readonly policy: HttpPolicyOptions;
   readonly logger: Logger;
   /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
   readonly onHttpRefusal?: ((status: HttpRefusal) => void) | undefined;
+  /** Watches every request for GraphQL, also those that are not accepted. */
   readonly observer?: OperationObserver | undefined;
 }
 
-/** The whole answer to a request that is not served. */
-export interface Refused {
-  readonly status: number;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
-
-interface Entry {
-  readonly requestId: string;
-  /** Headers that the answer bears, names and values in turn; those of a refusal are in it. */
-  readonly headers: readonly string[];
-  /** Null if the request is let in. */
-  readonly refused: Refused | null;
+/** The other end of a request: a response of node:http, or the promise of a Fetch response. */
+export interface Client {
+  /** Whether it waits for its answer, has a part of it or all, or has left before. */
+  readonly state: 'waiting' | 'begun' | 'answered' | 'left';
+  /** Sends an answer; `common` are headers of every answer. Resolves when all is sent or the client has left. */
+  send(answer: Answer, common: readonly string[]): void | Promise<void>;
+  /** Sends this without reading the request's body. An answer that has begun is broken off, so that it is not taken for a whole one. */
+  refuse(answer: WholeAnswer): void;
 }
 
 export type Door = ReturnType<typeof createDoor>;
 
 const maxLoggedOrigins = 20;
+const over = Promise.resolve();
 
-/** What HTTP itself refuses, whichever way a request comes. */
-export function createDoor({ policy, logger, onHttpRefusal, observer }: DoorOptions) {
+/** The way of every request, from wherever it comes: what HTTP itself refuses, and then `answer`. */
+export function createDoor(options: DoorOptions, answer: AnswerRequest) {
+  const { policy, logger, onHttpRefusal, observer } = options;
   const loggedOrigins = new Set<string>();
   /** Once for each origin, for as many as a log can bear. */
   const logForeignOrigin = (origin: string): void => {
@@ -45,34 +52,93 @@ export function createDoor({ policy, logger, onHttpRefusal, observer }: DoorOpti
       'pages of this origin may not call: CORS_ORIGINS does not list it',
     );
   };
+  const log = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
-  return {
-    isOperation: ({ url = '' }: Head): boolean => isEndpoint(url),
+  /** Answers a request that HTTP refuses, or a preflight. Returns whether it is one. */
+  function refuse(head: Head, client: Client, checked: ReturnType<typeof checkRequest>): boolean {
+    const { headers, requestId, refusal } = checked;
+    if (refusal === null) {
+      if (head.method !== 'OPTIONS') return false;
+      client.refuse({ status: 204, headers, body: '' });
+      return true;
+    }
+    const { status, message } = refusal;
+    if (status === 403) {
+      logForeignOrigin(head.headers.origin ?? '');
+      client.refuse(refusedWith(403, headers, message, 'FORBIDDEN'));
+      return true;
+    }
+    onHttpRefusal?.(status);
+    const refused = refusedWith(status, headers, message, 'BAD_USER_INPUT');
+    const activity = observer?.begin(requestId, head) ?? null;
+    activity?.refused(status, 'BAD_USER_INPUT', Buffer.byteLength(refused.body));
+    if (activity !== null) observer?.end(activity);
+    client.refuse(refused);
+    return true;
+  }
 
-    check(request: Head): Entry {
-      const { headers, requestId, refusal } = checkRequest(request, policy);
-      if (refusal?.status === 403) {
-        logForeignOrigin(request.headers.origin ?? '');
-        return { headers, requestId, refused: refusedWith(403, headers, refusal.message, 'FORBIDDEN') };
-      }
-      if (request.method === 'OPTIONS' && refusal === null)
-        return { headers, requestId, refused: { status: 204, headers, body: '' } };
-      if (refusal === null) return { headers, requestId, refused: null };
-      onHttpRefusal?.(refusal.status);
-      const refused = refusedWith(refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
-      const activity = observer?.begin(requestId, request) ?? null;
-      activity?.refused(refusal.status, 'BAD_USER_INPUT', Buffer.byteLength(refused.body));
-      if (activity !== null) observer?.end(activity);
-      return { headers, requestId, refused };
-    },
+  function ended(activity: OperationActivity, { state }: Client, hasFailed: boolean): void {
+    if (hasFailed && state === 'waiting') activity.refused(500, 'INTERNAL', 0);
+    else if (hasFailed && state !== 'left') activity.brokenOff('INTERNAL');
+    const isAbandoned = state === 'left' || (state === 'waiting' && !hasFailed);
+    if (isAbandoned) activity.abandoned();
+    // A page, or a path that is not found, is no operation.
+    if (isAbandoned || activity.status !== null) observer?.end(activity);
+  }
 
-    /** The answer to a request whose work failed unexpectedly. */
-    failure: (headers: readonly string[]): Refused =>
-      refusedWith(500, headers, 'Something went wrong inside bankql.', 'INTERNAL'),
+  const failure = (headers: readonly string[]) =>
+    refusedWith(500, headers, 'Something went wrong inside bankql.', 'INTERNAL');
+
+  function serve(head: Head, read: BodyReader, holder: RequestHolder, client: Client): Promise<void> {
+    const checked = checkRequest(head, policy);
+    if (refuse(head, client, checked)) return over;
+    const { headers, requestId } = checked;
+    const activity = isEndpoint(head.url ?? '') ? (observer?.begin(requestId, head) ?? null) : null;
+    return runInRequestScope(
+      {
+        requestId,
+        activity,
+        log,
+        fail(error) {
+          log(error);
+          client.refuse(failure(headers));
+        },
+        ...(activity !== null && {
+          onEnd: (hasFailed: boolean) => ended(activity, client, hasFailed),
+        }),
+      },
+      async () => {
+        try {
+          const answered = await answer(head, read, holder, activity);
+          // Only the reader of a body in chunks knows that it is too long.
+          if (answered.status === 413) onHttpRefusal?.(413);
+          const sending = client.send(answered, headers);
+          if (sending !== undefined) await sending;
+        } catch (error) {
+          if (!(error instanceof ClientDisconnected)) throw error;
+        }
+      },
+    );
+  }
+
+  /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
+  return (head: Head, read: BodyReader, holder: RequestHolder, client: Client): Promise<void> => {
+    try {
+      return serve(head, read, holder, client);
+    } catch (error) {
+      log(error);
+      client.refuse(failure([]));
+      return over;
+    }
   };
 }
 
-function refusedWith(status: number, headers: readonly string[], message: string, code: ErrorCode): Refused {
+function refusedWith(
+  status: number,
+  headers: readonly string[],
+  message: string,
+  code: ErrorCode,
+): WholeAnswer & { readonly body: string } {
   const extensions = { code, retryable: errorCodes[code].retryable };
   return {
     status,

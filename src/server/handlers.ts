@@ -1,40 +1,25 @@
-import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Caller } from '../bank/credentials.ts';
-import { type EngineRequest, explainHeader } from '../engine/context.ts';
+import type { EngineRequest } from '../engine/context.ts';
 import { mayUseIncremental } from '../engine/documents.ts';
 import { RequestError } from '../engine/errors.ts';
+import { explainHeader } from '../engine/explain.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { RequestHolder } from '../engine/request-holder.ts';
 import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
-import type { ConnectionAwareResponse } from './connection.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import type { OperationContext } from './plugins/operation-context.ts';
 import { useHttp } from './plugins/use-http.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
-import {
-  bufferedBody,
-  ClientDisconnected,
-  isEndpoint,
-  parseBodyParams,
-  parseUrlParams,
-  readBody,
-} from './request.ts';
-import type { RequestHolder } from './request-holder.ts';
-import { currentActivity, type OperationActivity } from './request-scope.ts';
-import {
-  createAnswers,
-  type GraphQLHttpResponse,
-  headerPairs,
-  type SendOptions,
-  writeAnswer,
-  writeResponse,
-} from './response.ts';
+import { ClientDisconnected, type Head, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
+import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
 import { createBankqlYoga, type YogaOptions } from './yoga.ts';
 
 /** Why the process should get no traffic, in a few words; null if it may. */
-export type WhyNotReady = () => string | null | Promise<string | null>;
+type WhyNotReady = () => string | null | Promise<string | null>;
 
 export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, SendOptions {
   readonly maxRequestBytes: number;
@@ -47,11 +32,8 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
   readonly whyNotReady?: WhyNotReady;
 }
 
-/** The head of a request, as node:http gives it. */
-export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
-
-/** Reads a body, and counts what has arrived of it. Errors: RequestError; ClientDisconnected. */
-export type BodyReader = (holder: RequestHolder) => Uint8Array | Promise<Uint8Array>;
+/** Reads a body, and counts at its holder what has arrived of it. Errors: RequestError; ClientDisconnected. */
+export type BodyReader = () => Promise<Uint8Array>;
 
 /** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
 export type AnswerRequest = (
@@ -59,7 +41,7 @@ export type AnswerRequest = (
   read: BodyReader,
   holder: RequestHolder,
   activity: OperationActivity | null,
-) => Promise<GraphQLHttpResponse | Response>;
+) => Promise<Answer>;
 
 const methodNotAllowed = () =>
   new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
@@ -86,20 +68,20 @@ function mayHaveSeveralResults(params: unknown): boolean {
 }
 
 /** Answers requests that HTTP's rules let through (request.ts), for node:http and for Fetch. */
-export function createGraphQLHandler(options: GraphQLServerOptions) {
-  const { authenticate, rateLimiter = null, logger, maxRequestBytes, graphiql, plugins = [] } = options;
+export function createGraphQLHandler(options: GraphQLServerOptions): AnswerRequest {
+  const { authenticate, rateLimiter = null, logger, graphiql, plugins = [] } = options;
   const { yoga, execute, toErrorResult } = createBankqlYoga({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
     plugins: [
       useReadiness(options.whyNotReady ?? (() => null)),
-      ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, (options.explain ?? null) !== null)]),
+      ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, options.explains === true)]),
       useHttp(),
       ...plugins,
     ],
   });
   const identify = createIdentify(authenticate, rateLimiter);
-  const answerOf = createAnswers(options, { toErrorResult });
+  const answerOf = createAnswers(options, toErrorResult);
 
   /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and what is not found. */
   async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {
@@ -121,7 +103,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     read: BodyReader,
     holder: RequestHolder,
     activity: OperationActivity | null,
-  ): Promise<GraphQLHttpResponse | Response> {
+  ): Promise<Answer> {
     const { method, url = '', headers } = head;
     const isPost = method === 'POST';
     const accepted = acceptedBy(headers.accept);
@@ -141,11 +123,10 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
         incremental: accepted.stream?.form,
         explain: headers[explainHeader]?.toString(),
         holder,
-        observation: activity,
+        activity,
       };
       if (isPost) {
-        const reading = read(holder);
-        body = reading instanceof Promise ? await reading : reading;
+        body = await read();
         holder.admit();
         const params = parseBodyParams(body);
         paramsOf = () => params;
@@ -184,39 +165,12 @@ export function createGraphQLHandler(options: GraphQLServerOptions) {
     return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
   }
 
-  const answer: AnswerRequest = async (given, read, holder, activity) => {
+  return (given, read, holder, activity) => {
     // HEAD is answered as a GET; whoever writes the answer leaves out its body.
     const head = given.method === 'HEAD' ? withMethod(given, 'GET') : given;
     if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
     return answerOperation(head, read, holder, activity);
   };
-
-  async function bodyOf(request: IncomingMessage, holder: RequestHolder): Promise<Uint8Array> {
-    // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
-    // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
-    if (!request.complete) await new Promise(setImmediate);
-    return bufferedBody(request, maxRequestBytes) ?? readBody(request, maxRequestBytes, holder);
-  }
-
-  /** The listener of bankql's own server. `policy` are headers of the answer. */
-  async function serve(
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-    policy: readonly string[],
-    activity: OperationActivity | null = currentActivity(),
-  ): Promise<void> {
-    const { holder } = response;
-    if (holder === null) throw new Error('a request without a connection');
-    try {
-      const answered = await answer(request, () => bodyOf(request, holder), holder, activity);
-      if (answered instanceof Response) return await writeResponse(response, answered, policy);
-      writeAnswer(response, answered, policy);
-    } catch (error) {
-      if (!(error instanceof ClientDisconnected)) throw error;
-    }
-  }
-
-  return Object.assign(serve, { answer });
 }
 
 const withMethod = ({ url, headers, rawHeaders }: Head, method: string): Head => ({

@@ -1,89 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import type { Credentials } from '../bank/credentials.ts';
-import type { ObservedOperation, OperationObservation, Payload } from '../engine/context.ts';
-import type { ErrorCode } from '../errors.ts';
-import type { GraphQLHttpResponse } from './response.ts';
-
-/** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
-type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
-
-/** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
-export class OperationActivity implements OperationObservation {
-  readonly requestId: string;
-  readonly startedAt = performance.now();
-  /** Null if no trace follows it. */
-  traceId: string | null = null;
-  operation: ObservedOperation | null = null;
-  /** The caller's credentials; null until they are known. */
-  credentials: Credentials | null = null;
-  cached = 0;
-  joined = 0;
-  stale = 0;
-  /** Attempts of REST calls that used a connection and have ended. */
-  restCalls = 0;
-  /** The answer's HTTP status; null until there is an answer. */
-  status: number | null = null;
-  bytes = 0;
-  outcome: OperationOutcome = 'client left';
-  codes: readonly string[] = [];
-  /** Why its caller was refused, if the code does not tell; never a value of the request. */
-  reason: string | null = null;
-  milliseconds = 0;
-  #hasData = false;
-  #isBrokenOff = false;
-  /** The codes of failures that the answer tells as data. */
-  readonly #toldAsData: string[] = [];
-
-  constructor(requestId: string) {
-    this.requestId = requestId;
-  }
-
-  noteFailure(code: ErrorCode): void {
-    this.#toldAsData.push(code);
-  }
-
-  /** This is its answer. The last one holds. */
-  answered({ status, body, result: { data, errors } }: Omit<GraphQLHttpResponse, 'headers'>): void {
-    this.status = status;
-    this.bytes = Buffer.byteLength(body);
-    this.codes = [...(errors ?? []).map(({ extensions }) => String(extensions.code)), ...this.#toldAsData];
-    if (this.codes.length === 0) this.outcome = 'ok';
-    else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
-  }
-
-  /** One of several results of it is sent. */
-  streamed(status: number, { json, errors, hasData }: Payload): void {
-    this.status = status;
-    this.bytes += Buffer.byteLength(json);
-    const codes = errors.map(({ extensions }) => String(extensions.code));
-    this.codes = [...this.codes, ...codes, ...this.#toldAsData.splice(0)];
-    // What comes before an error stands.
-    this.#hasData ||= hasData;
-    if (this.codes.length === 0) this.outcome = 'ok';
-    else this.outcome = this.#hasData ? 'partial' : 'failed';
-  }
-
-  /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
-  brokenOff(code: ErrorCode): void {
-    this.codes = [...this.codes, code];
-    this.outcome = 'failed';
-    this.#isBrokenOff = true;
-  }
-
-  /** Its client has not waited for its answer. What came of it all the same, its codes say. */
-  abandoned(): void {
-    if (!this.#isBrokenOff) this.outcome = 'client left';
-  }
-
-  /** It is answered with one error, before it is known what it asks for. */
-  refused(status: number, code: ErrorCode, bytes: number): void {
-    this.status = status;
-    this.codes = [code];
-    this.outcome = 'failed';
-    this.bytes = bytes;
-  }
-}
+import type { OperationActivity } from '../engine/operation-activity.ts';
 
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {
@@ -97,7 +14,7 @@ export interface OperationObserver {
 export type Secrets = readonly (() => readonly string[])[];
 
 /** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
-export interface RequestScope {
+interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;
@@ -106,9 +23,8 @@ export interface RequestScope {
   isWorkedFor?: boolean;
   /** Writes one to the log. */
   readonly log: (error: unknown) => void;
-  /** Writes one to the log, and ends the request with it. */
+  /** Writes one to the log, and ends the request with it, unless it has its answer. */
   readonly fail: (error: unknown) => void;
-  readonly isClosed: () => boolean;
   /** Called when its work has ended, before `fail` if it failed. */
   readonly onEnd?: (isFailure: boolean) => void;
 }
@@ -118,17 +34,11 @@ const none: Secrets = [];
 
 /**
  * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. If it rejects, the
- * request fails.
+ * request fails. Resolves when it has ended; never rejects.
  */
-export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): void {
+export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): Promise<void> {
   scope.isWorkedFor = true;
-  let running: Promise<void>;
-  try {
-    running = current.run(scope, run);
-  } catch (error) {
-    running = Promise.reject(error);
-  }
-  running.then(
+  return current.run(scope, run).then(
     () => {
       scope.isWorkedFor = false;
       scope.onEnd?.(false);
@@ -157,7 +67,7 @@ export const currentActivity = (): OperationActivity | null => current.getStore(
 export function failCurrentRequest(error: unknown): boolean {
   const request = current.getStore();
   if (request === undefined) return false;
-  if (request.isWorkedFor || request.isClosed()) request.log(error);
+  if (request.isWorkedFor) request.log(error);
   else request.fail(error);
   return true;
 }

@@ -1,22 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
-import { explainHeader } from '../engine/context.ts';
 import { type HttpExtension, shownError } from '../engine/errors.ts';
+import { explainHeader } from '../engine/explain.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import type { MediaType } from './accepted.ts';
-import type { OperationActivity } from './request-scope.ts';
+import type { Client } from './door.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
-interface ErrorResults {
-  toErrorResult(error: unknown): ExecutionResult;
-}
+type ToErrorResult = (error: unknown) => ExecutionResult;
 
-export interface GraphQLHttpResponse {
+/** An answer that is complete before it is sent. */
+export interface WholeAnswer {
   readonly status: number;
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: Body;
+}
+
+/** A Response is one whose body may still be made, and comes at its client's pace. */
+export type Answer = WholeAnswer | Response;
+
+export interface GraphQLHttpResponse extends WholeAnswer {
   /** What it shows. */
   readonly result: ExecutionResult;
 }
@@ -77,7 +83,7 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
  * made, the engine says what is answered instead. It never throws.
  */
 export const createResultSerializer =
-  (engine: ErrorResults) =>
+  (toErrorResult: ToErrorResult) =>
   (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
     const bounded = result instanceof BoundedResult ? result : null;
     try {
@@ -85,7 +91,7 @@ export const createResultSerializer =
       if (bounded === null || bounded.fits(answer.body)) return answer;
       return serialised(bounded.failed(), mediaType);
     } catch (error) {
-      return serialised(bounded?.failed(error) ?? engine.toErrorResult(error), mediaType);
+      return serialised(bounded?.failed(error) ?? toErrorResult(error), mediaType);
     }
   };
 
@@ -99,12 +105,12 @@ export const shortAnswer = 16_384;
 function withinRoom(
   answer: GraphQLHttpResponse,
   holder: Answering['holder'],
-  engine: ErrorResults,
+  toErrorResult: ToErrorResult,
 ): GraphQLHttpResponse {
   const { body, result } = answer;
   const bytes = Buffer.byteLength(body);
   if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : engine.toErrorResult(noRoom());
+  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : toErrorResult(noRoom());
   return serialised(refused, 'application/json');
 }
 
@@ -138,7 +144,7 @@ export interface SendOptions {
 }
 
 /** What an answer depends on besides its result. */
-export interface Answering {
+interface Answering {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
@@ -148,8 +154,8 @@ export interface Answering {
 }
 
 /** Creates the function that makes a result the whole answer: serialized, within its bounds, for caches. */
-export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: ErrorResults) {
-  const serialize = createResultSerializer(engine);
+export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, toErrorResult: ToErrorResult) {
+  const serialize = createResultSerializer(toErrorResult);
   return (
     result: ExecutionResult,
     { mediaType, request: { method, headers }, holder, activity }: Answering,
@@ -160,16 +166,47 @@ export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, engine: 
         ? forCaches(made, publicMaxAgeSeconds, headers.authorization !== undefined)
         : made;
     // A character takes three bytes at most.
-    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, engine);
+    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, toErrorResult);
     activity?.answered(sent);
     return sent;
   };
 }
 
+/** The client of a request of node:http. */
+export class NodeClient implements Client {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get state(): Client['state'] {
+    const { destroyed, writableFinished, writableEnded, headersSent } = this.#response;
+    if (destroyed && !writableFinished) return 'left';
+    if (writableEnded) return 'answered';
+    return headersSent ? 'begun' : 'waiting';
+  }
+
+  send(answer: Answer, common: readonly string[]): void | Promise<void> {
+    if (answer instanceof Response) return writeResponse(this.#response, answer, common);
+    writeWhole(this.#response, answer, common);
+  }
+
+  refuse({ status, headers, body }: WholeAnswer): void {
+    const { state } = this;
+    const response = this.#response;
+    if (state === 'begun') response.destroy();
+    if (state !== 'waiting') return;
+    if (status !== 204) response.shouldKeepAlive = false;
+    response.writeHead(status, [...headers]);
+    response.end(body === '' ? undefined : body);
+  }
+}
+
 /** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
-export function writeAnswer(
+function writeWhole(
   response: ServerResponse,
-  { status, headers, body }: Omit<GraphQLHttpResponse, 'result'>,
+  { status, headers, body }: WholeAnswer,
   common: readonly string[],
 ): void {
   // The client may have left meanwhile.
@@ -182,7 +219,7 @@ export function writeAnswer(
 }
 
 /** Writes a Fetch response at the client's pace. Its own headers replace the common ones. Resolves when it is sent or the client has left. */
-export async function writeResponse(
+async function writeResponse(
   response: ServerResponse,
   answer: Response,
   common: readonly string[],

@@ -1,12 +1,12 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../capacity.ts';
-import { type ConnectionAwareResponse, listen } from './connection.ts';
-import { createDoor, type Refused } from './door.ts';
+import { listen } from './connection.ts';
+import { createDoor } from './door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
 import { createMount } from './mount.ts';
-import type { HttpPolicyOptions, HttpRefusal } from './request.ts';
-import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
+import { type HttpPolicyOptions, type HttpRefusal, readBody } from './request.ts';
+import type { OperationObserver } from './request-scope.ts';
+import { NodeClient } from './response.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
@@ -42,7 +42,6 @@ const lastUseMs = 5000;
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
-  const { logger, writeDeadlineMs, observer } = options;
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed);
   const graphqlOptions: GraphQLServerOptions = {
@@ -52,80 +51,27 @@ export async function serve(options: ServerOptions) {
       return options.whyNotReady?.() ?? null;
     },
   };
-  let handle = createGraphQLHandler(graphqlOptions);
-  const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-  const door = createDoor({ ...options, policy });
-
-  const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
-
-  function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
-    const { headers, requestId, refused } = door.check(request);
-    if (refused !== null) {
-      refuse(response, refused);
-      return;
-    }
-    // Only the reader of a body in chunks knows that it is too long.
-    if (request.headers['transfer-encoding'] !== undefined)
-      response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
-    if (response.awaitsContinue) response.writeContinue();
-    const isOperation = door.isOperation(request);
-    const activity = isOperation ? (observer?.begin(requestId, request) ?? null) : null;
-    const scope: RequestScope = {
-      requestId,
-      activity,
-      log: logUnexpected,
-      fail(error) {
-        logUnexpected(error);
-        failed(response, headers);
-      },
-      isClosed: () => response.destroyed,
-      onEnd(isFailure) {
-        if (activity === null) return;
-        const { headersSent, destroyed, writableFinished } = response;
-        if (isFailure && !headersSent) activity.refused(500, 'INTERNAL', 0);
-        else if (isFailure && !destroyed) activity.brokenOff('INTERNAL');
-        const isAbandoned = destroyed && !writableFinished;
-        if (isAbandoned) activity.abandoned();
-        // A page, or what is not found, is no operation.
-        if (isAbandoned || activity.status !== null) observer?.end(activity);
-      },
-    };
-    runInRequestScope(scope, () => handle(request, response, headers, activity));
-  }
-
-  /**
-   * Ends a request whose work failed unexpectedly. If its answer has begun, the connection is broken, so that the client
-   * cannot take a part for the whole.
-   */
-  function failed(response: ConnectionAwareResponse, headers: readonly string[]): void {
-    if (response.writableEnded || response.destroyed) return;
-    if (response.headersSent) return void response.destroy();
-    refuse(response, door.failure(headers));
-  }
-
-  const mount = createMount({
-    door,
-    answer: (...given) => handle.answer(...given),
-    capacity,
-    observer,
-    maxRequestBytes: options.maxRequestBytes,
-    logUnexpected,
-  });
+  let answer = createGraphQLHandler(graphqlOptions);
+  const { maxRequestBytes } = options;
+  const policy = { ...options.http, maxRequestBytes };
+  const enter = createDoor({ ...options, policy }, (head, read, holder, activity) =>
+    answer(head, read, holder, activity),
+  );
+  const mount = createMount(enter, capacity, maxRequestBytes);
   const listening =
     options.isMounted === true
       ? null
       : await listen(
           options.host,
           options.port,
-          (request, response) => {
-            try {
-              answer(request, response);
-            } catch (error) {
-              logUnexpected(error);
-              failed(response, []);
-            }
+          (request, response, holder) => {
+            const read = () => {
+              if (response.awaitsContinue) response.writeContinue();
+              return readBody(request, maxRequestBytes, holder);
+            };
+            void enter(request, read, holder, new NodeClient(response));
           },
-          { capacity, writeDeadlineMs },
+          { capacity, writeDeadlineMs: options.writeDeadlineMs },
         );
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
@@ -135,8 +81,8 @@ export async function serve(options: ServerOptions) {
     node: mount.node,
     held,
     /** Replaces the documents that can be requested by id; operations under way are not affected. */
-    replaceDocuments(documentSource: GraphQLServerOptions['documentSource']): void {
-      handle = createGraphQLHandler({ ...graphqlOptions, documentSource });
+    replaceDocuments(persisted: GraphQLServerOptions['persisted']): void {
+      answer = createGraphQLHandler({ ...graphqlOptions, persisted });
     },
     /** Lets what is under way end, and serves nothing new. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
@@ -148,11 +94,4 @@ export async function serve(options: ServerOptions) {
       await mount.idle();
     },
   };
-}
-
-/** Answers without reading the request's body. */
-function refuse(response: ConnectionAwareResponse, { status, headers, body }: Refused): void {
-  if (status !== 204) response.shouldKeepAlive = false;
-  response.writeHead(status, [...headers]);
-  response.end(body === '' ? undefined : body);
 }

@@ -2,7 +2,6 @@ import type { ExecutionResult } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
 import { callerNameOf, type EngineRequest } from '../engine/context.ts';
-import type { ExplainOption } from '../engine/explain.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
@@ -15,7 +14,6 @@ import { useBudget } from './plugins/use-budget.ts';
 import { type DocumentsOptions, useDocuments } from './plugins/use-documents.ts';
 import { useExecution } from './plugins/use-execution.ts';
 import { useExplain } from './plugins/use-explain.ts';
-import { useLimits } from './plugins/use-limits.ts';
 import { createMaskError, maskedErrors } from './plugins/use-masked-errors.ts';
 
 export interface YogaOptions extends DocumentsOptions {
@@ -24,25 +22,23 @@ export interface YogaOptions extends DocumentsOptions {
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
-  /** Null (the default): requests that ask for an explanation are refused. */
-  readonly explain?: ExplainOption | null | undefined;
+  /** Whether requests may ask for an explanation (default: they are refused). */
+  readonly explains?: boolean | undefined;
   /** Further plugins of yoga or Envelop. They see each operation, whichever way it is served. */
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
 }
 
-export type BankqlYoga = ReturnType<typeof createBankqlYoga>;
-
 /** The part of a Fetch request that plugins read. */
-export type PluginRequest = Pick<Request, 'method' | 'url'> & {
+type PluginRequest = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 
 /** How operations are executed: the plugins of a yoga server, one for each step. */
 export function createBankqlYoga(options: YogaOptions) {
   const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
-  const { explain = null, plugins = [], unexpected } = options;
+  const { explains = false, plugins = [], unexpected } = options;
   const mask = createMaskError(unexpected);
   const services = { bank, payments, defaults, limits, answerLimits };
   const yoga = createYoga<OperationContext>({
@@ -64,8 +60,7 @@ export function createBankqlYoga(options: YogaOptions) {
     maskedErrors: maskedErrors(mask),
     plugins: [
       useDocuments(options, mask),
-      useLimits(),
-      useExplain(explain),
+      useExplain(explains),
       useBudget(services),
       useExecution(mask, answerLimits.bytes),
       ...plugins,

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Credentials } from '../bank/credentials.ts';
-import type { ObservedOperation } from '../engine/context.ts';
 import type { DocumentCacheStats } from '../engine/documents.ts';
+import { type ObservedOperation, OperationActivity } from '../engine/operation-activity.ts';
 import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { hashCaller } from '../payments/record.ts';
-import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
+import type { OperationObserver } from '../server/request-scope.ts';
 import { metricsIn } from './metric-kinds.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -133,11 +133,10 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
     ['result'],
   );
   readGauge(
-    'bankql_document_cache_documents',
-    'Documents that are kept until others take their room.',
-    () => documents.kept,
+    'bankql_document_cache_bytes',
+    'The memory of the documents that are kept until others take their room, about.',
+    () => documents.bytes,
   );
-  readGauge('bankql_document_cache_bytes', 'What those take in memory, about.', () => documents.bytes);
 
   return {
     observe({ operation, outcome, codes, milliseconds }: OperationActivity): void {

@@ -24,8 +24,9 @@ import {
 import type { Logger } from 'pino';
 import { portOf } from '../bank/http-message.ts';
 import type { TraceCall } from '../bank/report.ts';
+import type { OperationActivity } from '../engine/operation-activity.ts';
 import { ownCopy } from '../own-copy.ts';
-import { currentActivity, type OperationActivity } from '../server/request-scope.ts';
+import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import type { TracingOptions } from './options.ts';
 

@@ -26,3 +26,9 @@ test('if nothing could be read again, no line says that something was', async ()
     Array.from({ length: 2 }, () => 'SIGHUP: not reloaded, the previous one stays in use'),
   );
 });
+
+test('where there is nothing to reload, a line says so', async () => {
+  expect((await linesOf({ keys: null })).map(({ msg }) => msg)).toEqual([
+    'SIGHUP: there is nothing to reload',
+  ]);
+});

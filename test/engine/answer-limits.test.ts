@@ -271,9 +271,7 @@ describe('ids of nodes', () => {
 describe('a bounded result', () => {
   /** What is answered where a result cannot be sent as it is. */
 
-  const serialize = createResultSerializer({
-    toErrorResult: (error) => ({ data: { unexpected: String(error) } }),
-  });
+  const serialize = createResultSerializer((error) => ({ data: { unexpected: String(error) } }));
   const seen: unknown[] = [];
   const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
     new BoundedResult(

@@ -46,7 +46,6 @@ test('documents whose fragments multiply, with all that @skip decides, take no m
   expect(documentStats.bytes).toBeGreaterThan(documentCacheBytes / 2);
   await askAll(30, 60);
   const later = await keptMegabytes();
-  expect(documentStats.kept).toBeLessThan(60);
   expect(documentStats.bytes).toBeLessThanOrEqual(documentCacheBytes);
   // As many again are kept at most as long as there is room.
   expect(full - before).toBeLessThan(25);

@@ -144,7 +144,11 @@ function asGet({ method, target, headers, body = '', status = 200, isChunked, is
     if (!isText && !isObject) return null;
     parameters.set(name, isText ? value : JSON.stringify(value));
   }
-  return { method: 'GET', target: `/graphql?${parameters}`, headers: { ...headers, 'Content-Type': null } };
+  return {
+    method: 'GET',
+    target: `/graphql?${parameters}`,
+    headers: { ...headers, 'Content-Type': null, Expect: null },
+  };
 }
 
 /** Only answers to a GET are kept by caches. */

@@ -117,49 +117,45 @@ describe('an encoded body', () => {
   const json = { ...key, 'Content-Type': 'application/json' };
 
   test.each([
-    ['gzip', 'gzip'],
-    ['GZIP', 'gzip'],
-    ['x-gzip', 'x-gzip'],
-    ['deflate', 'deflate'],
-    ['br', 'br'],
-    ['zstd', 'zstd'],
-    ['compress', 'compress'],
-    ['gzip, gzip', 'gzip, gzip'],
-    ['identity, br', 'br'],
-    ['canary', 'unknown'],
-    ['gzip, canary', 'gzip, unknown'],
-  ])(
-    'in %s is refused unread: the error names the encoding, if it is one, and the remedy',
-    async (encoding, named) => {
-      for (const accept of ['application/json', 'text/event-stream']) {
-        const headers = { ...json, Accept: accept, 'Content-Encoding': encoding };
-        const answer = await send({ headers, body: gzipSync(branches) });
-        expect([answer.status, await answer.json()]).toEqual([
-          415,
-          {
-            errors: [
-              {
-                message: `The body's Content-Encoding is ${named}, and this server does not decompress requests: send the body uncompressed.`,
-                extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }),
-              },
-            ],
-          },
-        ]);
-      }
-      expect(fixture.bank.calls).toEqual([]);
-    },
-  );
+    'gzip',
+    'GZIP',
+    'x-gzip',
+    'deflate',
+    'br',
+    'gzip, gzip',
+    'identity, br',
+    'canary',
+    'identity br',
+  ])('in %s is refused unread: the error names the remedy, and repeats nothing', async (encoding) => {
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const headers = { ...json, Accept: accept, 'Content-Encoding': encoding };
+      const answer = await send({ headers, body: gzipSync(branches) });
+      expect([answer.status, await answer.json()]).toEqual([
+        415,
+        {
+          errors: [
+            {
+              message:
+                'The body has a Content-Encoding, and this server does not decompress requests: send the body uncompressed.',
+              extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }),
+            },
+          ],
+        },
+      ]);
+    }
+    expect(fixture.bank.calls).toEqual([]);
+  });
 
   test.each(['identity', 'Identity', 'identity, identity', ''])('as %j is one as it is', async (encoding) => {
     const answer = await send({ headers: { ...json, 'Content-Encoding': encoding }, body: branches });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"totalCount":0')]);
   });
 
-  test('that is not declared is a syntax error, which says what it looks like', async () => {
+  test('that is not declared is a syntax error', async () => {
     const answer = await send({ headers: json, body: gzipSync(branches) });
     expect([answer.status, await answer.text()]).toEqual([
       400,
-      expect.stringContaining('The body is not JSON in UTF-8; it looks like gzip: send it as plain UTF-8.'),
+      expect.stringContaining('The body is not JSON in UTF-8.'),
     ]);
   });
 });
@@ -185,10 +181,10 @@ describe('a byte order mark', () => {
   });
 
   test.each([
-    ['utf-16', 415, 'The body’s charset is utf-16: send the body in UTF-8.'],
-    ['UTF-16LE', 415, 'The body’s charset is utf-16le: send the body in UTF-8.'],
-    ['utf-8', 400, 'The body is not JSON in UTF-8; it looks like UTF-16: send it as plain UTF-8.'],
-    [null, 400, 'The body is not JSON in UTF-8; it looks like UTF-16: send it as plain UTF-8.'],
+    ['utf-16', 415, 'The body’s charset is not UTF-8: send the body in UTF-8.'],
+    ['UTF-16LE', 415, 'The body’s charset is not UTF-8: send the body in UTF-8.'],
+    ['utf-8', 400, 'The body is not JSON in UTF-8.'],
+    [null, 400, 'The body is not JSON in UTF-8.'],
   ])('of UTF-16, declared as %s', async (charset, status, message) => {
     const type = charset === null ? 'application/json' : `application/json; charset=${charset}`;
     const text = Buffer.from(branches, 'utf16le');
@@ -373,6 +369,7 @@ describe('a client that asks before it sends its body', () => {
   test.each([
     [413, 'Content-Type: application/json\r\nContent-Length: 200000'],
     [415, 'Content-Type: text/plain\r\nContent-Length: 20'],
+    [400, 'Content-Type: application/json\r\nContent-Length: 20\r\nAuth-ID: a\r\nAuth-ID: b'],
   ])('is refused with %i at once, and its connection closed', async (status, headers) => {
     expect(await raw(asks(headers))).toMatch(
       new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n`, 'i'),

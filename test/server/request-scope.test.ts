@@ -1,16 +1,15 @@
 import { GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { failCurrentRequest, OperationActivity, runInRequestScope } from '../../src/server/request-scope.ts';
+import { OperationActivity } from '../../src/engine/operation-activity.ts';
+import { failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
 import { turns } from '../support/waits.ts';
 
 /** A request that is answered when `work` ends, and what became of errors that nobody caught. */
 function startRequest(work: Promise<void>) {
   const told: string[] = [];
-  const request = { isClosed: false };
   const failures = {
     log: (error: unknown) => void told.push(`logged ${error}`),
     fail: (error: unknown) => void told.push(`failed ${error}`),
-    isClosed: () => request.isClosed,
   };
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let next = Promise.withResolvers<{ error: unknown; taken: (is: boolean) => void }>();
@@ -31,31 +30,26 @@ function startRequest(work: Promise<void>) {
     await begun;
     return new Promise<boolean>((taken) => next.resolve({ error, taken }));
   };
-  return { request, told, reject };
+  return { told, reject };
 }
 
 test('an error that nobody caught is logged while its request is worked for, also where its client has left', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { request, told, reject } = startRequest(promise);
+  const { told, reject } = startRequest(promise);
   expect(await reject('one')).toBe(true);
-  request.isClosed = true;
-  expect(await reject('two')).toBe(true);
-  expect(told).toEqual(['logged one', 'logged two']);
+  expect(told).toEqual(['logged one']);
   resolve();
   await turns();
   // The request is over, and whoever left this behind must not end the process.
-  expect(await reject('three')).toBe(true);
-  expect(told).toEqual(['logged one', 'logged two', 'logged three']);
+  expect(await reject('two')).toBe(true);
+  expect(told).toEqual(['logged one', 'failed two']);
 });
 
-test('it fails a request that nobody works for and that has no end yet', async () => {
-  const { request, told, reject } = startRequest(Promise.resolve());
+test('it fails a request that nobody works for', async () => {
+  const { told, reject } = startRequest(Promise.resolve());
   await turns();
   expect(await reject('one')).toBe(true);
   expect(told).toEqual(['failed one']);
-  request.isClosed = true;
-  expect(await reject('two')).toBe(true);
-  expect(told).toEqual(['failed one', 'logged two']);
 });
 
 test('whoever rejects fails the request, and no error belongs to one where there is none', async () => {

@@ -7,15 +7,15 @@ import { listen } from '../../src/server/connection.ts';
 import {
   createAnswers,
   createResultSerializer,
+  NodeClient,
   type SendOptions,
-  writeAnswer,
 } from '../../src/server/response.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
   (length) => {
     const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = createResultSerializer({ toErrorResult: () => ({}) })(result, 'application/json');
+    const answer = createResultSerializer(() => ({}))(result, 'application/json');
     expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
     expect(String(answer.body)).toBe(JSON.stringify(result));
   },
@@ -57,8 +57,7 @@ function send({
     },
     end: (body: string | Buffer) => void written.push({ ...head, body }),
   } as unknown as ServerResponse;
-  const engine = { toErrorResult: () => ({ data: null }) };
-  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, engine);
+  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, () => ({ data: null }));
   const holder = { reserveRoom };
   const made = answerOf(publicResult(length), {
     mediaType: 'application/json',
@@ -66,7 +65,7 @@ function send({
     holder,
     activity: null,
   });
-  writeAnswer(response, made, common);
+  new NodeClient(response).send(made, common);
   return written;
 }
 
@@ -88,7 +87,7 @@ test.each([
   const result = { data: { letters: letters.repeat(2000) } };
   const body = JSON.stringify(result);
   const { url, close } = await listen('127.0.0.1', 0, (_request, response) => {
-    writeAnswer(response, { status: 200, headers: jsonType, body }, common);
+    new NodeClient(response).send({ status: 200, headers: jsonType, body }, common);
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

@@ -1,8 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
-import { explainByHeader } from '../../src/options/explain/explain.ts';
-import { createDocumentSource, type Persisted } from '../../src/options/persisted-documents.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
@@ -10,9 +7,12 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions, TokenRefusal } from '../../src/server/auth/jwt-options.ts';
-import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
+import { type Listening, listen } from '../../src/server/connection.ts';
+import { createDoor } from '../../src/server/door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank } from '../../src/server/rate-limit/rate-limits.ts';
+import { readBody } from '../../src/server/request.ts';
+import { NodeClient } from '../../src/server/response.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { credentials, postOf } from './requests.ts';
@@ -40,8 +40,6 @@ export interface TestBankql extends AsyncDisposable {
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The server as a listener for node:http. */
-  readonly listener: (request: IncomingMessage, response: ConnectionAwareResponse) => Promise<void>;
   /** Lines of the audit log so far. */
   readonly audit: AuditEntry[];
   /** Lines of the log so far, as JSON text. */
@@ -56,9 +54,6 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   /** Tokens say who calls; headers do where it is left out. */
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
-  readonly persisted?: Persisted | null;
-  /** Whether requests may ask for their plan or their calls; false if left out. */
-  readonly explains?: boolean;
 }
 
 /** The default options of every bank client in the tests: what is not about a deadline waits for longer than any machine needs. */
@@ -106,7 +101,7 @@ function freeze(value: unknown): void {
 }
 
 /** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
-function overSocket(listener: (request: IncomingMessage, response: ConnectionAwareResponse) => unknown) {
+function overSocket(listener: Parameters<typeof listen>[2]) {
   let opening: Promise<Listening> | null = null;
   return {
     async fetch(request: Request): Promise<Response> {
@@ -130,8 +125,6 @@ export async function testOptions({
   now,
   identity,
   onTokenRefusal,
-  persisted = null,
-  explains = false,
   ...options
 }: TestOptions) {
   const log: string[] = [];
@@ -161,8 +154,6 @@ export async function testOptions({
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 120_000, restCalls: 1000 },
-    documentSource: createDocumentSource(persisted),
-    explain: explains ? explainByHeader : null,
     documentCacheBytes: 64 * 1024 * 1024,
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
@@ -183,9 +174,13 @@ export async function testOptions({
 export async function createTestBankql(testing: TestOptions): Promise<TestBankql> {
   const options = await testOptions(testing);
   const { bank, log, audit } = options;
-  const handle = createGraphQLHandler(options);
-  const listener: TestBankql['listener'] = (request, response) => handle(request, response, []);
-  const { fetch, close } = overSocket(listener);
+  const { logger, maxRequestBytes } = options;
+  const policy = { corsOrigins: new Set<string>(), onlyLocalNames: false, maxRequestBytes };
+  const enter = createDoor({ policy, logger }, createGraphQLHandler(options));
+  const { fetch, close } = overSocket((request, response, holder) => {
+    const read = () => readBody(request, maxRequestBytes, holder);
+    void enter(request, read, holder, new NodeClient(response));
+  });
   const ask: Ask = async (document, variables, headers = credentials) => {
     const body = { query: String(document), variables };
     const response = await fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
@@ -194,7 +189,6 @@ export async function createTestBankql(testing: TestOptions): Promise<TestBankql
   return {
     ask,
     fetch,
-    listener,
     audit,
     log,
     async [Symbol.asyncDispose]() {

@@ -65,7 +65,6 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
     [{ result: 'hit' }, 1],
     [{ result: 'miss' }, 3],
   ]);
-  expect(await samplesOf(registry, 'bankql_document_cache_documents')).toEqual([[{}, 3]]);
   inFlight = 7;
   expect(await samplesOf(registry, 'bankql_graphql_in_flight')).toEqual([[{}, 7]]);
 });

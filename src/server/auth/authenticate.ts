@@ -1,8 +1,8 @@
 import type { Caller } from '../../bank/credentials.ts';
+import type { RequestHolder } from '../../engine/request-holder.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import { noCallLeft } from '../rate-limit/rate-limits.ts';
 import type { IncomingHead } from '../request.ts';
-import type { RequestHolder } from '../request-holder.ts';
 import { currentActivity } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */

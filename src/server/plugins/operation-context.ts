@@ -1,8 +1,8 @@
-import type { ExecutionResult, GraphQLResolveInfo } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { EngineRequest, RequestContext } from '../../engine/context.ts';
 import type { ExecutableOperation } from '../../engine/documents.ts';
-import type { ExplainedCalls } from '../../engine/explain.ts';
+import type { explainCalls } from '../../engine/explain.ts';
 import type { OperationParams } from '../../engine/params.ts';
 import type { Accepted } from '../accepted.ts';
 import type { GraphQLHttpResponse } from '../response.ts';
@@ -14,17 +14,15 @@ export interface OperationContext {
   /** The operation that was asked for (use-documents). */
   askedFor?: OperationParams;
   operation?: ExecutableOperation;
-  /** Its variables, coerced (use-limits). */
-  variables?: GraphQLResolveInfo['variableValues'];
   /** Records its calls, if the request asks for them (use-explain). */
-  explained?: ExplainedCalls;
+  explained?: ReturnType<typeof explainCalls>;
   /** The context of its resolvers, with the budget of its answer (use-budget). */
   run?: RequestContext;
   /** How its answer is written, if it comes through Fetch (use-http). */
   readonly http?: FetchedRequest;
 }
 
-export interface FetchedRequest {
+interface FetchedRequest {
   /** What the request asks for. Errors: why it is not served. */
   readonly paramsOf: () => unknown;
   /** How its client takes answers. */

@@ -1,13 +1,14 @@
 import { specifiedRules, type ValidationRule, validate } from 'graphql';
 import { createDocumentCache, type DocumentCacheOptions } from '../../engine/documents.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { type DocumentSource, type OperationParams, parseParams } from '../../engine/params.ts';
+import { type OperationParams, parseParams } from '../../engine/params.ts';
+import type { Persisted } from '../../engine/persisted-documents.ts';
 import { type BankqlPlugin, found, type OperationContext } from './operation-context.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   /** Null (the default): requests send their documents. */
-  readonly documentSource?: DocumentSource | null | undefined;
+  readonly persisted?: Persisted | null | undefined;
 }
 
 /**
@@ -15,17 +16,17 @@ export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
  * Errors: RequestError.
  */
 export function useDocuments(
-  { documentSource = null, ...options }: DocumentsOptions,
+  { persisted = null, ...options }: DocumentsOptions,
   mask: MaskError,
 ): BankqlPlugin {
-  const operationsOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
+  const operationsOf = createDocumentCache({ ...options, pinned: persisted?.documents.parsed });
 
   function find(context: OperationContext, { query, operationName }: OperationParams) {
     const { asking } = context;
     const operations = operationsOf(query);
     const operation = operations.known.get(operationName) ?? operations.find(operationName);
     context.operation = operation;
-    if (asking.observation) asking.observation.operation = operation;
+    if (asking.activity) asking.activity.operation = operation;
     if (asking.isReadOnly === true && operation.kind !== 'query')
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
@@ -36,7 +37,7 @@ export function useDocuments(
   return {
     onParams({ params, context, setParams, setResult }) {
       try {
-        const askedFor = parseParams(params, documentSource);
+        const askedFor = parseParams(params, persisted);
         context.askedFor = askedFor;
         const { query, operationName, variables } = askedFor;
         setParams({ query, variables, ...(operationName !== null && { operationName }) });

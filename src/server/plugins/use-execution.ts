@@ -7,19 +7,22 @@ import { executeIncrementally, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Executes operations with the project's own executor, and those with @defer or @stream with graphql's if their clients take
+ * Coerces the variables, and executes operations with the project's own executor, and those with @defer or @stream with graphql's if their clients take
  * several results. Other plugins may wrap it.
+ * Errors: BAD_USER_INPUT for variables that do not fit.
  */
 export const useExecution = (mask: MaskError, maxBytes: number): BankqlPlugin => ({
-  onExecute({ setExecuteFn }) {
-    setExecuteFn(({ contextValue: context }) => {
+  onExecute({ args: { contextValue: context }, setExecuteFn }) {
+    const operation = found(context.operation);
+    const given = found(context.askedFor).variables;
+    const variables = operation.constantVariables ?? operation.variablesOf(given);
+    setExecuteFn(() => {
       const run = found(context.run);
-      const variables = found(context.variables);
-      const operation = found(context.operation);
       const observe = context.explained?.observe;
       const conclude = (result: ExecutionResult) => concluded(result, run, mask);
       if (isIncremental(context))
         return executeIncrementally(context, {
+          variables,
           mask,
           maxBytes,
           conclude,

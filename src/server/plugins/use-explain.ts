@@ -1,21 +1,20 @@
-import { explainHeader } from '../../engine/context.ts';
 import { RequestError } from '../../engine/errors.ts';
-import type { ExplainOption } from '../../engine/explain.ts';
+import { explainCalls, explainHeader } from '../../engine/explain.ts';
 import type { BankqlPlugin } from './operation-context.ts';
 
 /**
- * The calls of an operation, in `extensions.explain` of its answer. Null: requests that ask for them are refused.
+ * The calls of an operation, in `extensions.explain` of its answer. Unless `explains`, requests that ask for them are refused.
  * Errors: BAD_USER_INPUT.
  */
-export const useExplain = (explain: ExplainOption | null): BankqlPlugin => ({
+export const useExplain = (explains: boolean): BankqlPlugin => ({
   onExecute({ args: { contextValue: context } }) {
     const { explain: header } = context.asking;
     if (header === undefined) return;
-    if (explain === null)
+    if (!explains)
       throw new RequestError(
         'BAD_USER_INPUT',
         `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
       );
-    context.explained = explain(header);
+    context.explained = explainCalls(header);
   },
 });

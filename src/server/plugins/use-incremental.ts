@@ -50,6 +50,8 @@ export const isIncremental = ({ asking, operation }: OperationContext): boolean 
   asking.incremental !== undefined && operation?.usesIncremental === true;
 
 interface IncrementalOptions {
+  /** Coerced; graphql's executors coerce them again. */
+  readonly variables: Selection['variableValues'];
   readonly mask: MaskError;
   readonly maxBytes: number;
   /** An ordinary result, if no @defer or @stream is in force. */
@@ -75,7 +77,7 @@ export async function executeIncrementally(
   const run = found(context.run);
   const operation = found(context.operation);
   const { schema, document, kind, name: operationName, hideSuggestions } = operation;
-  checkStreams(document, found(context.variables));
+  checkStreams(document, options.variables);
   const counted = getOrMake(schemas, schema, () =>
     withFields(schema, (field, { name }) => countedField(field, name)),
   );
@@ -176,7 +178,7 @@ interface AnyResult {
 /** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
 async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
-  { asking: { holder, observation, incremental: form }, run }: OperationContext,
+  { asking: { holder, activity, incremental: form }, run }: OperationContext,
   { mask, maxBytes, extensions, withoutData }: IncrementalOptions,
 ): AsyncGenerator<object, void, void> {
   const { budget } = found(run);
@@ -212,7 +214,7 @@ async function* resultsOf(
     isFirst = false;
     for (const { id } of result.pending ?? []) awaited.add(id);
     for (const { id } of completed ?? []) awaited.delete(id);
-    observation?.streamed(200, {
+    activity?.streamed(200, {
       json,
       errors: told,
       hasData: [result, ...(incremental ?? [])].some(tellsData),
@@ -242,10 +244,10 @@ async function* resultsOf(
     const json = JSON.stringify({ ...last, extensions: extensions() });
     if (json.length > shortAnswer && holder?.reserveRoom(json.length) === false) {
       // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.
-      observation?.brokenOff('OVERLOADED');
+      activity?.brokenOff('OVERLOADED');
       throw new DOMException('no room', 'AbortError');
     }
-    observation?.streamed(200, { json, errors, hasData: false });
+    activity?.streamed(200, { json, errors, hasData: false });
     yield { hasNext: false, stringify: () => json };
   } finally {
     await subsequentResults.return().catch(() => {});

@@ -11,16 +11,16 @@ import {
   visit,
 } from 'graphql';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { alice } from '../../../src/commands/announcements.ts';
-import { readConfig } from '../../../src/config/config.ts';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
-import { mergedData, payloadsOf, startReading } from '../../support/incremental-client.ts';
-import type { RecordedCall } from '../../support/recording-bank.ts';
-import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
+import { alice } from '../../src/commands/announcements.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import type { RecordedCall } from '../support/recording-bank.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** The example app's screens, with @defer and @stream wherever they may stand: the same data, from the same REST calls. */
 
-const folder = join(import.meta.dirname, '../../../examples');
+const folder = join(import.meta.dirname, '../../examples');
 const variables = JSON.parse(readFileSync(join(folder, 'variables.json'), 'utf8'));
 const screens = readdirSync(join(folder, 'screens'))
   .map((file) => ({

@@ -9,8 +9,8 @@ import {
   refusalOnArrival,
   type ShedReason,
 } from '../capacity.ts';
-import { overloadedError, type RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { overloadedError, type RequestError } from './errors.ts';
 
 /** The resources that a request holds, and its caller. Nothing is counted any more once the request is over. */
 export class RequestHolder implements Holder {

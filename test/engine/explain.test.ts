@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, print, separateOperations } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../../src/commands/announcements.ts';
-import { readConfig } from '../../../src/config/config.ts';
-import type { RecordedCall as ExplainedCall } from '../../../src/options/explain/explain.ts';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
-import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
-import { type RecordedCall, type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+import { alice } from '../../src/commands/announcements.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { RecordedCall as ExplainedCall } from '../../src/engine/explain.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 /** Operations over the sandbox bank, beside the screens of examples/. */
 const further: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const further: Readonly<Record<string, string>> = {
     'mutation { updateCustomer(input: { customerId: "alice", changes: { email: "alice@example.com" } }) { trackId customer { email } } }',
 };
 
-const folder = join(import.meta.dirname, '../../../examples');
+const folder = join(import.meta.dirname, '../../examples');
 const variables: Readonly<Record<string, object>> = JSON.parse(
   readFileSync(join(folder, 'variables.json'), 'utf8'),
 );

@@ -1,0 +1,102 @@
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { Credentials } from '../bank/credentials.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { ReadUsage } from '../schema/bank-session.ts';
+import type { ExecutableOperation } from './documents.ts';
+
+/** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
+export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;
+
+interface AnsweredResult {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly result: ExecutionResult;
+}
+
+/** One of the several results of an operation, as JSON. */
+interface Payload {
+  readonly json: string;
+  readonly errors: readonly GraphQLError[];
+  /** Whether it tells anything but errors. */
+  readonly hasData: boolean;
+}
+
+/** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
+type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
+
+/** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
+export class OperationActivity implements ReadUsage {
+  readonly requestId: string;
+  readonly startedAt = performance.now();
+  /** Null if no trace follows it. */
+  traceId: string | null = null;
+  operation: ObservedOperation | null = null;
+  /** The caller's credentials; null until they are known. */
+  credentials: Credentials | null = null;
+  cached = 0;
+  joined = 0;
+  stale = 0;
+  /** Attempts of REST calls that used a connection and have ended. */
+  restCalls = 0;
+  /** The answer's HTTP status; null until there is an answer. */
+  status: number | null = null;
+  bytes = 0;
+  outcome: OperationOutcome = 'client left';
+  codes: readonly string[] = [];
+  /** Why its caller was refused, if the code does not tell; never a value of the request. */
+  reason: string | null = null;
+  milliseconds = 0;
+  #hasData = false;
+  #isBrokenOff = false;
+  /** The codes of failures that the answer tells as data. */
+  readonly #toldAsData: string[] = [];
+
+  constructor(requestId: string) {
+    this.requestId = requestId;
+  }
+
+  noteFailure(code: ErrorCode): void {
+    this.#toldAsData.push(code);
+  }
+
+  /** This is its answer. The last one holds. */
+  answered({ status, body, result: { data, errors } }: AnsweredResult): void {
+    this.status = status;
+    this.bytes = Buffer.byteLength(body);
+    this.codes = [...(errors ?? []).map(({ extensions }) => String(extensions.code)), ...this.#toldAsData];
+    if (this.codes.length === 0) this.outcome = 'ok';
+    else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
+  }
+
+  /** One of several results of it is sent. */
+  streamed(status: number, { json, errors, hasData }: Payload): void {
+    this.status = status;
+    this.bytes += Buffer.byteLength(json);
+    const codes = errors.map(({ extensions }) => String(extensions.code));
+    this.codes = [...this.codes, ...codes, ...this.#toldAsData.splice(0)];
+    // What comes before an error stands.
+    this.#hasData ||= hasData;
+    if (this.codes.length === 0) this.outcome = 'ok';
+    else this.outcome = this.#hasData ? 'partial' : 'failed';
+  }
+
+  /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
+  brokenOff(code: ErrorCode): void {
+    this.codes = [...this.codes, code];
+    this.outcome = 'failed';
+    this.#isBrokenOff = true;
+  }
+
+  /** Its client has not waited for its answer. What came of it all the same, its codes say. */
+  abandoned(): void {
+    if (!this.#isBrokenOff) this.outcome = 'client left';
+  }
+
+  /** It is answered with one error, before it is known what it asks for. */
+  refused(status: number, code: ErrorCode, bytes: number): void {
+    this.status = status;
+    this.codes = [code];
+    this.outcome = 'failed';
+    this.bytes = bytes;
+  }
+}
