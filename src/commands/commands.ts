@@ -83,17 +83,15 @@ calls that it made, by the field that asked for them. Exits with 1 if an operati
     run: async (context) => (await import('./explain.ts')).explainFiles(context),
   },
   config: {
-    summary: 'checks the configuration, or shows the values in force',
+    summary: 'checks the configuration, and prints what is set and the fixed limits',
     help: `usage: bankql config check [--env-file FILE]
-       bankql config show [--env-file FILE]
 
-check   names every value that cannot be used, and exits with 1 if it finds one; says when the bank's certificates expire,
-        and prints the fixed limits
-show    prints every variable with its value and the value's source; secrets are masked
+Names every value that cannot be used, and exits with 1 if it finds one. Else prints each variable that is set, with its value
+(secrets are masked) and its source, the fixed limits, and when the bank's certificates expire.
 
-  bankql config show --env-file production.env
+  bankql config check --env-file production.env
 `,
-    run: async (context) => (await import('./config.ts')).manageConfig(context),
+    run: async (context) => (await import('./config.ts')).checkConfig(context),
   },
 } as const satisfies Record<string, CliCommand>;
 
