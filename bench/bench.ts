@@ -8,7 +8,6 @@ import { type Bank, openBank } from './bank/stub.ts';
 import { type Contender, launch } from './contenders.ts';
 import { askOnce } from './load/fire.ts';
 import { start, untilReady } from './load/process.ts';
-import { requestsOf } from './load/requests.ts';
 import { cores, type Running } from './measure.ts';
 import type { Options } from './options.ts';
 import { q3 } from './shapes.ts';
@@ -52,21 +51,12 @@ export async function openBench(options: Options): Promise<Bench> {
     say: (text) => void process.stderr.write(`${text}\n`),
     async open(contender, environment = {}) {
       const port = await freePort();
-      const { command, environment: own } = launch(contender, bank.url, port);
-      const running = start({
-        command,
-        environment: { ...own, ...environment },
-        folder: await mkdtemp(join(folder, `${contender.name}-`)),
-        core: isPinned ? cores.contender : null,
-      });
-      const [request = Buffer.alloc(0)] = requestsOf(q3.query, port, 1);
-      await untilReady(running, async () => (await askOnce(port, request)).length > 0);
-      return {
-        contender,
-        port,
-        process: running,
-        [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
-      };
+      const { command, environment: variables } = launch(contender, bank.url, port);
+      const own = await mkdtemp(join(folder, `${contender.name}-`));
+      const core = isPinned ? cores.contender : null;
+      const process = start(command, { ...variables, ...environment }, own, core);
+      await untilReady(process, () => askOnce(port, q3.query));
+      return { contender, port, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
     },
     [Symbol.asyncDispose]: () => bank[Symbol.asyncDispose](),
   };

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { withLimits } from '../test/support/limits.ts';
 import { bankId } from './bank/records.ts';
-import { flatQuestions, type Question } from './contenders/flat-questions.ts';
+import { flatQuestion, type Question } from './contenders/flat-questions.ts';
 import type { Shape } from './shapes.ts';
 
 /** Somebody who answers the bench's queries over the bank. */
@@ -15,7 +15,7 @@ export interface Contender {
   /** Its variables, besides `PORT` and `BANK_ID`; by default `BANK_URL`. */
   readonly environment?: (bankUrl: string) => Readonly<Record<string, string>>;
   /** The question that takes the shape's place, for a schema that is not bankql's. */
-  readonly questionFor?: (shape: Shape) => Question;
+  readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 
 /**
@@ -65,7 +65,7 @@ export const contenders: readonly Contender[] = [
     name: 'hive-gateway',
     title: 'Hive Gateway (GraphQL Mesh)',
     program: 'contenders/hive-gateway.ts',
-    questionFor: flatQuestions,
+    questionFor: flatQuestion,
   },
 ];
 

@@ -1,18 +1,12 @@
-import {
-  type Account,
-  type Branch,
-  bankId,
-  bankWith,
-  type Customer,
-  type OtherAccount,
-  type Transaction,
-  type TransactionRequest,
-  viewId,
-} from '../bank/records.ts';
+import { bankId, bankWith } from '../bank/records.ts';
 import { accountCounts, branchCounts, q1, q2, q3, q4 } from '../shapes.ts';
+import { paths } from './bank-schema.ts';
 
-/** One caller's GET of a path below the banks, parsed. */
-type Get = <T>(path: string) => Promise<T>;
+// biome-ignore lint/suspicious/noExplicitAny: what JSON.parse makes of an answer of the bank.
+export type Json = any;
+
+/** Reads a path as one caller, parsed. */
+type Get = (path: string) => Promise<Json>;
 
 /** What is written by hand for one query: its calls, and the `data` of its answer. */
 export type Answer = (get: Get) => Promise<unknown>;
@@ -20,8 +14,8 @@ export type Answer = (get: Get) => Promise<unknown>;
 const branches =
   (bank: string): Answer =>
   async (get) => {
-    const list = await get<{ branches: Branch[] }>(`${bank}/branches`);
-    const nodes = list.branches.map(({ id, name, address }) => ({
+    const list = await get(paths.branches(bank));
+    const nodes = list.branches.map(({ id, name, address }: Json) => ({
       branchId: id,
       name,
       address: { city: address.city },
@@ -29,34 +23,29 @@ const branches =
     return { bank: { branches: { nodes } } };
   };
 
-const accountAt = (accountId: string) => `${bankId}/accounts/${accountId}/${viewId}`;
-
-async function readAccount(get: Get, accountId: string): Promise<Account> {
-  const { accounts } = await get<{ accounts: Account[] }>(`${accountAt(accountId)}/views`);
-  const found = accounts.find(({ id }) => id === accountId);
+async function readAccount(get: Get, accountId: string): Promise<Json> {
+  const { accounts } = await get(paths.account(bankId, accountId));
+  const found = accounts.find(({ id }: Json) => id === accountId);
   if (found === undefined) throw new Error(`no ${accountId}`);
   return found;
 }
 
-const readOtherAccounts = (get: Get, accountId: string) =>
-  get<{ otherAccounts: OtherAccount[] }>(`${accountAt(accountId)}/other_accounts`);
-
 /** Customers, each asked for once. */
 function customersOf(get: Get) {
-  const asked = new Map<string, Promise<Customer>>();
+  const asked = new Map<string, Promise<Json>>();
   return (ids: readonly string[]) =>
     Promise.all(
       ids.map((id) => {
-        const customer = asked.get(id) ?? get<Customer>(`${bankId}/customers/${id}`);
+        const customer = asked.get(id) ?? get(paths.customer(bankId, id));
         asked.set(id, customer);
         return customer;
       }),
     );
 }
 
-const nameOf = ({ legal_name }: Customer) => ({ legalName: legal_name });
-const moneyOf = ({ amount, currency }: Account['balance']) => ({ amount: String(amount), currency });
-const counterpartyOf = ({ IBAN, holder }: OtherAccount) => ({ iban: IBAN, holder: { name: holder.name } });
+const nameOf = ({ legal_name }: Json) => ({ legalName: legal_name });
+const moneyOf = ({ amount, currency }: Json) => ({ amount: String(amount), currency });
+const counterpartyOf = ({ IBAN, holder }: Json) => ({ iban: IBAN, holder: { name: holder.name } });
 
 const accounts =
   (count: number): Answer =>
@@ -68,7 +57,7 @@ const accounts =
         // The answer's order is the query's.
         bank[`a${index}`] = null;
         const id = `account-${index}`;
-        const others = readOtherAccounts(get, id);
+        const others = get(paths.otherAccounts(bankId, id));
         const { label, balance, owners } = await readAccount(get, id);
         const [named, { otherAccounts }] = await Promise.all([customers(owners), others]);
         bank[`a${index}`] = {
@@ -82,33 +71,30 @@ const accounts =
     return { bank };
   };
 
+async function readTransaction(get: Get, accountId: string, transactionId: string) {
+  const { details } = await get(paths.transaction(bankId, accountId, transactionId));
+  return { transactionId, details: { value: { amount: String(details.value.amount) } } };
+}
+
 const nested: Answer = async (get) => {
   const id = 'alice-current';
-  const others = readOtherAccounts(get, id);
-  const requested = get<{ 'transaction-requests': TransactionRequest[] }>(
-    `${accountAt(id)}/transaction-requests`,
-  );
-  const customers = readAccount(get, id).then(async (record) => ({
+  const others = get(paths.otherAccounts(bankId, id));
+  const requested = get(paths.transactionRequests(bankId, id));
+  const account = readAccount(get, id).then(async (record) => ({
     ...record,
     owners: await customersOf(get)(record.owners),
   }));
   const requests = requested.then((list) =>
     Promise.all(
-      list['transaction-requests'].slice(0, 1).map(async ({ status, transaction_ids }) => ({
-        status,
-        transactions: await Promise.all(
-          transaction_ids.split(',').map(async (transactionId) => {
-            const { details } = await get<Transaction>(
-              `${accountAt(id)}/transactions/${transactionId}/transaction`,
-            );
-            return { transactionId, details: { value: { amount: String(details.value.amount) } } };
-          }),
-        ),
-      })),
+      list['transaction-requests'].slice(0, 1).map(async ({ status, transaction_ids }: Json) => {
+        const ids: string[] = transaction_ids.split(',');
+        const transactions = await Promise.all(ids.map((each) => readTransaction(get, id, each)));
+        return { status, transactions };
+      }),
     ),
   );
   const [{ label, balance, owners }, { otherAccounts }, nodes] = await Promise.all([
-    customers,
+    account,
     others,
     requests,
   ]);

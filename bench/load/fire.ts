@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.ts';
+import { credentialsOf } from './requests.ts';
 
 interface Load {
   readonly port: number;
@@ -71,23 +72,14 @@ export async function fire({ port, requests, connections, seconds, expected }: L
   }
 }
 
-/** Sends one request on a connection of its own. Shape: the body of the answer. */
-export async function askOnce(port: number, request: Buffer): Promise<Buffer> {
-  const socket = await open(port);
-  const requests = [request];
-  let answer = Buffer.alloc(0);
-  try {
-    await keepBusy(
-      socket,
-      () => requests.pop() ?? null,
-      (body) => {
-        answer = Buffer.from(body);
-      },
-    );
-    return answer;
-  } finally {
-    socket.destroy();
-  }
+/** Asks once, as the first of the callers. Shape: the body of the answer. Errors: an answer that is no 200. */
+export async function askOnce(port: number, query: string): Promise<Buffer> {
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json', ...credentialsOf(0) };
+  const signal = AbortSignal.timeout(longestSilenceMs);
+  const body = JSON.stringify({ query });
+  const answer = await fetch(`http://127.0.0.1:${port}/graphql`, { method: 'POST', headers, body, signal });
+  if (!answer.ok) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
+  return Buffer.from(await answer.arrayBuffer());
 }
 
 const longestSilenceMs = 30_000;

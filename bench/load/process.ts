@@ -2,20 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface ProcessOptions {
-  readonly command: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  /** Where it runs. */
-  readonly folder: string;
-  /** The core that it has to itself; null where cores cannot be chosen. */
-  readonly core: number | null;
-}
-
 export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
   /** What it printed last, for whoever has to say why it ended. */
   readonly output: () => string;
   readonly hasEnded: () => boolean;
+  /** Ends it as an operator does. */
+  terminate(): Promise<void>;
 }
 
 const groups = new Set<number>();
@@ -34,10 +27,13 @@ function endGroup(pid: number): void {
   }
 }
 
-const longestOutput = 4000;
-
-/** Starts a process in a group of its own, so that all of it can be ended. */
-export function start({ command, environment, folder, core }: ProcessOptions): RunningProcess {
+/** Starts a process in a folder and in a group of its own, so that all of it can be ended. `core`: the only one that it uses. */
+export function start(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  folder: string,
+  core: number | null,
+): RunningProcess {
   const [file = '', ...args] = core === null ? command : ['taskset', '-c', String(core), ...command];
   const child: ChildProcess = spawn(file, args, {
     cwd: folder,
@@ -53,12 +49,16 @@ export function start({ command, environment, folder, core }: ProcessOptions): R
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8');
     stream?.on('data', (text: string) => {
-      output = (output + text).slice(-longestOutput);
+      output = (output + text).slice(-4000);
     });
   }
   return {
     pid,
     output: () => output,
+    async terminate() {
+      process.kill(pid, 'SIGTERM');
+      await ended;
+    },
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     async [Symbol.asyncDispose]() {
       endGroup(pid);
@@ -67,12 +67,15 @@ export function start({ command, environment, folder, core }: ProcessOptions): R
   };
 }
 
-/** Waits until `isReady` answers true. Errors: what the process printed, where it ended or took too long. */
-export async function untilReady(running: RunningProcess, isReady: () => Promise<boolean>, seconds = 60) {
-  const latest = performance.now() + seconds * 1000;
-  while (!(await isReady().catch(() => false))) {
-    if (running.hasEnded()) throw new Error(`it ended: ${running.output()}`);
-    if (performance.now() > latest) throw new Error(`not ready after ${seconds} s: ${running.output()}`);
-    await delay(5);
+/** Waits until `ask` succeeds. Errors: what the process printed, where it ended or took longer than a minute. */
+export async function untilReady(running: RunningProcess, ask: () => Promise<unknown>) {
+  for (const latest = performance.now() + 60_000; ; await delay(5)) {
+    const isReady = await ask().then(
+      () => true,
+      () => false,
+    );
+    if (isReady) return;
+    if (running.hasEnded() || performance.now() > latest)
+      throw new Error(`it ended, or is not ready after a minute: ${running.output()}`);
   }
 }

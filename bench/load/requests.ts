@@ -4,16 +4,16 @@
  */
 const callers = 2048;
 
-const credentialsOf = (caller: number) => ({
+export const credentialsOf = (caller: number) => ({
   'Ocp-Apim-Subscription-Key': `bench-key-${caller}`,
   'Auth-Provider-Name': 'bench',
   'Auth-ID': `caller-${caller}`,
 });
 
 /** The requests of a query, one for each caller, as the bytes that go over the wire. */
-export function requestsOf(query: string, port: number, callerCount = callers): readonly Buffer[] {
+export function requestsOf(query: string, port: number): readonly Buffer[] {
   const body = JSON.stringify({ query });
-  return Array.from({ length: callerCount }, (_, caller) => {
+  return Array.from({ length: callers }, (_, caller) => {
     const headers = {
       Host: `127.0.0.1:${port}`,
       'Content-Type': 'application/json',

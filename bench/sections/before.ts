@@ -15,9 +15,8 @@ const burstSeconds = 0.3;
 
 /** Warms a server up. Shape: asks for one burst, and returns its processor time for a request, in microseconds. */
 async function openBursts({ port, process }: Running, shape: Shape) {
-  const requests = requestsOf(shape.query, port);
-  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
-  const load = { port, requests, connections: 32, expected };
+  const expected = await askOnce(port, shape.query);
+  const load = { port, requests: requestsOf(shape.query, port), connections: 32, expected };
   await fire({ ...load, seconds: 2 });
   return async () => {
     const before = cpuOf(process.pid);

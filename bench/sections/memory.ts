@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { liveHeap } from '../../test/long/live-heap.ts';
 import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
 import { memoryOf } from '../load/kernel.ts';
 import { requestsOf } from '../load/requests.ts';
-import { checkedAnswer } from '../measure.ts';
+import { checkedAnswer, quantile } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
-import { inspect, inspectable } from './inspector.ts';
 import { firstWarmUpSeconds } from './interleave.ts';
 
 /** bankql's resident memory, in megabytes, and how evenly it answers. */
@@ -29,15 +29,16 @@ const openedAtOnce = 50;
 
 /** The memory of connections that have answered one request and wait for another. */
 async function measureIdle(bench: Bench): Promise<number> {
-  await using running = await bench.open(bankql, inspectable(await freePort()));
-  await using inspector = await inspect(running);
+  const inspectPort = await freePort();
+  await using running = await bench.open(bankql, { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` });
   const { port, process } = running;
   const held = async () => {
-    await inspector.post('HeapProfiler.collectGarbage');
+    // It collects the garbage.
+    await liveHeap(inspectPort);
     return memoryOf(process.pid).now;
   };
   const requests = requestsOf(q3.query, port);
-  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
+  const expected = await askOnce(port, q3.query);
   await fire({ port, requests, connections: openedAtOnce, seconds: 1, expected });
   const before = await held();
   const sockets: Socket[] = [];
@@ -65,12 +66,11 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   const shape = q2();
   const { seconds, memorySeconds } = bench.options;
   await using reference = await bench.open(limit);
-  const [request = Buffer.alloc(0)] = requestsOf(shape.query, reference.port, 1);
-  const limitAnswer = await askOnce(reference.port, request);
+  const limitAnswer = await askOnce(reference.port, shape.query);
   await using running = await bench.open(bankql);
   const { port, process } = running;
   bench.bank.reset();
-  const expected = await checkedAnswer(running, shape.query, shape, limitAnswer);
+  const { expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.
   await fire({ ...load, connections: 8, seconds });
@@ -80,13 +80,12 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   const { latencies } = await fire({ ...load, seconds: memorySeconds }).finally(() =>
     clearInterval(sampling),
   );
-  const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
   return {
     firstMb: samples[0] ?? Number.NaN,
     lastMb: samples.at(-1) ?? Number.NaN,
     mostMb: Math.max(...samples),
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
     idleMb: await measureIdle(bench),
   };
 }
