@@ -1,41 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bank } from './bank/stub.ts';
-import type { Contender } from './contenders.ts';
-import { askOnce, fire } from './load/fire.ts';
+import { askOnce, fire, requestsOf } from './load/fire.ts';
 import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
-import type { RunningProcess } from './load/process.ts';
-import { requestsOf } from './load/requests.ts';
+import type { Running } from './load/process.ts';
 import type { Shape } from './shapes.ts';
 
-/** A contender that listens. */
-export interface Running extends AsyncDisposable {
-  readonly contender: Contender;
-  readonly port: number;
-  readonly process: RunningProcess;
-}
-
-/** What one round of one contender and one shape gave. */
-export interface Round {
-  readonly requestsPerSecond: number;
-  /** Processor time of the contender for each request, all its threads, in microseconds. */
-  readonly cpuUs: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly rssMb: number;
-  readonly peakMb: number;
-  readonly callsPerRequest: number;
-  /** How much of its core the load and the bank took together: near 1, they are what is measured. */
-  readonly loadBusy: number;
-  /** How much of the two cores others took, who have no part in this. */
-  readonly othersBusy: number;
-}
-
-/** JSON with its keys in order: the same text for the same data. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, member) =>
-    member === null || typeof member !== 'object' || Array.isArray(member)
-      ? member
-      : Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))),
-  );
+/** The figures of one round of one contender and one shape. */
+export type Round = Awaited<ReturnType<typeof measureRound>>;
 
 /**
  * Asks once and holds the answer against the limit's, in the terms of the bench's query.
@@ -48,7 +19,7 @@ export async function checkedAnswer({ contender, port }: Running, shape: Shape, 
   const expected = await askOnce(port, query);
   const { data, errors } = JSON.parse(expected.toString());
   const answer = errors === undefined && question ? await question.answerOf(data) : data;
-  if (errors !== undefined || canonical(answer) !== canonical(JSON.parse(limitAnswer.toString()).data))
+  if (errors !== undefined || !isDeepStrictEqual(answer, JSON.parse(limitAnswer.toString()).data))
     throw new Error(
       `${contender.name} answers ${shape.name} otherwise than the limit: ${expected.toString('utf8', 0, 1500)}`,
     );
@@ -84,16 +55,16 @@ export async function measureRound(
     warmUpSeconds,
     connections,
   }: Readonly<Record<'seconds' | 'warmUpSeconds' | 'connections', number>>,
-): Promise<Round> {
-  const { contender, port } = running;
+) {
+  const { contender, port, pid } = running;
   bank.reset();
   const { query, expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(query, port), connections, expected };
   await fire({ ...load, seconds: warmUpSeconds });
   bank.reset();
-  const before = processorTimes(running.process.pid);
+  const before = processorTimes(pid);
   const { requests, seconds: took, latencies, idle } = await fire({ ...load, seconds });
-  const after = processorTimes(running.process.pid);
+  const after = processorTimes(pid);
   const cpu = after.contender - before.contender;
   const othersCpu = Math.max(0, after.all - before.all - cpu - (after.load - before.load));
   const { refused = 0, 'unknown path': unknown = 0, ...calls } = bank.calls();
@@ -102,16 +73,19 @@ export async function measureRound(
   const callsPerRequest = sum(Object.values(calls)) / requests;
   if (contender.isExact && callsPerRequest !== shape.calls)
     throw new Error(`${contender.name} makes ${callsPerRequest} calls where ${shape.calls} are needed`);
-  const memory = memoryOf(running.process.pid);
+  const memory = memoryOf(pid);
   return {
     requestsPerSecond: requests / took,
+    /** Processor time of the contender for each request, all its threads, in microseconds. */
     cpuUs: cpu / requests,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
+    /** How much of its core the load and the bank took together: near 1, they are what is measured. */
     loadBusy: 1 - idle,
+    /** How much of the two cores other processes took. */
     othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

@@ -1,7 +1,8 @@
 import { prepareAnswers } from '../bank/answers.ts';
 import { asked } from '../bank/openapi.ts';
+import type { Json } from '../bank/records.ts';
 import type { Shape } from '../shapes.ts';
-import { answers, type Json } from './limit-answers.ts';
+import { answers } from './limit-answers.ts';
 
 /**
  * The bench's queries for a schema that is made from the REST interface: one root field for each operation, and no way from a list

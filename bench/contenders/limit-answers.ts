@@ -1,9 +1,6 @@
-import { bankId, bankWith } from '../bank/records.ts';
+import { bankId, bankWith, type Json } from '../bank/records.ts';
 import { accountCounts, branchCounts, q1, q2, q3, q4 } from '../shapes.ts';
 import { paths } from './bank-schema.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: what JSON.parse makes of an answer of the bank.
-export type Json = any;
 
 /** Reads a path as one caller, parsed. */
 type Get = (path: string) => Promise<Json>;
@@ -15,20 +12,9 @@ const branches =
   (bank: string): Answer =>
   async (get) => {
     const list = await get(paths.branches(bank));
-    const nodes = list.branches.map(({ id, name, address }: Json) => ({
-      branchId: id,
-      name,
-      address: { city: address.city },
-    }));
-    return { bank: { branches: { nodes } } };
+    const nodeOf = ({ id, name, address: { city } }: Json) => ({ branchId: id, name, address: { city } });
+    return { bank: { branches: { nodes: list.branches.map(nodeOf) } } };
   };
-
-async function readAccount(get: Get, accountId: string): Promise<Json> {
-  const { accounts } = await get(paths.account(bankId, accountId));
-  const found = accounts.find(({ id }: Json) => id === accountId);
-  if (found === undefined) throw new Error(`no ${accountId}`);
-  return found;
-}
 
 /** Customers, each asked for once. */
 function customersOf(get: Get) {
@@ -43,32 +29,33 @@ function customersOf(get: Get) {
     );
 }
 
-const nameOf = ({ legal_name }: Json) => ({ legalName: legal_name });
-const moneyOf = ({ amount, currency }: Json) => ({ amount: String(amount), currency });
+/** An account, with its owners and all counterparties. */
+async function readAccount(get: Get, id: string, customers: ReturnType<typeof customersOf>) {
+  const others = get(paths.otherAccounts(bankId, id));
+  const { accounts } = await get(paths.account(bankId, id));
+  const { label, balance, owners } = accounts.find((account: Json) => account.id === id);
+  const [named, { otherAccounts }] = await Promise.all([customers(owners), others]);
+  const { amount, currency } = balance;
+  const account = {
+    label,
+    balance: { amount: String(amount), currency },
+    owners: named.map(({ legal_name }) => ({ legalName: legal_name })),
+  };
+  return { account, otherAccounts };
+}
+
 const counterpartyOf = ({ IBAN, holder }: Json) => ({ iban: IBAN, holder: { name: holder.name } });
 
 const accounts =
   (count: number): Answer =>
   async (get) => {
     const customers = customersOf(get);
-    const bank: Record<string, unknown> = {};
-    await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        // The answer's order is the query's.
-        bank[`a${index}`] = null;
-        const id = `account-${index}`;
-        const others = get(paths.otherAccounts(bankId, id));
-        const { label, balance, owners } = await readAccount(get, id);
-        const [named, { otherAccounts }] = await Promise.all([customers(owners), others]);
-        bank[`a${index}`] = {
-          label,
-          balance: moneyOf(balance),
-          owners: named.map(nameOf),
-          otherAccounts: { nodes: otherAccounts.map(counterpartyOf) },
-        };
-      }),
-    );
-    return { bank };
+    const entries = Array.from({ length: count }, async (_, index) => {
+      const { account, otherAccounts } = await readAccount(get, `account-${index}`, customers);
+      const nodes = otherAccounts.map(counterpartyOf);
+      return [`a${index}`, { ...account, otherAccounts: { nodes } }] as const;
+    });
+    return { bank: Object.fromEntries(await Promise.all(entries)) };
   };
 
 async function readTransaction(get: Get, accountId: string, transactionId: string) {
@@ -76,39 +63,26 @@ async function readTransaction(get: Get, accountId: string, transactionId: strin
   return { transactionId, details: { value: { amount: String(details.value.amount) } } };
 }
 
+async function readFirstRequest(get: Get, accountId: string) {
+  const list = await get(paths.transactionRequests(bankId, accountId));
+  const [{ status, transaction_ids }] = list['transaction-requests'];
+  const ids: string[] = transaction_ids.split(',');
+  return { status, transactions: await Promise.all(ids.map((id) => readTransaction(get, accountId, id))) };
+}
+
 const nested: Answer = async (get) => {
   const id = 'alice-current';
-  const others = get(paths.otherAccounts(bankId, id));
-  const requested = get(paths.transactionRequests(bankId, id));
-  const account = readAccount(get, id).then(async (record) => ({
-    ...record,
-    owners: await customersOf(get)(record.owners),
-  }));
-  const requests = requested.then((list) =>
-    Promise.all(
-      list['transaction-requests'].slice(0, 1).map(async ({ status, transaction_ids }: Json) => {
-        const ids: string[] = transaction_ids.split(',');
-        const transactions = await Promise.all(ids.map((each) => readTransaction(get, id, each)));
-        return { status, transactions };
-      }),
-    ),
-  );
-  const [{ label, balance, owners }, { otherAccounts }, nodes] = await Promise.all([
-    account,
-    others,
-    requests,
+  const [{ account, otherAccounts }, request] = await Promise.all([
+    readAccount(get, id, customersOf(get)),
+    readFirstRequest(get, id),
   ]);
+  const nodes = otherAccounts.slice(0, 1).map(counterpartyOf);
   return {
     bank: {
       account: {
-        label,
-        balance: moneyOf(balance),
-        owners: owners.map(nameOf),
-        otherAccounts: {
-          totalCount: otherAccounts.length,
-          nodes: otherAccounts.slice(0, 1).map(counterpartyOf),
-        },
-        transactionRequests: { nodes },
+        ...account,
+        otherAccounts: { totalCount: otherAccounts.length, nodes },
+        transactionRequests: { nodes: [request] },
       },
     },
   };

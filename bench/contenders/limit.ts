@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'undici';
+import type { Json } from '../bank/records.ts';
 import { credentialHeaders } from './bank-schema.ts';
-import { answers, type Json } from './limit-answers.ts';
+import { answers } from './limit-answers.ts';
 
 /**
  * The limit: what one would write by hand for these queries and no others. It reads the POSTed document, picks the

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.ts';
-import { credentialsOf } from './requests.ts';
 
 interface Load {
   readonly port: number;
@@ -92,32 +91,60 @@ async function open(port: number): Promise<Socket> {
 }
 
 /** Sends requests one after the other, until `next` has none. */
-function keepBusy(
+async function keepBusy(
   socket: Socket,
   next: () => Buffer | null,
   onAnswer: (body: Buffer, ms: number) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new AnswerReader();
-    let sent = 0;
-    const send = () => {
-      const request = next();
-      if (request === null) return resolve();
-      sent = performance.now();
-      socket.write(request);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const reader = new AnswerReader();
+  let sent = 0;
+  const send = () => {
+    const request = next();
+    if (request === null) return resolve();
+    sent = performance.now();
+    socket.write(request);
+  };
+  socket.on('data', (bytes) => {
+    try {
+      const body = reader.take(bytes);
+      if (body === null) return;
+      onAnswer(body, performance.now() - sent);
+      send();
+    } catch (error) {
+      reject(error);
+    }
+  });
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error('the connection ended before its answer')));
+  send();
+  return promise;
+}
+
+/**
+ * How many callers there are: so many more than connections that none asks again while its last request is under way, and
+ * nobody shares an answer with anybody.
+ */
+const callers = 2048;
+
+const credentialsOf = (caller: number) => ({
+  'Ocp-Apim-Subscription-Key': `bench-key-${caller}`,
+  'Auth-Provider-Name': 'bench',
+  'Auth-ID': `caller-${caller}`,
+});
+
+/** The requests of a query, one for each caller, as the bytes that go over the wire. */
+export function requestsOf(query: string, port: number): readonly Buffer[] {
+  const body = JSON.stringify({ query });
+  return Array.from({ length: callers }, (_, caller) => {
+    const headers = {
+      Host: `127.0.0.1:${port}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      ...credentialsOf(caller),
     };
-    socket.on('data', (bytes) => {
-      try {
-        const body = reader.take(bytes);
-        if (body === null) return;
-        onAnswer(body, performance.now() - sent);
-        send();
-      } catch (error) {
-        reject(error);
-      }
-    });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the connection ended before its answer')));
-    send();
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return Buffer.from(`POST /graphql HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
   });
 }

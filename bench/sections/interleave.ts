@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import { bankql, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
-import { measureRound, type Round, type Running } from '../measure.ts';
+import type { Running } from '../load/process.ts';
+import { measureRound, type Round } from '../measure.ts';
 import { accountCounts, branchCounts, q1, q2, type Shape, shapes, titleOf } from '../shapes.ts';
 
 /** The rounds of a contender with a shape. */
@@ -47,18 +48,17 @@ async function interleave(
   all: readonly Shape[],
   bankqlEnvironment?: Readonly<Record<string, string>>,
 ): Promise<Measured[]> {
-  const taking = contenders.filter(({ name }) => names.includes(name));
   const shapes = all.filter(({ name }) => options.shapes.has(name));
   await using opened = new AsyncDisposableStack();
-  const running = new Map<Contender, Running>();
-  for (const contender of taking)
-    running.set(
-      contender,
-      opened.use(await open(contender, contender === bankql ? bankqlEnvironment : undefined)),
-    );
-  const limitPort = running.get(limit)?.port ?? 0;
-  const entries = taking.flatMap((contender) =>
-    shapes.map((shape) => ({ contender, shape, rounds: [] as Round[], failure: null as string | null })),
+  const servers: Running[] = [];
+  for (const contender of contenders.filter(({ name }) => names.includes(name)))
+    servers.push(opened.use(await open(contender, contender === bankql ? bankqlEnvironment : {})));
+  const limitPort = servers.find(({ contender }) => contender === limit)?.port ?? 0;
+  const entries = servers.flatMap((server) =>
+    shapes.map((shape) => {
+      const { contender } = server;
+      return { server, contender, shape, rounds: [] as Round[], failure: null as string | null };
+    }),
   );
   for (let turn = 0; turn < options.rounds; turn++) {
     const warmUpSeconds = turn === 0 ? firstWarmUpSeconds : options.seconds * laterWarmUp;
@@ -68,11 +68,9 @@ async function interleave(
       // Every second round runs backwards, so that nobody always follows the same contender.
       for (const entry of turn % 2 === 0 ? inTurn : inTurn.reverse()) {
         const title = `  ${titleOf(shape)}, ${entry.contender.name}`;
-        const server = running.get(entry.contender);
-        if (server === undefined) continue;
         try {
           const load = { seconds: options.seconds, warmUpSeconds, connections };
-          const round = await measureRound(bank, server, shape, limitAnswer, load);
+          const round = await measureRound(bank, entry.server, shape, limitAnswer, load);
           entry.rounds.push(round);
           const figures = Object.entries(round).map(([name, value]) => `${name} ${value.toPrecision(3)}`);
           say(`${title}: ${figures.join(', ')}`);

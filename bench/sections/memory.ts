@@ -4,24 +4,14 @@ import { liveHeap } from '../../test/long/live-heap.ts';
 import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
-import { askOnce, fire } from '../load/fire.ts';
+import { askOnce, fire, requestsOf } from '../load/fire.ts';
 import { memoryOf } from '../load/kernel.ts';
-import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer, quantile } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
 import { firstWarmUpSeconds } from './interleave.ts';
 
 /** bankql's resident memory, in megabytes, and how evenly it answers. */
-export interface MemoryResult {
-  /** During the load of Q2, from the first second to the last. */
-  readonly firstMb: number;
-  readonly lastMb: number;
-  readonly mostMb: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Of all idle connections together, after a garbage collection. */
-  readonly idleMb: number;
-}
+export type MemoryResult = Awaited<ReturnType<typeof measureMemory>>;
 
 const idleConnections = 10_000;
 /** Connections that are opened at the same time. */
@@ -31,11 +21,11 @@ const openedAtOnce = 50;
 async function measureIdle(bench: Bench): Promise<number> {
   const inspectPort = await freePort();
   await using running = await bench.open(bankql, { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` });
-  const { port, process } = running;
+  const { port, pid } = running;
   const held = async () => {
     // It collects the garbage.
     await liveHeap(inspectPort);
-    return memoryOf(process.pid).now;
+    return memoryOf(pid).now;
   };
   const requests = requestsOf(q3.query, port);
   const expected = await askOnce(port, q3.query);
@@ -62,13 +52,13 @@ async function measureIdle(bench: Bench): Promise<number> {
 }
 
 /** C: Q2 by 64 connections for a while, and 10,000 connections that do nothing. */
-export async function measureMemory(bench: Bench): Promise<MemoryResult> {
+export async function measureMemory(bench: Bench) {
   const shape = q2();
   const { seconds, memorySeconds } = bench.options;
   await using reference = await bench.open(limit);
   const limitAnswer = await askOnce(reference.port, shape.query);
   await using running = await bench.open(bankql);
-  const { port, process } = running;
+  const { port, pid } = running;
   bench.bank.reset();
   const { expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
@@ -76,16 +66,18 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   await fire({ ...load, connections: 8, seconds });
   await fire({ ...load, seconds: firstWarmUpSeconds });
   const samples: number[] = [];
-  const sampling = setInterval(() => samples.push(memoryOf(process.pid).now), 1000);
+  const sampling = setInterval(() => samples.push(memoryOf(pid).now), 1000);
   const { latencies } = await fire({ ...load, seconds: memorySeconds }).finally(() =>
     clearInterval(sampling),
   );
   return {
+    // During the load of Q2, from the first second to the last.
     firstMb: samples[0] ?? Number.NaN,
     lastMb: samples.at(-1) ?? Number.NaN,
     mostMb: Math.max(...samples),
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
+    // Of all idle connections together, after a garbage collection.
     idleMb: await measureIdle(bench),
   };
 }

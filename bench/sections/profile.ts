@@ -1,11 +1,11 @@
 import { copyFile, readdir, readFile } from 'node:fs/promises';
+import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
-import { askOnce, fire } from '../load/fire.ts';
-import { requestsOf } from '../load/requests.ts';
-import { table } from '../report/markdown.ts';
+import { askOnce, fire, requestsOf } from '../load/fire.ts';
+import { table } from '../report/statistics.ts';
 import { shapes } from '../shapes.ts';
 
 /** A query's processor time, function by function. */
@@ -14,17 +14,8 @@ const warmUpSeconds = 3;
 const profileSeconds = 5;
 const listed = 15;
 
-interface Profile {
-  readonly nodes: readonly {
-    readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-  }[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
-}
-
 /** Time without functions below it, as a share of the time that was not idle; the most expensive first. */
-function expensiveFunctions({ nodes, samples, timeDeltas }: Profile) {
+function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const root = pathToFileURL(join(import.meta.dirname, '../../')).href;
   const titles = new Map(
     nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
@@ -62,7 +53,7 @@ export async function profile(bench: Bench, name: string): Promise<string> {
   await fire({ ...load, connections: 32, seconds: warmUpSeconds });
   await fire({ ...load, connections: 32, seconds: profileSeconds });
   // Node writes the profile of each thread at its end; the main thread has the id 0.
-  await running.process.terminate();
+  await running.terminate();
   const written = (await readdir(bench.folder)).find((each) => /\.0\.\d+\.cpuprofile$/.test(each)) ?? '';
   const file = `bankql-${name}.cpuprofile`;
   await copyFile(join(bench.folder, written), file);

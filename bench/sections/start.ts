@@ -17,7 +17,7 @@ export async function measureStart({ options, bank, open, folder, say }: Bench):
     await using running = await open(bankql, { NODE_COMPILE_CACHE: cache });
     const took = performance.now() - started;
     // Node writes its cache when the process ends by itself.
-    await running.process.terminate();
+    await running.terminate();
     return took;
   };
   const times = { first: [] as number[], again: [] as number[] };

@@ -10,8 +10,7 @@ import { type PreparedAnswer, prepareAnswers } from '../../bench/bank/answers.ts
 import { serialMark } from '../../bench/bank/records.ts';
 import { limit } from '../../bench/contenders.ts';
 import { AnswerReader } from '../../bench/load/answer-reader.ts';
-import { fire } from '../../bench/load/fire.ts';
-import { requestsOf } from '../../bench/load/requests.ts';
+import { fire, requestsOf } from '../../bench/load/fire.ts';
 import { checkedAnswer } from '../../bench/measure.ts';
 import { spreadOf, standing } from '../../bench/report/statistics.ts';
 import { q3 } from '../../bench/shapes.ts';
@@ -34,14 +33,7 @@ async function contender(...answers: readonly (string | Buffer)[]) {
   close = () => server.close();
   const { port } = server.address() as AddressInfo;
   const end = async () => {};
-  const process = {
-    pid: 0,
-    output: () => '',
-    hasEnded: () => false,
-    terminate: end,
-    [Symbol.asyncDispose]: end,
-  };
-  return { contender: limit, port, process, [Symbol.asyncDispose]: async () => {} };
+  return { contender: limit, port, pid: 0, terminate: end, [Symbol.asyncDispose]: end };
 }
 
 const load = (port: number, seconds: number) => ({
