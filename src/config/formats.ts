@@ -33,11 +33,7 @@ export const withDefault = <T>(
   format: TextFormat<T>,
   fallback: T,
   shownFallback = String(fallback),
-): Format<T> => ({
-  ...format,
-  fallback,
-  shownFallback,
-});
+): Format<T> => ({ ...format, fallback, shownFallback });
 
 /** A text that `parse` understands; undefined if it does not. */
 const parsed =
