@@ -3,29 +3,14 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../test/support/loopback.ts';
-import { type Bank, openBank } from './bank/stub.ts';
-import { type Contender, launch } from './contenders.ts';
-import { askOnce } from './load/fire.ts';
-import { start, untilReady } from './load/process.ts';
-import { requestsOf } from './load/requests.ts';
-import { cores, type Running } from './measure.ts';
+import { openBank } from './bank/stub.ts';
+import type { Contender } from './contenders.ts';
+import { start } from './load/process.ts';
+import { cores } from './measure.ts';
 import type { Options } from './options.ts';
-import { q3 } from './shapes.ts';
 
 /** What the sections measure with. */
-export interface Bench extends AsyncDisposable {
-  readonly options: Options;
-  readonly bank: Bank;
-  /** For this run's files. */
-  readonly folder: string;
-  /** Whether contenders have a core to themselves. */
-  readonly isPinned: boolean;
-  /** Starts a contender and waits until it answers. Errors: what it printed, where it does not. */
-  open(contender: Contender, environment?: Readonly<Record<string, string>>): Promise<Running>;
-  /** A line about what was measured. */
-  say(text: string): void;
-}
+export type Bench = Awaited<ReturnType<typeof openBench>>;
 
 /** Puts this process, and what it starts from here on, on the load's core; false where that cannot be done. */
 function pinLoad(): boolean {
@@ -39,7 +24,7 @@ function pinLoad(): boolean {
 }
 
 /** Starts the bank. */
-export async function openBench(options: Options): Promise<Bench> {
+export async function openBench(options: Options) {
   const isPinned = pinLoad();
   const folder = await mkdtemp(join(tmpdir(), 'bankql-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -47,26 +32,16 @@ export async function openBench(options: Options): Promise<Bench> {
   return {
     options,
     bank,
+    /** For this run's files. */
     folder,
+    /** Whether contenders have a core to themselves. */
     isPinned,
-    say: (text) => void process.stderr.write(`${text}\n`),
-    async open(contender, environment = {}) {
-      const port = await freePort();
-      const { command, environment: own } = launch(contender, bank.url, port);
-      const running = start({
-        command,
-        environment: { ...own, ...environment },
-        folder: await mkdtemp(join(folder, `${contender.name}-`)),
-        core: isPinned ? cores.contender : null,
-      });
-      const [request = Buffer.alloc(0)] = requestsOf(q3.query, port, 1);
-      await untilReady(running, async () => (await askOnce(port, request)).length > 0);
-      return {
-        contender,
-        port,
-        process: running,
-        [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
-      };
+    /** Prints a line about what was measured. */
+    say: (text: string) => void process.stderr.write(`${text}\n`),
+    /** Starts a contender and waits until it answers. Errors: what it printed, where it does not. */
+    async open(contender: Contender, environment: Readonly<Record<string, string>> = {}) {
+      const own = await mkdtemp(join(folder, `${contender.name}-`));
+      return start(contender, bank.url, own, isPinned ? cores.contender : null, environment);
     },
     [Symbol.asyncDispose]: () => bank[Symbol.asyncDispose](),
   };

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { withLimits } from '../test/support/limits.ts';
 import { bankId } from './bank/records.ts';
-import { flatQuestions, type Question } from './contenders/flat-questions.ts';
+import { flatQuestion, type Question } from './contenders/flat-questions.ts';
 import type { Shape } from './shapes.ts';
 
 /** Somebody who answers the bench's queries over the bank. */
@@ -12,23 +12,12 @@ export interface Contender {
   readonly program: string;
   /** Whether its calls have to be the fewest: a round with any other number fails. */
   readonly isExact?: boolean;
-  /** Its variables, besides `PORT` and `BANK_ID`; by default `BANK_URL`. */
-  readonly environment?: (bankUrl: string) => Readonly<Record<string, string>>;
+  /** The variable with the bank's address (default: `BANK_URL`), and further ones, besides `PORT` and `BANK_ID`. */
+  readonly bankVariable?: string;
+  readonly environment?: Readonly<Record<string, string>>;
   /** The question that takes the shape's place, for a schema that is not bankql's. */
-  readonly questionFor?: (shape: Shape) => Question;
+  readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
-
-/**
- * bankql as it ships, with every protection on, and a state file where it runs. The public cache is off: a branch list
- * that is not asked for is no REST call. The log tells nothing of good requests, as the others'. The load is one peer that claims
- * 2,048 names: with so many connections, its calls of one bank operation have 64 of them, as many as the limit has.
- */
-const bankqlEnvironment = (bankUrl: string) => ({
-  BANK_BASE_URL: bankUrl,
-  ...withLimits({ publicCacheMs: 0 }),
-  LOG_LEVEL: 'warn',
-  BANK_CONNECTIONS: '171',
-});
 
 /**
  * By name only what a hundred accounts, or lists of 5,000 branches, need: the limits are there to refuse such queries, and
@@ -46,12 +35,18 @@ export const limit: Contender = {
   isExact: true,
 };
 
+/**
+ * bankql as it ships, with every protection on, and a state file where it runs. The public cache is off: a branch list
+ * that is not asked for is no REST call. The log tells nothing of good requests, as the others'. The load is one peer that claims
+ * 2,048 names: with so many connections, its calls of one bank operation have 64 of them, as many as the limit has.
+ */
 export const bankql: Contender = {
   name: 'bankql',
   title: 'bankql',
   program: '../test/support/main.ts',
   isExact: true,
-  environment: bankqlEnvironment,
+  bankVariable: 'BANK_BASE_URL',
+  environment: { ...withLimits({ publicCacheMs: 0 }), LOG_LEVEL: 'warn', BANK_CONNECTIONS: '171' },
 };
 
 /** In the order of the tables. */
@@ -62,10 +57,8 @@ export const contenders: readonly Contender[] = [
   { name: 'mercurius', title: 'mercurius + JIT', program: 'contenders/mercurius.ts' },
   { name: 'apollo', title: 'Apollo Server 5 + datasource-rest', program: 'contenders/apollo.ts' },
   {
-    name: 'hive-gateway',
-    title: 'Hive Gateway (GraphQL Mesh)',
-    program: 'contenders/hive-gateway.ts',
-    questionFor: flatQuestions,
+    ...{ name: 'hive-gateway', title: 'Hive Gateway (GraphQL Mesh)', program: 'contenders/hive-gateway.ts' },
+    questionFor: flatQuestion,
   },
 ];
 
@@ -78,14 +71,11 @@ export const bankqlOf = (checkout: string): Contender => ({
 });
 
 /** What starts a contender over a bank, at a port. */
-export function launch({ program, environment }: Contender, bankUrl: string, port: number) {
-  return {
-    command: [process.execPath, resolve(import.meta.dirname, program)],
-    environment: {
-      PORT: String(port),
-      BANK_ID: bankId,
-      // bankql refuses a name that it does not know.
-      ...(environment?.(bankUrl) ?? { BANK_URL: bankUrl }),
-    },
-  };
-}
+export const launch = (
+  { program, bankVariable = 'BANK_URL', environment }: Contender,
+  bankUrl: string,
+  port: number,
+) => ({
+  command: [process.execPath, resolve(import.meta.dirname, program)],
+  environment: { PORT: String(port), BANK_ID: bankId, [bankVariable]: bankUrl, ...environment },
+});

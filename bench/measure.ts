@@ -1,88 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bank } from './bank/stub.ts';
-import type { Contender } from './contenders.ts';
-import { askOnce, fire } from './load/fire.ts';
+import { askOnce, fire, requestsOf } from './load/fire.ts';
 import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
-import type { RunningProcess } from './load/process.ts';
-import { requestsOf } from './load/requests.ts';
+import type { Running } from './load/process.ts';
 import type { Shape } from './shapes.ts';
 
-/** A contender that listens. */
-export interface Running extends AsyncDisposable {
-  readonly contender: Contender;
-  readonly port: number;
-  readonly process: RunningProcess;
-}
-
-export interface RoundOptions {
-  readonly seconds: number;
-  readonly warmUpSeconds: number;
-  readonly connections?: number;
-}
-
-/** What one round of one contender and one shape gave. */
-export interface Round {
-  readonly requestsPerSecond: number;
-  /** Processor time of the contender for each request, all its threads, in microseconds. */
-  readonly cpuUs: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly rssMb: number;
-  readonly peakMb: number;
-  readonly callsPerRequest: number;
-  /** How much of its core the load and the bank took together: near 1, they are what is measured. */
-  readonly loadBusy: number;
-  /** How much of the two cores others took, who have no part in this. */
-  readonly othersBusy: number;
-}
-
-/** The query with which a contender is asked for a shape. */
-const queryFor = ({ questionFor }: Contender, shape: Shape): string =>
-  questionFor?.(shape).query ?? shape.query;
-
-/** JSON with its keys in order: the same text for the same data. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, member) =>
-    member === null || typeof member !== 'object' || Array.isArray(member)
-      ? member
-      : Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))),
-  );
+/** The figures of one round of one contender and one shape. */
+export type Round = Awaited<ReturnType<typeof measureRound>>;
 
 /**
  * Asks once and holds the answer against the limit's, in the terms of the bench's query.
+ * Shape:  the query in the contender's own words, and the body of its answer.
  * Errors: another answer, or one with errors in it.
  */
-export async function checkedAnswer(
-  running: Running,
-  query: string,
-  shape: Shape,
-  limitAnswer: Buffer,
-): Promise<Buffer> {
-  const { contender, port } = running;
-  const [request = Buffer.alloc(0)] = requestsOf(query, port, 1);
-  const body = await askOnce(port, request);
-  const { data, errors } = JSON.parse(body.toString());
-  const answer = contender.questionFor?.(shape).answerOf(data) ?? data;
-  const limit = JSON.parse(limitAnswer.toString()).data;
-  if (errors !== undefined || canonical(answer) !== canonical(limit))
+export async function checkedAnswer({ contender, port }: Running, shape: Shape, limitAnswer: Buffer) {
+  const question = await contender.questionFor?.(shape);
+  const query = question?.query ?? shape.query;
+  const expected = await askOnce(port, query);
+  const { data, errors } = JSON.parse(expected.toString());
+  const answer = errors === undefined && question ? await question.answerOf(data) : data;
+  if (errors !== undefined || !isDeepStrictEqual(answer, JSON.parse(limitAnswer.toString()).data))
     throw new Error(
-      `${contender.name} answers ${shape.name} otherwise than the limit: ${body.toString('utf8', 0, 1500)}`,
+      `${contender.name} answers ${shape.name} otherwise than the limit: ${expected.toString('utf8', 0, 1500)}`,
     );
-  return body;
+  return { query, expected };
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-const quantile = (sorted: Float64Array, share: number) =>
+export const quantile = (sorted: Float64Array, share: number) =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
 
 /** The contender's core, and that of the load and the bank. */
 export const cores = { contender: 0, load: 1 } as const;
-const cpuOfCores = () => cpuOfCore(cores.contender) + cpuOfCore(cores.load);
 
-/** The load is in this process. */
-const ownCpu = () => {
+/** The processor time of the contender, of this process (the load and the bank), and of both cores, in microseconds. */
+function processorTimes(pid: number) {
   const { user, system } = process.cpuUsage();
-  return user + system;
-};
+  const all = cpuOfCore(cores.contender) + cpuOfCore(cores.load);
+  return { contender: cpuOf(pid), load: user + system, all };
+}
 
 /**
  * One round: a warm-up, and the time that counts, in which every answer is compared byte for byte with the one that was
@@ -94,38 +50,42 @@ export async function measureRound(
   running: Running,
   shape: Shape,
   limitAnswer: Buffer,
-  { seconds, warmUpSeconds, connections = 64 }: RoundOptions,
-): Promise<Round> {
-  const { contender, port } = running;
-  const query = queryFor(contender, shape);
+  {
+    seconds,
+    warmUpSeconds,
+    connections,
+  }: Readonly<Record<'seconds' | 'warmUpSeconds' | 'connections', number>>,
+) {
+  const { contender, port, pid } = running;
   bank.reset();
-  const expected = await checkedAnswer(running, query, shape, limitAnswer);
+  const { query, expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(query, port), connections, expected };
   await fire({ ...load, seconds: warmUpSeconds });
   bank.reset();
-  const cpuBefore = cpuOf(running.process.pid);
-  const loadBefore = ownCpu();
-  const allBefore = cpuOfCores();
+  const before = processorTimes(pid);
   const { requests, seconds: took, latencies, idle } = await fire({ ...load, seconds });
-  const cpu = cpuOf(running.process.pid) - cpuBefore;
-  const loadCpu = ownCpu() - loadBefore;
-  const othersCpu = Math.max(0, cpuOfCores() - allBefore - cpu - loadCpu);
+  const after = processorTimes(pid);
+  const cpu = after.contender - before.contender;
+  const othersCpu = Math.max(0, after.all - before.all - cpu - (after.load - before.load));
   const { refused = 0, 'unknown path': unknown = 0, ...calls } = bank.calls();
   if (refused + unknown > 0)
     throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
   const callsPerRequest = sum(Object.values(calls)) / requests;
   if (contender.isExact && callsPerRequest !== shape.calls)
     throw new Error(`${contender.name} makes ${callsPerRequest} calls where ${shape.calls} are needed`);
-  const memory = memoryOf(running.process.pid);
+  const memory = memoryOf(pid);
   return {
     requestsPerSecond: requests / took,
+    /** Processor time of the contender for each request, all its threads, in microseconds. */
     cpuUs: cpu / requests,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
+    /** How much of its core the load and the bank took together: near 1, they are what is measured. */
     loadBusy: 1 - idle,
+    /** How much of the two cores other processes took. */
     othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

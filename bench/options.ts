@@ -8,6 +8,8 @@ export type SectionName = (typeof sectionNames)[number];
 
 export type Options = ReturnType<typeof readOptions>;
 
+const nameOf = ({ name }: { readonly name: string }) => name;
+
 /** Errors: an option that is none. */
 export function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const;
@@ -35,14 +37,8 @@ export function readOptions(args: readonly string[]) {
     /** The query whose CPU profile is written; nothing else is done. */
     profile,
     /** Contenders. The limit always takes part: the others are compared with it. */
-    only: names(
-      values.only,
-      contenders.map(({ name }) => name),
-    ).add('limit'),
-    shapes: names(
-      values.shapes,
-      shapes.map(({ name }) => name),
-    ),
+    only: names(values.only, contenders.map(nameOf)).add('limit'),
+    shapes: names(values.shapes, shapes.map(nameOf)),
     sections: names(values.sections, sectionNames),
     /** Of one round. */
     seconds: quick ? 0.5 : 0.9,

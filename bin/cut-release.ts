@@ -26,14 +26,6 @@ const edit = (file: string, change: (text: string) => string) => {
   const path = join(root, file);
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 };
-const previous = String(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version);
-/** The first `version` of a manifest is its own; a lock has it twice. */
-const ownVersion = (times: number) => (text: string) => {
-  let left = times;
-  return text.replaceAll(`"version": "${previous}"`, (found) =>
-    left-- > 0 ? `"version": "${version}"` : found,
-  );
-};
 // First: it fails if there is nothing to release.
 edit('CHANGELOG.md', (text) => {
   try {
@@ -42,9 +34,8 @@ edit('CHANGELOG.md', (text) => {
     fail(messageOf(error));
   }
 });
-edit('package.json', ownVersion(1));
-edit('client/package.json', ownVersion(1));
-edit('package-lock.json', ownVersion(2));
+for (const folder of ['.', 'client'])
+  execFileSync('npm', ['version', version, '--no-git-tag-version', '--silent'], { cwd: join(root, folder) });
 edit('ops/helm/Chart.yaml', (text) =>
   text
     .replace(/^version: .*$/m, `version: ${version}`)

@@ -9,7 +9,7 @@ bankql reads environment variables. An empty variable counts as unset. Switches 
 value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
 (\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are left out, such as the service
 links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks without a start,
-\`bankql config show\` prints each variable with its value and its source.
+and prints each variable that is set, with its source.
 
 White space and invisible characters at the ends of a value are removed; in \`HOST\`, \`BANK_SUBSCRIPTION_KEY\`,
 \`IDENTITY_ISSUER\` and \`IDENTITY_AUDIENCE\` they are refused. Quotes around a value are refused. \`--env-file FILE\` reads a

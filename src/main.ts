@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { CliContext, Service } from './commands/command.ts';
-import { help, readInvocation, takeEnvFiles } from './commands/commands.ts';
+import { readInvocation, takeEnvFiles } from './commands/commands.ts';
 import {
   describeStartFailure,
   failCurrentRequest,
@@ -10,7 +10,6 @@ import {
   rejectionOf,
 } from './commands/terminal.ts';
 import { tellPrimary } from './commands/workers/messages.ts';
-import { version } from './version.ts';
 
 /**
  * The process, which runs one of the commands of commands.ts. It is the one file that knows the process; each command gets
@@ -133,10 +132,7 @@ async function run(): Promise<void> {
   // Node reads its own before, and says nothing of what it leaves out.
   const ofNode = takeEnvFiles(process.execArgv).envFiles;
   const invocation = readInvocation(words);
-  if (invocation.kind === 'version')
-    return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
-  if (invocation.kind === 'help') return terminal.write(help());
-  if (invocation.kind === 'command-help') return terminal.write(invocation.text);
+  if (typeof invocation === 'string') return terminal.write(invocation);
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');

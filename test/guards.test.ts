@@ -96,6 +96,7 @@ const layers: Record<string, readonly string[]> = {
     'sandbox',
   ],
   commands: [
+    'version.ts',
     'errors.ts',
     'limits.ts',
     'serial-queue.ts',
@@ -112,7 +113,7 @@ const layers: Record<string, readonly string[]> = {
     'config',
   ],
   'version.ts': [],
-  'main.ts': ['commands', 'config', 'version.ts'],
+  'main.ts': ['commands', 'config'],
   'index.ts': ['commands', 'config', 'errors.ts', 'schema', 'version.ts'],
 };
 

@@ -4,10 +4,11 @@ import { type PreparedAnswer, prepareAnswers } from './answers.ts';
 import { serialMark } from './records.ts';
 
 /**
- * The bank of the bench. It is in the process of the load, which never sleeps: see load/awake.ts.
+ * The bank of the bench. It is in the process of the load, which never sleeps: see load/fire.ts.
  *
  * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
- * it, and would be what is measured. It reads no more of a request than its head; its answers are buffers made at the start. A call without its credentials is refused, and counted as such.
+ * it, and would be what is measured. It reads no more of a request than its head; its answers are buffers made at the start. A call
+ * without its credentials is refused, and counted as such.
  */
 
 const answers = prepareAnswers();

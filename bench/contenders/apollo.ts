@@ -1,21 +1,18 @@
 import { RESTDataSource } from '@apollo/datasource-rest';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
-import { type BankContext, credentialHeaders, resolvers, typeDefs } from './bank-schema.ts';
+import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-schema.ts';
 
 /** Apollo Server 5, alone, with its data source for REST, which asks for a path once in a request. */
 
-class BankApi extends RESTDataSource implements BankContext {
+class BankApi extends RESTDataSource {
   override baseURL = process.env.BANK_URL;
+  readonly read = (path: string) => this.get(path);
   readonly #headers: Record<string, string>;
 
   constructor(headers: Record<string, string>) {
     super();
     this.#headers = headers;
-  }
-
-  override get<T>(path: string): Promise<T> {
-    return super.get<T>(path);
   }
 
   override willSendRequest(_path: string, request: { headers: Record<string, string> }): void {
@@ -27,9 +24,7 @@ const server = new ApolloServer<BankContext>({ typeDefs, resolvers });
 await startStandaloneServer(server, {
   listen: { port: Number(process.env.PORT), host: '127.0.0.1' },
   context: async ({ req }) => {
-    const api = new BankApi(
-      Object.fromEntries(credentialHeaders.map((name) => [name, String(req.headers[name])])),
-    );
-    return { get: (path) => api.get(path) };
+    const api = new BankApi(credentialsIn(req.headers));
+    return { get: api.read };
   },
 });

@@ -12,31 +12,17 @@ const headers = credentialHeaders.map((name) => [name, `{context.headers['${name
 await writeFile('bank.json', JSON.stringify(openApi(process.env.BANK_URL ?? '')));
 await writeFile(
   'mesh.config.mjs',
-  `import { defineConfig } from '@graphql-mesh/compose-cli';
-import { loadOpenAPISubgraph } from '@omnigraph/openapi';
-export const composeConfig = defineConfig({
+  `import { loadOpenAPISubgraph } from '@omnigraph/openapi';
+const options = { source: './bank.json', endpoint: '${process.env.BANK_URL}', operationHeaders: ${JSON.stringify(Object.fromEntries(headers))} };
+export const composeConfig = {
   output: 'supergraph.graphql',
-  subgraphs: [
-    {
-      sourceHandler: loadOpenAPISubgraph('bank', {
-        source: './bank.json',
-        endpoint: ${JSON.stringify(process.env.BANK_URL)},
-        operationHeaders: ${JSON.stringify(Object.fromEntries(headers))},
-      }),
-    },
-  ],
-});
+  subgraphs: [{ sourceHandler: loadOpenAPISubgraph('bank', options) }],
+};
 `,
 );
 // Where the configuration finds what it imports.
 await symlink(modules, 'node_modules');
 execFileSync(process.execPath, [join(modules, '@graphql-mesh/compose-cli/esm/bin.js')], { stdio: 'inherit' });
 const gateway = join(modules, '@graphql-hive/gateway/dist/bin.js');
-process.execve?.(
-  process.execPath,
-  [process.execPath, gateway, 'supergraph', '--jit', '--host', '127.0.0.1'],
-  {
-    ...process.env,
-    LOG_LEVEL: 'warn',
-  },
-);
+const command = [process.execPath, gateway, 'supergraph', '--jit', '--host', '127.0.0.1'];
+process.execve?.(process.execPath, command, { ...process.env, LOG_LEVEL: 'warn' });

@@ -1,18 +1,9 @@
-import {
-  type Account,
-  type Branch,
-  bankId,
-  bankWith,
-  type Customer,
-  type OtherAccount,
-  type Transaction,
-  type TransactionRequest,
-  viewId,
-} from '../bank/records.ts';
+import { bankId, bankWith, type Json } from '../bank/records.ts';
 import { accountCounts, branchCounts, q1, q2, q3, q4 } from '../shapes.ts';
+import { paths } from './bank-schema.ts';
 
-/** One caller's GET of a path below the banks, parsed. */
-type Get = <T>(path: string) => Promise<T>;
+/** Reads a path as one caller, parsed. */
+type Get = (path: string) => Promise<Json>;
 
 /** What is written by hand for one query: its calls, and the `data` of its answer. */
 export type Answer = (get: Get) => Promise<unknown>;
@@ -20,109 +11,78 @@ export type Answer = (get: Get) => Promise<unknown>;
 const branches =
   (bank: string): Answer =>
   async (get) => {
-    const list = await get<{ branches: Branch[] }>(`${bank}/branches`);
-    const nodes = list.branches.map(({ id, name, address }) => ({
-      branchId: id,
-      name,
-      address: { city: address.city },
-    }));
-    return { bank: { branches: { nodes } } };
+    const list = await get(paths.branches(bank));
+    const nodeOf = ({ id, name, address: { city } }: Json) => ({ branchId: id, name, address: { city } });
+    return { bank: { branches: { nodes: list.branches.map(nodeOf) } } };
   };
-
-const accountAt = (accountId: string) => `${bankId}/accounts/${accountId}/${viewId}`;
-
-async function readAccount(get: Get, accountId: string): Promise<Account> {
-  const { accounts } = await get<{ accounts: Account[] }>(`${accountAt(accountId)}/views`);
-  const found = accounts.find(({ id }) => id === accountId);
-  if (found === undefined) throw new Error(`no ${accountId}`);
-  return found;
-}
-
-const readOtherAccounts = (get: Get, accountId: string) =>
-  get<{ otherAccounts: OtherAccount[] }>(`${accountAt(accountId)}/other_accounts`);
 
 /** Customers, each asked for once. */
 function customersOf(get: Get) {
-  const asked = new Map<string, Promise<Customer>>();
+  const asked = new Map<string, Promise<Json>>();
   return (ids: readonly string[]) =>
     Promise.all(
       ids.map((id) => {
-        const customer = asked.get(id) ?? get<Customer>(`${bankId}/customers/${id}`);
+        const customer = asked.get(id) ?? get(paths.customer(bankId, id));
         asked.set(id, customer);
         return customer;
       }),
     );
 }
 
-const nameOf = ({ legal_name }: Customer) => ({ legalName: legal_name });
-const moneyOf = ({ amount, currency }: Account['balance']) => ({ amount: String(amount), currency });
-const counterpartyOf = ({ IBAN, holder }: OtherAccount) => ({ iban: IBAN, holder: { name: holder.name } });
+/** An account, with its owners and all counterparties. */
+async function readAccount(get: Get, id: string, customers: ReturnType<typeof customersOf>) {
+  const others = get(paths.otherAccounts(bankId, id));
+  const { accounts } = await get(paths.account(bankId, id));
+  const { label, balance, owners } = accounts.find((account: Json) => account.id === id);
+  const [named, { otherAccounts }] = await Promise.all([customers(owners), others]);
+  const { amount, currency } = balance;
+  const account = {
+    label,
+    balance: { amount: String(amount), currency },
+    owners: named.map(({ legal_name }) => ({ legalName: legal_name })),
+  };
+  return { account, otherAccounts };
+}
+
+const counterpartyOf = ({ IBAN, holder }: Json) => ({ iban: IBAN, holder: { name: holder.name } });
 
 const accounts =
   (count: number): Answer =>
   async (get) => {
     const customers = customersOf(get);
-    const bank: Record<string, unknown> = {};
-    await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        // The answer's order is the query's.
-        bank[`a${index}`] = null;
-        const id = `account-${index}`;
-        const others = readOtherAccounts(get, id);
-        const { label, balance, owners } = await readAccount(get, id);
-        const [named, { otherAccounts }] = await Promise.all([customers(owners), others]);
-        bank[`a${index}`] = {
-          label,
-          balance: moneyOf(balance),
-          owners: named.map(nameOf),
-          otherAccounts: { nodes: otherAccounts.map(counterpartyOf) },
-        };
-      }),
-    );
-    return { bank };
+    const entries = Array.from({ length: count }, async (_, index) => {
+      const { account, otherAccounts } = await readAccount(get, `account-${index}`, customers);
+      const nodes = otherAccounts.map(counterpartyOf);
+      return [`a${index}`, { ...account, otherAccounts: { nodes } }] as const;
+    });
+    return { bank: Object.fromEntries(await Promise.all(entries)) };
   };
+
+async function readTransaction(get: Get, accountId: string, transactionId: string) {
+  const { details } = await get(paths.transaction(bankId, accountId, transactionId));
+  return { transactionId, details: { value: { amount: String(details.value.amount) } } };
+}
+
+async function readFirstRequest(get: Get, accountId: string) {
+  const list = await get(paths.transactionRequests(bankId, accountId));
+  const [{ status, transaction_ids }] = list['transaction-requests'];
+  const ids: string[] = transaction_ids.split(',');
+  return { status, transactions: await Promise.all(ids.map((id) => readTransaction(get, accountId, id))) };
+}
 
 const nested: Answer = async (get) => {
   const id = 'alice-current';
-  const others = readOtherAccounts(get, id);
-  const requested = get<{ 'transaction-requests': TransactionRequest[] }>(
-    `${accountAt(id)}/transaction-requests`,
-  );
-  const customers = readAccount(get, id).then(async (record) => ({
-    ...record,
-    owners: await customersOf(get)(record.owners),
-  }));
-  const requests = requested.then((list) =>
-    Promise.all(
-      list['transaction-requests'].slice(0, 1).map(async ({ status, transaction_ids }) => ({
-        status,
-        transactions: await Promise.all(
-          transaction_ids.split(',').map(async (transactionId) => {
-            const { details } = await get<Transaction>(
-              `${accountAt(id)}/transactions/${transactionId}/transaction`,
-            );
-            return { transactionId, details: { value: { amount: String(details.value.amount) } } };
-          }),
-        ),
-      })),
-    ),
-  );
-  const [{ label, balance, owners }, { otherAccounts }, nodes] = await Promise.all([
-    customers,
-    others,
-    requests,
+  const [{ account, otherAccounts }, request] = await Promise.all([
+    readAccount(get, id, customersOf(get)),
+    readFirstRequest(get, id),
   ]);
+  const nodes = otherAccounts.slice(0, 1).map(counterpartyOf);
   return {
     bank: {
       account: {
-        label,
-        balance: moneyOf(balance),
-        owners: owners.map(nameOf),
-        otherAccounts: {
-          totalCount: otherAccounts.length,
-          nodes: otherAccounts.slice(0, 1).map(counterpartyOf),
-        },
-        transactionRequests: { nodes },
+        ...account,
+        otherAccounts: { totalCount: otherAccounts.length, nodes },
+        transactionRequests: { nodes: [request] },
       },
     },
   };

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'undici';
+import type { Json } from '../bank/records.ts';
+import { credentialHeaders } from './bank-schema.ts';
 import { answers } from './limit-answers.ts';
 
 /**
@@ -11,11 +13,11 @@ import { answers } from './limit-answers.ts';
 /** As many connections as bankql has for reads. */
 const pool = new Pool(process.env.BANK_URL ?? '', { connections: 64, pipelining: 1, allowH2: false });
 
-function get<T>(path: string, headers: string[]): Promise<T> {
+function get(path: string, headers: string[]): Promise<Json> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     pool.dispatch(
-      { method: 'GET', path: `/v1/api/banks/${path}`, headers },
+      { method: 'GET', path, headers },
       {
         onRequestStart() {},
         onResponseStart(controller, status) {
@@ -43,10 +45,7 @@ function get<T>(path: string, headers: string[]): Promise<T> {
 
 /** The caller's headers, as undici takes them. */
 const callerOf = ({ headers }: IncomingMessage): string[] =>
-  ['ocp-apim-subscription-key', 'auth-provider-name', 'auth-id'].flatMap((name) => [
-    name,
-    String(headers[name]),
-  ]);
+  credentialHeaders.flatMap((name) => [name, String(headers[name])]);
 
 async function answer(request: IncomingMessage, body: Buffer): Promise<string> {
   const { query } = JSON.parse(body.toString());

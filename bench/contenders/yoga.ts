@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import DataLoader from 'dataloader';
 import { createYoga } from 'graphql-yoga';
-import { type BankContext, credentialHeaders, resolvers, typeDefs } from './bank-schema.ts';
+import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-schema.ts';
 
 /** graphql-yoga, a dataloader for each request, and Node's own fetch: what most people write. */
 
@@ -12,9 +12,7 @@ const yoga = createYoga<object, BankContext>({
   schema,
   graphiql: false,
   context: ({ request }) => {
-    const headers = Object.fromEntries(
-      credentialHeaders.map((name) => [name, request.headers.get(name) ?? '']),
-    );
+    const headers = credentialsIn(Object.fromEntries(request.headers));
     const loader = new DataLoader((paths: readonly string[]) =>
       Promise.all(
         paths.map(async (path) => {

@@ -71,23 +71,14 @@ export async function fire({ port, requests, connections, seconds, expected }: L
   }
 }
 
-/** Sends one request on a connection of its own. Shape: the body of the answer. */
-export async function askOnce(port: number, request: Buffer): Promise<Buffer> {
-  const socket = await open(port);
-  const requests = [request];
-  let answer = Buffer.alloc(0);
-  try {
-    await keepBusy(
-      socket,
-      () => requests.pop() ?? null,
-      (body) => {
-        answer = Buffer.from(body);
-      },
-    );
-    return answer;
-  } finally {
-    socket.destroy();
-  }
+/** Asks once, as the first of the callers. Shape: the body of the answer. Errors: an answer that is no 200. */
+export async function askOnce(port: number, query: string): Promise<Buffer> {
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json', ...credentialsOf(0) };
+  const signal = AbortSignal.timeout(longestSilenceMs);
+  const body = JSON.stringify({ query });
+  const answer = await fetch(`http://127.0.0.1:${port}/graphql`, { method: 'POST', headers, body, signal });
+  if (!answer.ok) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
+  return Buffer.from(await answer.arrayBuffer());
 }
 
 const longestSilenceMs = 30_000;
@@ -100,32 +91,60 @@ async function open(port: number): Promise<Socket> {
 }
 
 /** Sends requests one after the other, until `next` has none. */
-function keepBusy(
+async function keepBusy(
   socket: Socket,
   next: () => Buffer | null,
   onAnswer: (body: Buffer, ms: number) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new AnswerReader();
-    let sent = 0;
-    const send = () => {
-      const request = next();
-      if (request === null) return resolve();
-      sent = performance.now();
-      socket.write(request);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const reader = new AnswerReader();
+  let sent = 0;
+  const send = () => {
+    const request = next();
+    if (request === null) return resolve();
+    sent = performance.now();
+    socket.write(request);
+  };
+  socket.on('data', (bytes) => {
+    try {
+      const body = reader.take(bytes);
+      if (body === null) return;
+      onAnswer(body, performance.now() - sent);
+      send();
+    } catch (error) {
+      reject(error);
+    }
+  });
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error('the connection ended before its answer')));
+  send();
+  return promise;
+}
+
+/**
+ * How many callers there are: so many more than connections that none asks again while its last request is under way, and
+ * nobody shares an answer with anybody.
+ */
+const callers = 2048;
+
+const credentialsOf = (caller: number) => ({
+  'Ocp-Apim-Subscription-Key': `bench-key-${caller}`,
+  'Auth-Provider-Name': 'bench',
+  'Auth-ID': `caller-${caller}`,
+});
+
+/** The requests of a query, one for each caller, as the bytes that go over the wire. */
+export function requestsOf(query: string, port: number): readonly Buffer[] {
+  const body = JSON.stringify({ query });
+  return Array.from({ length: callers }, (_, caller) => {
+    const headers = {
+      Host: `127.0.0.1:${port}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      ...credentialsOf(caller),
     };
-    socket.on('data', (bytes) => {
-      try {
-        const body = reader.take(bytes);
-        if (body === null) return;
-        onAnswer(body, performance.now() - sent);
-        send();
-      } catch (error) {
-        reject(error);
-      }
-    });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the connection ended before its answer')));
-    send();
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return Buffer.from(`POST /graphql HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
   });
 }

@@ -1,21 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../test/support/loopback.ts';
+import { type Contender, launch } from '../contenders.ts';
+import { q3 } from '../shapes.ts';
+import { askOnce } from './fire.ts';
 
-export interface ProcessOptions {
-  readonly command: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  /** Where it runs. */
-  readonly folder: string;
-  /** The core that it has to itself; null where cores cannot be chosen. */
-  readonly core: number | null;
-}
-
-export interface RunningProcess extends AsyncDisposable {
+/** A contender that listens. */
+export interface Running extends AsyncDisposable {
+  readonly contender: Contender;
+  readonly port: number;
   readonly pid: number;
-  /** What it printed last, for whoever has to say why it ended. */
-  readonly output: () => string;
-  readonly hasEnded: () => boolean;
+  /** Ends it as an operator does. */
+  terminate(): Promise<void>;
 }
 
 const groups = new Set<number>();
@@ -34,14 +31,24 @@ function endGroup(pid: number): void {
   }
 }
 
-const longestOutput = 4000;
-
-/** Starts a process in a group of its own, so that all of it can be ended. */
-export function start({ command, environment, folder, core }: ProcessOptions): RunningProcess {
+/**
+ * Starts a contender in a folder and in a process group of its own, so that all of it can be ended, and waits until it answers.
+ * `core`: the only one that it uses; null for any.
+ * Errors: what the process printed, where it ended or took longer than a minute.
+ */
+export async function start(
+  contender: Contender,
+  bankUrl: string,
+  folder: string,
+  core: number | null,
+  environment: Readonly<Record<string, string>>,
+): Promise<Running> {
+  const port = await freePort();
+  const { command, environment: own } = launch(contender, bankUrl, port);
   const [file = '', ...args] = core === null ? command : ['taskset', '-c', String(core), ...command];
-  const child: ChildProcess = spawn(file, args, {
+  const child = spawn(file, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, NODE_ENV: 'production', ...environment },
+    env: { PATH: process.env.PATH, HOME: folder, NODE_ENV: 'production', ...own, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -50,29 +57,25 @@ export function start({ command, environment, folder, core }: ProcessOptions): R
   groups.add(pid);
   const ended = once(child, 'close');
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8');
-    stream?.on('data', (text: string) => {
-      output = (output + text).slice(-longestOutput);
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4000);
     });
-  }
+  const answers = () => askOnce(port, q3.query).then(Boolean, () => false);
+  for (const latest = performance.now() + 60_000; !(await answers()); await delay(5))
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > latest)
+      throw new Error(`it ended, or is not ready after a minute: ${output}`);
   return {
+    contender,
+    port,
     pid,
-    output: () => output,
-    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    async terminate() {
+      process.kill(pid, 'SIGTERM');
+      await ended;
+    },
     async [Symbol.asyncDispose]() {
       endGroup(pid);
       await ended;
     },
   };
-}
-
-/** Waits until `isReady` answers true. Errors: what the process printed, where it ended or took too long. */
-export async function untilReady(running: RunningProcess, isReady: () => Promise<boolean>, seconds = 60) {
-  const latest = performance.now() + seconds * 1000;
-  while (!(await isReady().catch(() => false))) {
-    if (running.hasEnded()) throw new Error(`it ended: ${running.output()}`);
-    if (performance.now() > latest) throw new Error(`not ready after ${seconds} s: ${running.output()}`);
-    await delay(5);
-  }
 }

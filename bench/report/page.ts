@@ -5,42 +5,48 @@ import type { Bench } from '../bench.ts';
 import type { Results } from '../main.ts';
 import type { Measured } from '../sections/interleave.ts';
 import { titleOf } from '../shapes.ts';
-import { number, ratioSpread, table } from './markdown.ts';
-import { find, medianOf, ratioOf, type Spread, standing } from './statistics.ts';
+import { medianOf, number, ratioOf, ratioSpread, type Spread, standing, table } from './statistics.ts';
 
 /** docs/performance.md: two tables, and the goals. */
 
-const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
-
 /** Processor time divided by the limit's: a row for each contender, a column for each shape. */
 function ratios(measured: readonly Measured[]): string {
-  const shapes = distinct(measured.map(({ shape }) => shape));
-  const rows = distinct(measured.map(({ contender }) => contender)).map(({ name, title }) => [
-    title,
-    ...shapes.map((shape) => {
-      const own = find(measured, name, shape.name, shape.size);
-      return own?.failure ?? ratioSpread(ratioOf(own, find(measured, 'limit', shape.name, shape.size)));
-    }),
-  ]);
+  const shapes = [...new Set(measured.map(({ shape }) => shape))];
+  const rows = Array.from(
+    Map.groupBy(measured, ({ contender }) => contender.title),
+    ([title, own]) => [
+      title,
+      ...own.map(
+        ({ contender: { name }, shape, failure }) =>
+          failure ?? ratioSpread(ratioOf(measured, name, 'limit', shape.name, shape.size)),
+      ),
+    ],
+  );
   return table(['', ...shapes.map(titleOf)], rows);
 }
 
 type Goal = readonly [goal: string, needed: string, measured: string, verdict: string];
 
 function atMost(what: string, need: number, measured: number | Spread | null | undefined, unit = ''): Goal {
-  const value = typeof measured === 'object' ? measured?.median : measured;
-  if (value === undefined) return [what, `at most ${number(need)}${unit}`, '–', 'not measured'];
-  const text = typeof measured === 'object' ? ratioSpread(measured) : number(value);
-  return [what, `at most ${number(need)}${unit}`, `${text}${unit}`, value <= need ? 'met' : '**open**'];
+  const [value, text] =
+    typeof measured === 'number'
+      ? [measured, number(measured) + unit]
+      : [measured?.median, ratioSpread(measured ?? null)];
+  const verdict = value === undefined ? 'not measured' : value <= need ? 'met' : '**open**';
+  return [what, `at most ${number(need)}${unit}`, text, verdict];
 }
 
 function goals({ a, b, c, d }: Results): Goal[] {
-  const time = (measured: Measured[] | undefined, other: string, shape: string, size?: number) =>
-    ratioOf(find(measured, 'bankql', shape, size), find(measured, other, shape, size));
-  const toLimit = (what: string, need: number, spread: Spread | null) =>
-    atMost(`${what}, processor time divided by the limit's`, need, spread);
+  const toLimit = [
+    ['Q1', 1.25, a, 'q1'],
+    ['Q2', 1.4, a, 'q2'],
+    ['Q3', 2.2, a, 'q3'],
+    ['Q4', 1.3, a, 'q4'],
+    ['5,000 branches', 1.35, b, 'q1', 5000],
+    ['100 accounts', 1.9, b, 'q2', 100],
+  ] as const;
   const toMercurius = (shape: string): Goal => {
-    const spread = time(a, 'mercurius', shape);
+    const spread = ratioOf(a, 'bankql', 'mercurius', shape);
     const is = spread && standing(spread);
     return [
       `${shape.toUpperCase()}, processor time divided by that of mercurius + JIT`,
@@ -50,12 +56,10 @@ function goals({ a, b, c, d }: Results): Goal[] {
     ];
   };
   return [
-    toLimit('Q1', 1.25, time(a, 'limit', 'q1')),
-    toLimit('Q2', 1.4, time(a, 'limit', 'q2')),
-    toLimit('Q3', 2.2, time(a, 'limit', 'q3')),
-    toLimit('Q4', 1.3, time(a, 'limit', 'q4')),
-    toLimit('5,000 branches', 1.35, time(b, 'limit', 'q1', 5000)),
-    toLimit('100 accounts', 1.9, time(b, 'limit', 'q2', 100)),
+    ...toLimit.map(([what, need, measured, shape, size]) => {
+      const spread = ratioOf(measured, 'bankql', 'limit', shape, size);
+      return atMost(`${what}, processor time divided by the limit's`, need, spread);
+    }),
     ...['q1', 'q2', 'q4'].map(toMercurius),
     atMost('memory under the load of Q2', 300, c?.mostMb, ' MB'),
     atMost('p99 divided by p50, Q2, 64 connections', 1.5, c && c.p99Ms / c.p50Ms),
@@ -67,7 +71,7 @@ function goals({ a, b, c, d }: Results): Goal[] {
 const root = join(import.meta.dirname, '../..');
 const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
-/** The commit that is measured, as test/bench/page.test.ts reads it. */
+/** The commit that is measured, as test/bench/comparison.test.ts reads it. */
 function commitOf(): string {
   try {
     const changed = git('status', '--porcelain', '--', 'src', 'bin') === '' ? '' : ', with changes';

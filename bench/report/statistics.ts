@@ -1,4 +1,3 @@
-import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
 
 /** The median of a figure over the rounds, with the least and the greatest. */
@@ -25,24 +24,47 @@ export const spreadOf = (values: readonly number[]): Spread | null =>
 export const standing = ({ low, high }: Spread): 'ahead' | 'level' | 'behind' =>
   high < 1 ? 'ahead' : low > 1 ? 'behind' : 'level';
 
-export const find = (
-  measured: readonly Measured[] | undefined,
+/**
+ * A contender's processor time for a shape divided by another's of the same round, so that the machine's drift cancels out; null if
+ * it was not measured.
+ */
+export function ratioOf(
+  measured: readonly Measured[] = [],
   name: string,
+  other: string,
   shape: string,
   size?: number | '',
-) =>
-  measured?.find(
-    (each) =>
-      each.contender.name === name &&
-      each.shape.name === shape &&
-      (size === undefined || each.shape.size === size),
+) {
+  const roundsOf = (who: string) =>
+    measured.find(
+      (each) =>
+        each.contender.name === who &&
+        each.shape.name === shape &&
+        (size ?? each.shape.size) === each.shape.size,
+    )?.rounds ?? [];
+  const others = roundsOf(other);
+  return spreadOf(
+    roundsOf(name)
+      .slice(0, others.length)
+      .map(({ cpuUs }, index) => cpuUs / (others[index]?.cpuUs ?? Number.NaN)),
   );
+}
 
-/** Processor time divided by another contender's of the same round, so that the machine's drift cancels out. */
-export const ratioOf = (one: Measured | undefined, other: Measured | undefined): Spread | null =>
-  spreadOf(
-    (one?.rounds ?? []).flatMap(({ cpuUs }, index) => {
-      const against: Round | undefined = other?.rounds[index];
-      return against === undefined ? [] : [cpuUs / against.cpuUs];
-    }),
-  );
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const rule = head.map((_cell, index) => (index === 0 ? '---' : '---:'));
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
+}
+
+/** Three significant digits, and no fraction from a hundred on. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}
+
+/** The median, with the least and the greatest. */
+export const ratioSpread = (spread: Spread | null): string =>
+  spread === null
+    ? '–'
+    : `${spread.median.toFixed(2)} (${spread.low.toFixed(2)} to ${spread.high.toFixed(2)})`;

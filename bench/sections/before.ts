@@ -1,11 +1,9 @@
 import type { Bench } from '../bench.ts';
 import { bankql, bankqlOf } from '../contenders.ts';
-import { askOnce, fire } from '../load/fire.ts';
+import { askOnce, fire, requestsOf } from '../load/fire.ts';
 import { cpuOf } from '../load/kernel.ts';
-import { requestsOf } from '../load/requests.ts';
-import type { Running } from '../measure.ts';
-import { table } from '../report/markdown.ts';
-import { medianOf } from '../report/statistics.ts';
+import type { Running } from '../load/process.ts';
+import { medianOf, table } from '../report/statistics.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
 
 /** The cost of a change: two checkouts of bankql, asked in turn, in bursts so short that the machine's drift affects both. */
@@ -14,15 +12,14 @@ const bursts = 60;
 const burstSeconds = 0.3;
 
 /** Warms a server up. Shape: asks for one burst, and returns its processor time for a request, in microseconds. */
-async function openBursts({ port, process }: Running, shape: Shape) {
-  const requests = requestsOf(shape.query, port);
-  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
-  const load = { port, requests, connections: 32, expected };
+async function openBursts({ port, pid }: Running, shape: Shape) {
+  const expected = await askOnce(port, shape.query);
+  const load = { port, requests: requestsOf(shape.query, port), connections: 32, expected };
   await fire({ ...load, seconds: 2 });
   return async () => {
-    const before = cpuOf(process.pid);
+    const before = cpuOf(pid);
     const fired = await fire({ ...load, seconds: burstSeconds });
-    return (cpuOf(process.pid) - before) / fired.requests;
+    return (cpuOf(pid) - before) / fired.requests;
   };
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import { bankql, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
-import { requestsOf } from '../load/requests.ts';
-import { measureRound, type Round, type Running } from '../measure.ts';
+import type { Running } from '../load/process.ts';
+import { measureRound, type Round } from '../measure.ts';
 import { accountCounts, branchCounts, q1, q2, type Shape, shapes, titleOf } from '../shapes.ts';
 
 /** The rounds of a contender with a shape. */
@@ -15,14 +15,6 @@ export interface Measured {
   readonly failure: string | null;
 }
 
-interface Interleaved {
-  /** With the limit, which says what the right answer is. */
-  readonly contenders: readonly Contender[];
-  readonly shapes: readonly Shape[];
-  readonly connections?: number;
-  readonly environment?: (contender: Contender) => Readonly<Record<string, string>>;
-}
-
 /**
  * How long the warm-up before the first round of a shape takes, in seconds: V8 optimizes a server's functions during its first
  * thousands of requests. Before later rounds it takes this part of a round.
@@ -32,21 +24,17 @@ const laterWarmUp = 0.25;
 
 /** A: every contender, every shape. */
 export const measurePeers = (bench: Bench): Promise<Measured[]> =>
-  interleave(bench, {
-    contenders: contenders.filter(({ name }) => bench.options.only.has(name)),
-    shapes: shapes.filter(({ name }) => bench.options.shapes.has(name)),
-  });
+  interleave(bench, 64, [...bench.options.only], shapes);
 
 /** B: longer lists, and more accounts; over few connections, so that the work of an answer is measured and no queue. */
 export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
-  interleave(bench, {
-    contenders: contenders.filter(({ name }) => ['limit', 'bankql', 'mercurius'].includes(name)),
-    shapes: [...branchCounts.map(q1), ...accountCounts.map(q2)].filter(({ name }) =>
-      bench.options.shapes.has(name),
-    ),
-    connections: 8,
-    environment: (contender) => (contender === bankql ? raisedLimits : {}),
-  });
+  interleave(
+    bench,
+    8,
+    ['limit', 'bankql', 'mercurius'],
+    [...branchCounts.map(q1), ...accountCounts.map(q2)],
+    raisedLimits,
+  );
 
 /**
  * Rounds of every contender with every shape, one contender after the other within each round: figures of the same round
@@ -54,31 +42,35 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
  */
 async function interleave(
   { options, bank, open, say }: Bench,
-  { contenders, shapes, connections = 64, environment }: Interleaved,
+  connections: number,
+  /** With the limit, which says what the right answer is. */
+  names: readonly string[],
+  all: readonly Shape[],
+  bankqlEnvironment?: Readonly<Record<string, string>>,
 ): Promise<Measured[]> {
+  const shapes = all.filter(({ name }) => options.shapes.has(name));
   await using opened = new AsyncDisposableStack();
-  const running = new Map<Contender, Running>();
-  for (const contender of contenders)
-    running.set(contender, opened.use(await open(contender, environment?.(contender))));
-  const limitPort = running.get(limit)?.port ?? 0;
-  const entries = contenders.flatMap((contender) =>
-    shapes.map((shape) => ({ contender, shape, rounds: [] as Round[], failure: null as string | null })),
+  const servers: Running[] = [];
+  for (const contender of contenders.filter(({ name }) => names.includes(name)))
+    servers.push(opened.use(await open(contender, contender === bankql ? bankqlEnvironment : {})));
+  const limitPort = servers.find(({ contender }) => contender === limit)?.port ?? 0;
+  const entries = servers.flatMap((server) =>
+    shapes.map((shape) => {
+      const { contender } = server;
+      return { server, contender, shape, rounds: [] as Round[], failure: null as string | null };
+    }),
   );
   for (let turn = 0; turn < options.rounds; turn++) {
     const warmUpSeconds = turn === 0 ? firstWarmUpSeconds : options.seconds * laterWarmUp;
     for (const shape of shapes) {
-      const [request = Buffer.alloc(0)] = requestsOf(shape.query, limitPort, 1);
-      const limitAnswer = await askOnce(limitPort, request);
+      const limitAnswer = await askOnce(limitPort, shape.query);
       const inTurn = entries.filter((each) => each.shape === shape && each.failure === null);
       // Every second round runs backwards, so that nobody always follows the same contender.
       for (const entry of turn % 2 === 0 ? inTurn : inTurn.reverse()) {
-        const { contender } = entry;
-        const title = `  ${titleOf(shape)}, ${contender.name}`;
+        const title = `  ${titleOf(shape)}, ${entry.contender.name}`;
         try {
-          const server = running.get(contender);
-          if (server === undefined) continue;
           const load = { seconds: options.seconds, warmUpSeconds, connections };
-          const round = await measureRound(bank, server, shape, limitAnswer, load);
+          const round = await measureRound(bank, entry.server, shape, limitAnswer, load);
           entry.rounds.push(round);
           const figures = Object.entries(round).map(([name, value]) => `${name} ${value.toPrecision(3)}`);
           say(`${title}: ${figures.join(', ')}`);

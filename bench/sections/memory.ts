@@ -1,27 +1,17 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { liveHeap } from '../../test/long/live-heap.ts';
 import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
-import { askOnce, fire } from '../load/fire.ts';
+import { askOnce, fire, requestsOf } from '../load/fire.ts';
 import { memoryOf } from '../load/kernel.ts';
-import { requestsOf } from '../load/requests.ts';
-import { checkedAnswer } from '../measure.ts';
+import { checkedAnswer, quantile } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
-import { inspect, inspectable } from './inspector.ts';
 import { firstWarmUpSeconds } from './interleave.ts';
 
 /** bankql's resident memory, in megabytes, and how evenly it answers. */
-export interface MemoryResult {
-  /** During the load of Q2, from the first second to the last. */
-  readonly firstMb: number;
-  readonly lastMb: number;
-  readonly mostMb: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Of all idle connections together, after a garbage collection. */
-  readonly idleMb: number;
-}
+export type MemoryResult = Awaited<ReturnType<typeof measureMemory>>;
 
 const idleConnections = 10_000;
 /** Connections that are opened at the same time. */
@@ -29,15 +19,16 @@ const openedAtOnce = 50;
 
 /** The memory of connections that have answered one request and wait for another. */
 async function measureIdle(bench: Bench): Promise<number> {
-  await using running = await bench.open(bankql, inspectable(await freePort()));
-  await using inspector = await inspect(running);
-  const { port, process } = running;
+  const inspectPort = await freePort();
+  await using running = await bench.open(bankql, { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` });
+  const { port, pid } = running;
   const held = async () => {
-    await inspector.post('HeapProfiler.collectGarbage');
-    return memoryOf(process.pid).now;
+    // It collects the garbage.
+    await liveHeap(inspectPort);
+    return memoryOf(pid).now;
   };
   const requests = requestsOf(q3.query, port);
-  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
+  const expected = await askOnce(port, q3.query);
   await fire({ port, requests, connections: openedAtOnce, seconds: 1, expected });
   const before = await held();
   const sockets: Socket[] = [];
@@ -61,32 +52,32 @@ async function measureIdle(bench: Bench): Promise<number> {
 }
 
 /** C: Q2 by 64 connections for a while, and 10,000 connections that do nothing. */
-export async function measureMemory(bench: Bench): Promise<MemoryResult> {
+export async function measureMemory(bench: Bench) {
   const shape = q2();
   const { seconds, memorySeconds } = bench.options;
   await using reference = await bench.open(limit);
-  const [request = Buffer.alloc(0)] = requestsOf(shape.query, reference.port, 1);
-  const limitAnswer = await askOnce(reference.port, request);
+  const limitAnswer = await askOnce(reference.port, shape.query);
   await using running = await bench.open(bankql);
-  const { port, process } = running;
+  const { port, pid } = running;
   bench.bank.reset();
-  const expected = await checkedAnswer(running, shape.query, shape, limitAnswer);
+  const { expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.
   await fire({ ...load, connections: 8, seconds });
   await fire({ ...load, seconds: firstWarmUpSeconds });
   const samples: number[] = [];
-  const sampling = setInterval(() => samples.push(memoryOf(process.pid).now), 1000);
+  const sampling = setInterval(() => samples.push(memoryOf(pid).now), 1000);
   const { latencies } = await fire({ ...load, seconds: memorySeconds }).finally(() =>
     clearInterval(sampling),
   );
-  const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
   return {
+    // During the load of Q2, from the first second to the last.
     firstMb: samples[0] ?? Number.NaN,
     lastMb: samples.at(-1) ?? Number.NaN,
     mostMb: Math.max(...samples),
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    // Of all idle connections together, after a garbage collection.
     idleMb: await measureIdle(bench),
   };
 }

@@ -1,14 +1,12 @@
-import { writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
+import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { freePort } from '../../test/support/loopback.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
-import { askOnce, fire } from '../load/fire.ts';
-import { requestsOf } from '../load/requests.ts';
-import { table } from '../report/markdown.ts';
+import { askOnce, fire, requestsOf } from '../load/fire.ts';
+import { table } from '../report/statistics.ts';
 import { shapes } from '../shapes.ts';
-import { inspect, inspectable } from './inspector.ts';
 
 /** A query's processor time, function by function. */
 
@@ -16,17 +14,8 @@ const warmUpSeconds = 3;
 const profileSeconds = 5;
 const listed = 15;
 
-interface Profile {
-  readonly nodes: readonly {
-    readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-  }[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
-}
-
 /** Time without functions below it, as a share of the time that was not idle; the most expensive first. */
-function expensiveFunctions({ nodes, samples, timeDeltas }: Profile) {
+function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const root = pathToFileURL(join(import.meta.dirname, '../../')).href;
   const titles = new Map(
     nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
@@ -36,11 +25,13 @@ function expensiveFunctions({ nodes, samples, timeDeltas }: Profile) {
   );
   const times = new Map<string, number>();
   let total = 0;
-  // Before the first sample, the profiler was starting.
-  for (const [index, id] of samples.entries().drop(1)) {
+  // The start and the warm-up come first.
+  let left = timeDeltas.reduce((sum, delta) => sum + delta, 0) - profileSeconds * 1e6;
+  for (const [index, id] of samples.entries()) {
     const title = titles.get(id) ?? '';
-    if (title === '(idle)' || title === '(program)') continue;
     const took = timeDeltas[index] ?? 0;
+    left -= took;
+    if (left > 0 || title === '(idle)' || title === '(program)') continue;
     total += took;
     times.set(title, (times.get(title) ?? 0) + took);
   }
@@ -55,19 +46,17 @@ export async function profile(bench: Bench, name: string): Promise<string> {
   const shape = shapes.find((each) => each.name === name);
   if (shape === undefined) throw new Error(`there is no ${name}`);
   bench.bank.reset();
-  await using running = await bench.open(bankql, inspectable(await freePort()));
-  await using inspector = await inspect(running);
-  const { port } = running;
-  const requests = requestsOf(shape.query, port);
-  const expected = await askOnce(port, requests[0] ?? Buffer.alloc(0));
-  const load = { port, requests, connections: 32, expected };
-  await fire({ ...load, seconds: warmUpSeconds });
-  await inspector.post('Profiler.enable');
-  await inspector.post('Profiler.setSamplingInterval', { interval: 500 });
-  await inspector.post('Profiler.start');
-  await fire({ ...load, seconds: profileSeconds });
-  const { profile } = await inspector.post<{ profile: Profile }>('Profiler.stop');
+  const flags = ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${bench.folder}`];
+  await using running = await bench.open(bankql, { NODE_OPTIONS: flags.join(' ') });
+  const expected = await askOnce(running.port, shape.query);
+  const load = { port: running.port, requests: requestsOf(shape.query, running.port), expected };
+  await fire({ ...load, connections: 32, seconds: warmUpSeconds });
+  await fire({ ...load, connections: 32, seconds: profileSeconds });
+  // Node writes the profile of each thread at its end; the main thread has the id 0.
+  await running.terminate();
+  const written = (await readdir(bench.folder)).find((each) => /\.0\.\d+\.cpuprofile$/.test(each)) ?? '';
   const file = `bankql-${name}.cpuprofile`;
-  await writeFile(file, JSON.stringify(profile));
-  return `${file} has the profile. The most expensive functions, by their own share of the time that was not idle:\n\n${table(['function', '%'], expensiveFunctions(profile))}`;
+  await copyFile(join(bench.folder, written), file);
+  const rows = expensiveFunctions(JSON.parse(await readFile(file, 'utf8')));
+  return `${file} has the profile, with the start. The most expensive functions of the last ${profileSeconds} s, by their own share of the time that was not idle:\n\n${table(['function', '%'], rows)}`;
 }

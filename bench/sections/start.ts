@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 
@@ -18,8 +17,7 @@ export async function measureStart({ options, bank, open, folder, say }: Bench):
     await using running = await open(bankql, { NODE_COMPILE_CACHE: cache });
     const took = performance.now() - started;
     // Node writes its cache when the process ends by itself.
-    process.kill(running.process.pid, 'SIGTERM');
-    while (!running.process.hasEnded()) await delay(10);
+    await running.terminate();
     return took;
   };
   const times = { first: [] as number[], again: [] as number[] };

@@ -8,8 +8,6 @@ export interface CliCommand {
   readonly help: string | null;
   /** Whether it runs until a signal ends it. */
   readonly isService?: true;
-  /** Whether no words follow its name. */
-  readonly takesNoWords?: true;
   /** The process's exit code if the command cannot do its work (default: 1). */
   readonly failureCode?: number;
   /**
@@ -51,16 +49,17 @@ export interface Service {
   readonly ended?: Promise<void>;
 }
 
-/** The words behind a command's name, by its options. Errors: StartError for an option that it does not have. */
+/** The words behind a command's name, by its options. Errors: StartError for an option or a word that it does not have. */
 export function readWords<O extends ParseArgsOptionsConfig>(
   command: string,
-  words: readonly string[],
+  args: readonly string[],
   options: O,
+  allowPositionals = false,
 ) {
   try {
-    return parseArgs({ args: [...words], options, allowPositionals: true });
+    return parseArgs({ args: [...args], options, allowPositionals });
   } catch (cause) {
-    throw new StartError(`${messageOf(cause)} See bankql ${command} --help.`, { cause });
+    throw new StartError(`${messageOf(cause).replace(/\.$/, '')}. See bankql ${command} --help.`, { cause });
   }
 }
 

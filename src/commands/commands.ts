@@ -5,7 +5,8 @@ import { variablesAsHelp } from '../config/help.ts';
 import { doctorUsage } from '../doctor/doctor-options.ts';
 import { StartError } from '../errors.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
-import type { CliCommand } from './command.ts';
+import { version } from '../version.ts';
+import { type CliCommand, readWords } from './command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
 export const commands = {
@@ -20,8 +21,8 @@ WORKERS, SIGUSR2 replaces the workers.
 
   BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
 `,
-    takesNoWords: true,
     async run(context) {
+      readWords('serve', context.args, {});
       if (cluster.isWorker) return (await import('./workers/worker.ts')).serveAsWorker(context);
       const config = readConfig(context.environment);
       if (config.workers > 1) return (await import('./workers/primary.ts')).serveFromWorkers(context, config);
@@ -57,7 +58,6 @@ Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it 
   },
   schema: {
     summary: 'prints the GraphQL schema',
-    takesNoWords: true,
     help: `usage: bankql schema
 
 Prints the schema in GraphQL's schema definition language.
@@ -83,17 +83,15 @@ calls that it made, by the field that asked for them. Exits with 1 if an operati
     run: async (context) => (await import('./explain.ts')).explainFiles(context),
   },
   config: {
-    summary: 'checks the configuration, or shows the values in force',
+    summary: 'checks the configuration, and prints what is set and the fixed limits',
     help: `usage: bankql config check [--env-file FILE]
-       bankql config show [--env-file FILE]
 
-check   names every value that cannot be used, and exits with 1 if it finds one; says when the bank's certificates expire,
-        and prints the fixed limits
-show    prints every variable with its value and the value's source; secrets are masked
+Names every value that cannot be used, and exits with 1 if it finds one. Else prints each variable that is set, with its value
+(secrets are masked) and its source, the fixed limits, and when the bank's certificates expire.
 
-  bankql config show --env-file production.env
+  bankql config check --env-file production.env
 `,
-    run: async (context) => (await import('./config.ts')).manageConfig(context),
+    run: async (context) => (await import('./config.ts')).checkConfig(context),
   },
 } as const satisfies Record<string, CliCommand>;
 
@@ -115,14 +113,6 @@ Environment variables, with their defaults:
 
 ${variablesAsHelp()}`;
 
-/** What the words behind `bankql` ask for. */
-type Invocation =
-  | { readonly kind: 'version' }
-  /** The help of all commands. */
-  | { readonly kind: 'help' }
-  | { readonly kind: 'command-help'; readonly text: string }
-  | { readonly kind: 'run'; readonly command: CliCommand; readonly args: readonly string[] };
-
 /** The files of `--env-file`, in their order, and the other words. Errors: StartError if one names no file. */
 export function takeEnvFiles(words: readonly string[]) {
   const options = { 'env-file': { type: 'string' } } as const;
@@ -139,24 +129,21 @@ export function takeEnvFiles(words: readonly string[]) {
   return { envFiles, words: others };
 }
 
-const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
+const isHelp = (word: string) => word === '--help' || word === '-h';
 
-/** Errors: StartError if there is no such command; it names those that there are. */
-export function readInvocation(words: readonly string[]): Invocation {
-  const [first, ...rest] = words;
-  if (first === '--version' || first === '-v' || first === 'version') return { kind: 'version' };
-  if (isHelp(first) || (first === 'help' && rest[0] === undefined)) return { kind: 'help' };
-  if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
-  const command = commandOf(first ?? 'serve');
-  if (command.help !== null && rest.some(isHelp)) return { kind: 'command-help', text: command.help };
-  if (command.takesNoWords === true && rest.length > 0)
-    throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
-  return { kind: 'run', command, args: rest };
-}
-
-function commandOf(name: string): CliCommand {
-  const known: Readonly<Record<string, CliCommand>> = commands;
-  const command = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (command !== undefined) return command;
-  throw new StartError(`bankql knows no command "${name}", only ${Object.keys(known).join(', ')}.`);
+/**
+ * The text that the words behind `bankql` ask for, or the command to run with its words.
+ * Errors: StartError if there is no such command; it names the commands that exist.
+ */
+export function readInvocation([first = 'serve', ...args]: readonly string[]):
+  | string
+  | { readonly command: CliCommand; readonly args: readonly string[] } {
+  if (['--version', '-v', 'version'].includes(first))
+    return `bankql ${version}, Node ${process.versions.node}\n`;
+  if (first === 'help' && args[0] !== undefined) return readInvocation([args[0], '--help']);
+  if (first === 'help' || isHelp(first)) return help();
+  const command = new Map<string, CliCommand>(Object.entries(commands)).get(first);
+  if (command === undefined)
+    throw new StartError(`bankql knows no command "${first}", only ${Object.keys(commands).join(', ')}.`);
+  return command.help !== null && args.some(isHelp) ? command.help : { command, args };
 }

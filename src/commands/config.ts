@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Config, readConfig } from '../config/config.ts';
-import { inForce } from '../config/environment.ts';
+import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
 import { StartError } from '../errors.ts';
 import { limitRows } from '../limits.ts';
@@ -11,33 +11,34 @@ import { schema } from '../schema/schema.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 
-/** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
-export async function manageConfig({ environment, sources, args, write }: CliContext): Promise<number> {
-  const [what = '', ...rest] = args;
-  if (rest.length > 0 || !['check', 'show'].includes(what))
-    throw new StartError('Say what: bankql config check, or bankql config show.');
-  if (what === 'show') write(inForce(environment, sources));
-  const config = readConfig(environment);
-  if (what === 'check')
-    write(`${await checkFiles(config)}${describeLimits()}The configuration can be used.\n`);
-  return 0;
-}
-
-/** The fixed limits, a line each. */
-function describeLimits(): string {
+/** `bankql config check`. Gives the exit code. Errors: StartError with every value that cannot be used. */
+export async function checkConfig({ environment, sources, args, write }: CliContext): Promise<number> {
+  if (args.join(' ') !== 'check') throw new StartError('bankql config knows only: bankql config check.');
+  const expiries = await checkFiles(readConfig(environment));
+  const settings = settingsIn(environment, sources).map((line) => `  ${line}\n`);
   const rows = limitRows();
   const width = Math.max(...rows.map(({ value }) => value.length));
-  const lines = rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
-  return `Fixed limits:\n${lines.join('')}`;
+  const fixed = rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
+  write(
+    [
+      'Settings; the others have their defaults:\n',
+      ...settings,
+      'Fixed limits:\n',
+      ...fixed,
+      ...expiries,
+      'The configuration can be used.\n',
+    ].join(''),
+  );
+  return 0;
 }
 
 /**
  * Reads the files that a start would read, and finds problems in them that only calls of the bank would show.
  * Shape: a line for each file with certificates, which says when the first one expires. Errors: StartError.
  */
-async function checkFiles(config: Config): Promise<string> {
+async function checkFiles(config: Config): Promise<string[]> {
   const problems: string[] = [];
-  let lines = '';
+  const lines: string[] = [];
   const collect = ({ message }: Error) => void problems.push(message);
   const { bankTls } = config;
   const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
@@ -45,7 +46,7 @@ async function checkFiles(config: Config): Promise<string> {
     const days = Math.floor(daysLeft(expiry, Date.now()));
     const date = new Date(expiry).toISOString();
     if (days < 0) problems.push(`${variable} cannot be used: its certificate expired on ${date}.`);
-    lines += `The certificate in ${variable} expires on ${date}, in ${days} days.\n`;
+    lines.push(`The certificate in ${variable} expires on ${date}, in ${days} days.\n`);
   }
   const { url, create } = config.state;
   const store = parseStoreUrl(url);

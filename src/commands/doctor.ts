@@ -13,7 +13,7 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const options = { ...doctorOptions, 'payment-answer': { type: 'string' as const } };
-  const { values, positionals } = readWords('doctor', args, options);
+  const { values, positionals } = readWords('doctor', args, options, true);
   // Such a word may be a credential: it is not repeated.
   if (positionals.length > 0)
     throw new StartError('Give options only, such as --account alice-current; --help lists them.');

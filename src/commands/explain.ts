@@ -72,12 +72,9 @@ export async function explainFiles({ args, write, writeError }: CliContext): Pro
 
 /** Errors: StartError. */
 function readOptions(args: readonly string[]) {
-  const { values, positionals } = readWords('explain', args, {
-    operation: { type: 'string' },
-    variables: { type: 'string' },
-    max: { type: 'string' },
-    json: { type: 'boolean' },
-  });
+  const text = { type: 'string' } as const;
+  const options = { operation: text, variables: text, max: text, json: { type: 'boolean' } } as const;
+  const { values, positionals } = readWords('explain', args, options, true);
   if (positionals.length === 0)
     throw new StartError('Name the files with the queries, such as bankql explain overview.graphql.');
   if (values.max !== undefined && !/^\d{1,9}$/.test(values.max))

@@ -11,14 +11,7 @@ import { notInMemory, type OperatorContext, type OperatorSubcommand } from './pa
 import { settle } from './payments/settle.ts';
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
-  Object.entries({
-    init,
-    find,
-    show,
-    settle,
-    backup,
-    'accept-loss': acceptLoss,
-  }),
+  Object.entries({ init, find, show, settle, backup, 'accept-loss': acceptLoss }),
 );
 
 const usage = `usage: bankql payments <command> [options]

@@ -1,27 +1,21 @@
 import { readConfig } from '../config/config.ts';
 import { anyPort, time } from '../config/formats.ts';
-import { orStop, StartError } from '../errors.ts';
+import { orStop } from '../errors.ts';
 import * as identity from '../sandbox/identity.ts';
 import { type Sandbox, startSandbox } from '../sandbox/server.ts';
 import { type CliContext, readWords, type Service } from './command.ts';
 
 /** The options of the sandbox bank. `--port` takes the place of SANDBOX_PORT. Errors: StartError. */
 function sandboxOf(environment: CliContext['environment'], args: readonly string[]) {
-  const { values, positionals } = readWords('sandbox', args, {
-    port: { type: 'string' },
-    now: { type: 'string' },
-  });
-  if (positionals.length > 0)
-    throw new StartError(`bankql sandbox takes no "${positionals.join(' ')}": see bankql sandbox --help.`);
-  const { port, now } = values;
-  const read = <T>(option: string, value: string, format: { read: (text: string) => T }) =>
-    orStop(() => format.read(value), `${option}=${value} cannot be used: `);
+  const options = { port: { type: 'string' }, now: { type: 'string' } } as const;
+  const { port, now } = readWords('sandbox', args, options).values;
   // It serves nothing else: the ports of bankql are free for it.
   const unused = { PORT: '0', METRICS_PORT: undefined, WORKERS: undefined, BANK_BASE_URL: undefined };
-  const config = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
+  const { sandbox } = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
   return {
-    port: port === undefined ? config.sandbox.port : read('--port', port, anyPort),
-    now: now === undefined ? undefined : read('--now', now, time),
+    port:
+      port === undefined ? sandbox.port : orStop(() => anyPort.read(port), `--port=${port} cannot be used: `),
+    now: now === undefined ? now : orStop(() => time.read(now), `--now=${now} cannot be used: `),
   };
 }
 

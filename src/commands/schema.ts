@@ -1,8 +1,9 @@
 import { printedSchema } from '../schema/schema.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, readWords } from './command.ts';
 
 /** `bankql schema`: prints the schema. Gives the exit code. */
-export async function printSchema({ write }: CliContext): Promise<number> {
+export async function printSchema({ args, write }: CliContext): Promise<number> {
+  readWords('schema', args, {});
   write(printedSchema());
   return 0;
 }

@@ -3,7 +3,6 @@ import { parseEnv } from 'node:util';
 import { messageOf, orStop, StartError } from '../errors.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { editDistance } from './edit-distance.ts';
 import { isRemoved } from './removed-variables.ts';
 import {
   fileEnding,
@@ -113,6 +112,20 @@ export const unknownVariables = (environment: Environment): ConfigProblem[] =>
       : [];
   });
 
+/** How many characters have to be inserted, deleted or replaced to make one word the other (Levenshtein). */
+function editDistance(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [row, character] of [...one].entries()) {
+    const line = [row + 1];
+    for (const [column, diagonal] of above.slice(0, -1).entries()) {
+      const replaced = diagonal + (character === other[column] ? 0 : 1);
+      line.push(Math.min(replaced, (line[column] ?? 0) + 1, (above[column + 1] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above.at(-1) ?? 0;
+}
+
 /** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
 type Sources = ReadonlyMap<string, string>;
 
@@ -168,16 +181,17 @@ function misleadingLine(text: string): number | null {
   return null;
 }
 
-/** The text of a file. Errors: StartError, which names it so. */
-export function readText(file: string, name = file): string {
-  return orStop(() => decodeText(bytesOf(file, name)), `${name} cannot be used: `);
-}
+/** The text of a file, which the error calls `name`. Errors: StartError. */
+export const readText = (file: string, name = file): string =>
+  orStop(() => decodeText(bytesOf(file)), `${name} cannot be used: `);
 
-function bytesOf(file: string, name: string): Buffer {
+/** Errors: an Error with the error's code; the message of Node would repeat the path. */
+function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (cause) {
-    throw new StartError(`${name} cannot be read: ${codeOf(cause)}.`, { cause });
+    const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new Error(`the file cannot be read: ${code}.`, { cause });
   }
 }
 
@@ -191,14 +205,8 @@ function takeSecret(
   if (file === '') return [];
   const refuse = (remedy: string): ConfigProblem[] => [{ variable, value: file, remedy }];
   if (trimmed(environment[name] ?? '') !== '') return refuse(`${name} is set too: leave one of them out.`);
-  let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    return refuse(`the file cannot be read: ${codeOf(error)}.`);
-  }
-  try {
-    const secret = withoutLineEnds(decodeText(bytes));
+    const secret = withoutLineEnds(decodeText(bytesOf(file)));
     if (trimmed(secret) === '') return refuse('the file is empty.');
     environment[name] = secret;
     sources.set(name, file);
@@ -208,27 +216,11 @@ function takeSecret(
   }
 }
 
-/** The code of an error; its message would repeat the path. */
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
-
-/** Every variable as it is in force, a line each: its name, its value without secrets, and where that comes from. */
-export function inForce(environment: Environment, sources: Sources): string {
-  const lines = variableNames.map((name) => settingOf(name, environment, sources));
-  const width = 40;
-  return lines
-    .map(({ setting, source }) => `${visible(setting).padEnd(width)}  # ${visible(source)}\n`)
-    .join('');
-}
-
-function settingOf(name: VariableName, environment: Environment, sources: Sources) {
-  const { show, fallback, shownFallback }: Variable = variables[name];
-  const given = givenOf(environment, name);
-  if (given !== undefined)
-    return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };
-  const plain = shownFallback.replaceAll('`', '');
-  // A default that no value expresses is described in words.
-  return fallback === undefined || typeof fallback === 'object'
-    ? { setting: `${name}=`, source: `default: ${plain}` }
-    : { setting: `${name}=${plain}`, source: 'default' };
-}
+/** The variables that are set, a line each: the name, the value without secrets, and where the value comes from. */
+export const settingsIn = (environment: Environment, sources: Sources): string[] =>
+  variableNames.flatMap((name) => {
+    const given = givenOf(environment, name);
+    if (given === undefined) return [];
+    const setting = visible(`${name}=${variables[name].show(given)}`);
+    return [`${setting.padEnd(40)}  # ${visible(sources.get(name) ?? 'environment')}`];
+  });

@@ -33,11 +33,7 @@ export const withDefault = <T>(
   format: TextFormat<T>,
   fallback: T,
   shownFallback = String(fallback),
-): Format<T> => ({
-  ...format,
-  fallback,
-  shownFallback,
-});
+): Format<T> => ({ ...format, fallback, shownFallback });
 
 /** A text that `parse` understands; undefined if it does not. */
 const parsed =
@@ -52,17 +48,11 @@ const parsed =
 const checked = (remedy: string, holds: (text: string) => boolean) =>
   parsed(remedy, (text) => (holds(text) ? text : undefined));
 
-/** A number from `min` to `max` that is written so. */
-const numberIn = (form: RegExp, min: number, max: number, remedy: string) =>
-  parsed(remedy, (text) =>
-    form.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
-  );
-
-const day = 24 * 60 * 60;
-
 /** A whole number from `min` to `max`; `rest` ends the remedy. */
 const wholeNumberIn = (min: number, max: number, rest = ''): TextFormat<number> => ({
-  read: numberIn(/^\d+$/, min, max, `give a whole number from ${min} to ${max}${rest}.`),
+  read: parsed(`give a whole number from ${min} to ${max}${rest}.`, (text) =>
+    /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  ),
 });
 
 export const wholeNumber = (fallback: number, min: number, max: number) =>
@@ -72,14 +62,12 @@ export const anyPort = wholeNumberIn(0, 65_535);
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
 export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
 
-const maxWorkers = 256;
-
 /** How many processes serve: a number, or as many as there are cores (of a container, as many as it may use). */
 export const workerCount = withDefault(
   {
-    read: parsed(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`, (given) => {
-      const workers = given === 'auto' ? availableParallelism() : /^\d{1,3}$/.test(given) ? Number(given) : 0;
-      return workers >= 1 && workers <= maxWorkers ? workers : undefined;
+    read: parsed('give a whole number from 1 to 256, or auto for one for each core.', (given) => {
+      const workers = given === 'auto' ? availableParallelism() : Number(/^\d{1,3}$/.exec(given)?.[0] ?? 0);
+      return workers >= 1 && workers <= 256 ? workers : undefined;
     }),
   },
   1,
@@ -108,22 +96,15 @@ export const anyText: TextFormat<string> = { read: (text) => text };
 /** A text that is compared byte for byte, such as with a claim of a token. */
 export const verbatimText: TextFormat<string> = { ...anyText, isVerbatim: true };
 
-const hostLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
-
-/** A name whose last part is a number would be read as an address. */
-const isHostName = (name: string): boolean => {
-  const labels = name.replace(/\.$/, '').split('.');
-  return (
-    name.length <= 253 && labels.every((label) => hostLabel.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')
-  );
-};
-
 /** Where a server listens. */
 export const hostName: TextFormat<string> = {
   isVerbatim: true,
   read: checked(
     'give a host name or an address, such as localhost, 0.0.0.0 or ::1, without brackets and port.',
-    (host) => isIP(host) !== 0 || isHostName(host),
+    // The parser of addresses changes a name that it takes for a number, such as 127.1.
+    (host) =>
+      isIP(host) !== 0 ||
+      (/^\w[\w.-]*$/.test(host) && URL.parse(`http://${host}`)?.hostname === host.toLowerCase()),
   ),
 };
 
@@ -151,17 +132,13 @@ export const viewerTemplate: TextFormat<string> = { read: validateViewerTemplate
 export const subscriptionKey: TextFormat<string> = {
   show: () => '…',
   isVerbatim: true,
-  read: checked(
-    'it has to be up to 255 printable ASCII characters, without white space at its ends.',
-    (key) => {
-      try {
-        validateCredential(credentialHeaders.subscriptionKey, key);
-        return true;
-      } catch {
-        return false;
-      }
-    },
-  ),
+  read(key) {
+    try {
+      return validateCredential(credentialHeaders.subscriptionKey, key);
+    } catch {
+      throw new Error('it has to be up to 255 printable ASCII characters, without white space at its ends.');
+    }
+  },
 };
 
 /** A time as milliseconds since 1970. */
@@ -174,7 +151,7 @@ export const time: TextFormat<number> = {
 export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
   read: parsed('give REST calls per seconds, such as 300/60; a day (86400) at most.', (given) => {
     const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(given) ?? []).map(Number);
-    return calls >= 1 && seconds >= 1 && seconds <= day ? { calls, seconds } : undefined;
+    return calls >= 1 && seconds >= 1 && seconds <= 86_400 ? { calls, seconds } : undefined;
   }),
 };
 

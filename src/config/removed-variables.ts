@@ -1,38 +1,20 @@
 import { fixedText, type LimitName } from '../limits.ts';
 import type { ConfigProblem } from './config-error.ts';
 
-/** Settings of earlier versions that became fixed values. */
-const nowFixed: Readonly<Record<string, LimitName>> = {
-  BANK_BREAKER_THRESHOLD: 'breakerShare',
-  BANK_MAX_BODY_BYTES: 'bankAnswerBytes',
-  LIMIT_ALIASES: 'queryAliases',
-  LIMIT_ANSWER_BYTES: 'answerBytes',
-  LIMIT_ANSWER_VALUES: 'answerValues',
-  LIMIT_BODY_BYTES: 'requestBytes',
-  LIMIT_DEPTH: 'queryDepth',
-  LIMIT_DIRECTIVES: 'queryDirectives',
-  LIMIT_FIELDS: 'queryFields',
-  LIMIT_ROOT_FIELDS: 'queryRootFields',
-  LIMIT_TOKENS: 'queryTokens',
-  LIMIT_UNREAD_BYTES: 'unreadBytes',
-  LIMIT_UNREAD_MS: 'unreadMs',
-  MAX_IN_FLIGHT: 'requests',
-  MAX_IN_FLIGHT_PER_CALLER: 'requestsPerCaller',
-  OPERATION_TIMEOUT_MS: 'operationMs',
-  PUBLIC_CACHE_TTL_MS: 'publicCacheMs',
-};
-
+const fixed = (name: LimitName) => `fixed now: ${fixedText(name)}.`;
 const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';
 
-/** Other settings of earlier versions, and what holds instead. */
-const replaced: Readonly<Record<string, string>> = {
+/** The settings of earlier versions, and what holds instead. */
+const remedies: Readonly<Record<string, string>> = {
   APQ: 'clients send texts, or ids of PERSISTED_DOCUMENTS; automatic persisted queries fall back to texts.',
   BANK_BREAKER_OPEN_MS: 'an open breaker lets a trial call through after 10 s.',
+  BANK_BREAKER_THRESHOLD: fixed('breakerShare'),
   BANK_CONNECTION_MAX_AGE_MS: 'a kept connection is replaced after a minute.',
   BANK_CONNECTION_PER_CALLER:
     'for a bank that mixes up the answers on one connection, set BANK_KEEP_ALIVE=off.',
   BANK_CONNECTION_WAIT_MS: 'a call waits 250 ms for its turn.',
   BANK_CONNECT_TIMEOUT_MS: 'connecting takes a second at most.',
+  BANK_MAX_BODY_BYTES: fixed('bankAnswerBytes'),
   BANK_OPERATION_SHARE: 'one bank operation has at most three quarters of BANK_CONNECTIONS.',
   BANK_PAYMENT_REJECTED_STATUSES:
     'the whole answer decides; list its words, codes or texts in BANK_PAYMENT_REJECTED.',
@@ -49,13 +31,28 @@ const replaced: Readonly<Record<string, string>> = {
   IDENTITY_AUTH_ID_CLAIM: 'it is the second word of IDENTITY_CLAIMS, such as IDENTITY_CLAIMS=iss sub.',
   IDENTITY_PROVIDER_CLAIM: 'it is the first word of IDENTITY_CLAIMS, such as IDENTITY_CLAIMS=iss sub.',
   INTROSPECTION: explore,
+  LIMIT_ALIASES: fixed('queryAliases'),
+  LIMIT_ANSWER_BYTES: fixed('answerBytes'),
+  LIMIT_ANSWER_VALUES: fixed('answerValues'),
+  LIMIT_BODY_BYTES: fixed('requestBytes'),
+  LIMIT_DEPTH: fixed('queryDepth'),
+  LIMIT_DIRECTIVES: fixed('queryDirectives'),
+  LIMIT_FIELDS: fixed('queryFields'),
+  LIMIT_ROOT_FIELDS: fixed('queryRootFields'),
+  LIMIT_TOKENS: fixed('queryTokens'),
+  LIMIT_UNREAD_BYTES: fixed('unreadBytes'),
+  LIMIT_UNREAD_MS: fixed('unreadMs'),
   LOG_LEVEL_FILE: 'set LOG_LEVEL and restart.',
   LOG_SAMPLE: 'every operation is logged; drop lines in the collector.',
   LOG_TIME: 'times in the log are milliseconds since 1970.',
   MAX_EVENT_LOOP_LAG_MS: 'the number of requests in progress is bounded, however late they are.',
+  MAX_IN_FLIGHT: fixed('requests'),
+  MAX_IN_FLIGHT_PER_CALLER: fixed('requestsPerCaller'),
   METRICS_HOST: 'metrics are at the address of HOST; a firewall decides who reads them.',
   METRICS_OPERATION_NAMES: 'metrics name the operations of PERSISTED_DOCUMENTS.',
+  OPERATION_TIMEOUT_MS: fixed('operationMs'),
   PRIVATE_CACHE_MS: 'answers of a caller are shared while they are read, and not kept.',
+  PUBLIC_CACHE_TTL_MS: fixed('publicCacheMs'),
   RATE_LIMIT_PER_KEY: 'RATE_LIMIT holds for each caller; a gateway in front can limit a whole app.',
   RATE_LIMIT_URL:
     'calls are counted in memory now; for several replicas, divide RATE_LIMIT by their number, or limit in the proxy.',
@@ -74,20 +71,15 @@ const replaced: Readonly<Record<string, string>> = {
     'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
-const remedies = new Map([
-  ...Object.entries(replaced),
-  ...Object.entries(nowFixed).map(([name, limit]) => [name, `fixed now: ${fixedText(limit)}.`] as const),
-]);
-
 /** Whether a setting of an earlier version has this name, or is the file of one. */
 export const isRemoved = (name: string): boolean =>
-  remedies.has(name.replace(/_FILE$/, '')) || remedies.has(name);
+  Object.hasOwn(remedies, name.replace(/_FILE$/, '')) || Object.hasOwn(remedies, name);
 
 /** The settings of earlier versions that are set: nothing is ignored silently. Their values are not shown: they may be secrets. */
 export const removedVariablesIn = (
   environment: Readonly<Record<string, string | undefined>>,
 ): ConfigProblem[] =>
-  [...remedies].flatMap(([variable, instead]) =>
+  Object.entries(remedies).flatMap(([variable, instead]) =>
     environment[variable] || environment[`${variable}_FILE`]
       ? [{ variable, value: '…', remedy: `this setting left: ${instead}` }]
       : [],

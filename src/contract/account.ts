@@ -21,10 +21,7 @@ export const account = record(
       notes: { answer: ', as a list', input: ': one entry' },
     }),
     IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
-    id: id.nullish().meta({
-      name: 'accountId',
-      description: "The account's id at the bank.",
-    }),
+    id: id.nullish().meta({ name: 'accountId', description: "The account's id at the bank." }),
     label: text.nullish().describe('A name for the account, such as "Everyday".'),
     number: text.nullish().describe("The account's number at the bank."),
     owners: references.nullish().meta({

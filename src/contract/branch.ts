@@ -47,10 +47,7 @@ const location = record(
     }),
   },
   {
-    changes: {
-      name: 'LocationChanges',
-      description: 'Changes of a place, in degrees: null clears a field.',
-    },
+    changes: { name: 'LocationChanges', description: 'Changes of a place, in degrees: null clears a field.' },
   },
 );
 
@@ -74,10 +71,7 @@ export const branch = record('Branch', 'A branch of a bank. REST: getBranches, o
     description: 'Its bank, by name or code.',
     notes: asWritten,
   }),
-  id: id.nullish().meta({
-    name: 'branchId',
-    description: "The branch's id at the bank.",
-  }),
+  id: id.nullish().meta({ name: 'branchId', description: "The branch's id at the bank." }),
 });
 export type Branch = z.infer<typeof branch>;
 

@@ -35,9 +35,4 @@ const customers = {
 
 export const getCustomer = operation({ id: 'getCustomer', ...get, ...customers, auth: 'required' });
 
-export const putCustomerID = operation({
-  id: 'putCustomerID',
-  ...put,
-  ...customers,
-  body: bodyOf(customer),
-});
+export const putCustomerID = operation({ id: 'putCustomerID', ...put, ...customers, body: bodyOf(customer) });

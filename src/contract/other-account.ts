@@ -17,9 +17,7 @@ export const otherAccount = record(
     holder: holder.nullish().describe('Who holds the account.'),
     IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
     id: id.nullish().meta({ name: 'otherAccountId', description: "The counterparty's id at the bank." }),
-    kind: text.nullish().meta({
-      description: 'What kind of counterparty it is, such as `shop`.',
-    }),
+    kind: text.nullish().describe('What kind of counterparty it is, such as `shop`.'),
     number: text.nullish().describe("The account's number at its bank."),
     swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),
   },

@@ -15,22 +15,13 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
       changes: ': one entry, for the bank takes one; needed where the product has several',
     },
   }),
-  category: text.nullish().meta({
-    description: 'What kind of product it is, such as `loan`.',
-  }),
-  family: text.nullish().meta({
-    description: 'The family of products, such as `deposits`.',
-  }),
-  id: id.nullish().meta({
-    name: 'productId',
-    description: "The product's id at the bank.",
-  }),
+  category: text.nullish().describe('What kind of product it is, such as `loan`.'),
+  family: text.nullish().describe('The family of products, such as `deposits`.'),
+  id: id.nullish().meta({ name: 'productId', description: "The product's id at the bank." }),
   meta: textsOrText.nullish().describe('What there is to say about it, such as `no fee`.'),
   more_info_url: text.nullish().describe('The address of a page about it.'),
   name: text.nullish().describe("The product's name."),
-  super_family: text.nullish().meta({
-    description: 'A wider family, such as `retail`.',
-  }),
+  super_family: text.nullish().describe('A wider family, such as `retail`.'),
 });
 
 /** An entry of postProducts' list: `bank_id` is one string there. */

@@ -24,10 +24,7 @@ export const money = record(
   { currency, amount: decimal.nullish().meta(howMuch) },
   {
     keepsOrder: true,
-    changes: {
-      name: 'BalanceChanges',
-      description: 'Changes of a balance: a field without a value stays.',
-    },
+    changes: { name: 'BalanceChanges', description: 'Changes of a balance: a field without a value stays.' },
   },
 );
 

@@ -87,10 +87,7 @@ export const transaction = record(
     details: details
       .nullish()
       .meta({ description: 'The amount, the times and the people involved.', requiredInBodies: true }),
-    id: id.nullish().meta({
-      name: 'transactionId',
-      description: "The transaction's id at the bank.",
-    }),
+    id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
     metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
     other_account: reference.nullish().meta({
       name: 'otherAccountId',

@@ -40,11 +40,14 @@ export type Tracing = ReturnType<typeof startTracing>;
  */
 export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUrl: string, logger: Logger) {
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': 'bankql', 'service.version': version }).merge(
-      detectResources({ detectors: [envDetector] }),
-    ),
+    resource: resourceFromAttributes({
+      'service.name': openTelemetry.OTEL_SERVICE_NAME || 'bankql',
+      'service.version': version,
+    }).merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(openTelemetry),
-    spanProcessors: [new BatchSpanProcessor({ exporter: createSpanExporter(endpoint, logger) })],
+    spanProcessors: [
+      new BatchSpanProcessor({ exporter: createSpanExporter(endpoint, headersOf(openTelemetry), logger) }),
+    ],
   });
   const tracer = provider.getTracer('bankql', version);
   const bank = new URL(bankUrl);
@@ -137,13 +140,28 @@ function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: 
   return roots.has(name) ? root : new ParentBasedSampler({ root });
 }
 
+/** The headers for the collector. A mounted bankql has variables of its own; OpenTelemetry reads only those of the process. */
+function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<string, string> {
+  const pairs = OTEL_EXPORTER_OTLP_HEADERS.split(',').map((pair) => /^([^=;]+)=([^;]+)/.exec(pair) ?? []);
+  return Object.fromEntries(
+    pairs.flatMap(([, name = '', value = '']) => {
+      try {
+        return name.trim() && value.trim() ? [[name.trim(), decodeURIComponent(value.trim())]] : [];
+      } catch {
+        // OpenTelemetry, too, leaves out a pair that cannot be decoded.
+        return [];
+      }
+    }),
+  );
+}
+
 /** How long a batch may take, in milliseconds: at the stop, nobody waits longer for a collector that is away. */
 const timeoutMs = 5000;
 
 /** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
-function createSpanExporter(endpoint: string, logger: Logger): SpanExporter {
+function createSpanExporter(endpoint: string, headers: Record<string, string>, logger: Logger): SpanExporter {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: timeoutMs });
+  const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: timeoutMs });
   let isAway = false;
   return {
     export(spans, done) {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { manageConfig } from '../../src/commands/config.ts';
+import { checkConfig } from '../../src/commands/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/stores/open-store.ts';
@@ -105,7 +105,7 @@ test.each<Given>([
   { VIEWER_CUSTOMER_ID: '{auth-id' },
 ])('%j', async (environment) => {
   const given = { ...quiet, ...environment };
-  const { code, errors } = await runCommand(manageConfig, ['check'], { environment: given });
+  const { code, errors } = await runCommand(checkConfig, ['check'], { environment: given });
   const failure = await start(given);
   expect(failure === null ? '' : `${failure}\n`).toBe(errors);
   expect(code).toBe(failure === null ? 0 : 1);

@@ -10,11 +10,11 @@ const folder = testFolder();
 const main = join(import.meta.dirname, '../../bin/bankql.js');
 const file = join(folder, 'some.env');
 
-/** What `bankql config show` or `check` prints, and how it ends. */
-function config(what: string, nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
+/** What `bankql config check` prints, and how it ends. */
+function check(nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [...nodeArgs, main, 'config', what, ...args],
+    [...nodeArgs, main, 'config', 'check', ...args],
     {
       env: { ...env, PATH: process.env.PATH },
       encoding: 'utf8',
@@ -30,21 +30,21 @@ const ways: readonly (readonly [string, string[], string[]])[] = [
 
 test.each(ways)('a byte order mark in a file that %s reads hides no variable', (_who, nodeArgs, args) => {
   writeFileSync(file, '\uFEFFBANK_ID=app\r\nPORT=4705\r\n');
-  const { status, stdout } = config('show', nodeArgs, args);
+  const { status, stdout } = check(nodeArgs, args);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^BANK_ID=app /m);
-  expect(stdout).toMatch(/^PORT=4705 /m);
+  expect(stdout).toMatch(/^ {2}BANK_ID=app /m);
+  expect(stdout).toMatch(/^ {2}PORT=4705 /m);
 });
 
 test.each(ways)('a file in UTF-16 that %s reads is refused', (_who, nodeArgs, args) => {
   writeFileSync(file, Buffer.from('\uFEFFBANK_ID=app\r\nPORT=4705\r\n', 'utf16le'));
-  const { status, stderr } = config('check', nodeArgs, args);
+  const { status, stderr } = check(nodeArgs, args);
   expect(stderr).toBe(`--env-file ${file} cannot be used: it is in UTF-16, or no text: save it in UTF-8.\n`);
   expect(status).toBe(1);
 });
 
 test('a name with a mark that somebody else made of a file is refused, in one line that a terminal shows as it is', () => {
-  const { status, stderr } = config('check', [], [], { '\uFEFFBANK_ID': 'app', PORT: '47\r05' });
+  const { status, stderr } = check([], [], { '\uFEFFBANK_ID': 'app', PORT: '47\r05' });
   expect(status).toBe(1);
   expect(stderr.split('\n')).toEqual([
     expect.stringMatching(/^PORT=47\\r05 cannot be used: it contains \\r/),

@@ -81,7 +81,7 @@ test('a file that cannot be explained is reported, and the others are explained'
   const { code, output, errors } = await run(broken, missing, file, '--variables', variables);
   expect(code).toBe(1);
   expect(errors).toContain(`${broken}: Cannot query field "nothing"`);
-  expect(errors).toContain(`${missing} cannot be read: ENOENT`);
+  expect(errors).toContain(`${missing} cannot be used: the file cannot be read: ENOENT`);
   expect(output).toContain('Owners makes 3 REST calls');
 });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { commands, readInvocation, takeEnvFiles } from '../../src/commands/commands.ts';
+import { commands, help, readInvocation, takeEnvFiles } from '../../src/commands/commands.ts';
+import { version } from '../../src/version.ts';
+import { runCommand } from '../support/run-command.ts';
 
 describe('the words of the command line', () => {
   test.each([
@@ -12,19 +14,19 @@ describe('the words of the command line', () => {
     [['sandbox', '--describe', '--port', '1'], commands.sandbox, ['--describe', '--port', '1']],
     [['sandbox', '--port', '1'], commands.sandbox, ['--port', '1']],
   ])('%j run a command', (words, command, args) => {
-    expect(readInvocation(words)).toEqual({ kind: 'run', command, args });
+    expect(readInvocation(words)).toEqual({ command, args });
   });
 
   test.each([
-    [['--version'], { kind: 'version' }],
-    [['-v'], { kind: 'version' }],
-    [['help'], { kind: 'help' }],
-    [['--help'], { kind: 'help' }],
-    [['-h'], { kind: 'help' }],
-    [['serve', '--help'], { kind: 'command-help', text: commands.serve.help }],
-    [['help', 'config'], { kind: 'command-help', text: commands.config.help }],
-    [['help', 'doctor'], { kind: 'command-help', text: commands.doctor.help }],
-    [['doctor', '--account', 'a-1', '--help'], { kind: 'command-help', text: commands.doctor.help }],
+    [['--version'], `bankql ${version}, Node ${process.versions.node}\n`],
+    [['-v'], `bankql ${version}, Node ${process.versions.node}\n`],
+    [['help'], help()],
+    [['--help'], help()],
+    [['-h'], help()],
+    [['serve', '--help'], commands.serve.help],
+    [['help', 'config'], commands.config.help],
+    [['help', 'doctor'], commands.doctor.help],
+    [['doctor', '--account', 'a-1', '--help'], commands.doctor.help],
   ])('%j ask for words', (words, asked) => {
     expect(readInvocation(words)).toEqual(asked);
   });
@@ -32,10 +34,19 @@ describe('the words of the command line', () => {
   test.each([
     [['servee'], 'bankql knows no command "servee", only serve, sandbox, doctor, '],
     [['constructor'], 'bankql knows no command "constructor", only serve, '],
-    [['serve', 'constructor'], 'bankql serve takes no "constructor"'],
-    [['serve', '--describe'], 'bankql serve takes no "--describe"'],
   ])('%j are refused', (words, message) => {
     expect(() => readInvocation(words)).toThrow(message);
+  });
+
+  test.each([
+    ['serve', 'constructor'],
+    ['serve', '--describe'],
+    ['schema', 'x'],
+    ['sandbox', 'x'],
+  ] as const)('%s takes no %s', async (name, word) => {
+    const { code, errors } = await runCommand((context) => commands[name].run(context), [word]);
+    expect([code, errors]).toEqual([1, expect.stringContaining(word)]);
+    expect(errors).toMatch(new RegExp(`See bankql ${name} --help\\.\n$`));
   });
 
   test('each command that takes words of its own says how it is used, with an example', () => {

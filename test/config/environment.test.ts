@@ -155,7 +155,9 @@ test('a line without = is refused, and not repeated; values of several lines and
 
 test('a file of variables that cannot be read is named', () => {
   const file = join(folder, 'none.env');
-  expect(() => resolveEnvironment({}, [file])).toThrow(`--env-file ${file} cannot be read: ENOENT.`);
+  expect(() => resolveEnvironment({}, [file])).toThrow(
+    `--env-file ${file} cannot be used: the file cannot be read: ENOENT.`,
+  );
 });
 
 test('a setting of an earlier version stops the start with what holds instead, and without its value', () => {

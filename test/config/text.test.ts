@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { inForce, resolveEnvironment } from '../../src/config/environment.ts';
+import { resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
 import { variableNames } from '../../src/config/variables.ts';
 import { testFolder } from '../support/test-folder.ts';
 
@@ -58,7 +58,7 @@ describe('the ends of a value', () => {
     const given = Object.fromEntries(wrapped.map(([name, value]) => [name, before + value + after]));
     expect(readConfig(given)).toEqual(readConfig(plain));
     // The operator is shown the value that is used.
-    expect(inForce(given, new Map())).toBe(inForce(plain, new Map()));
+    expect(settingsIn(given, new Map())).toEqual(settingsIn(plain, new Map()));
   });
 
   const verbatim = ['HOST', 'BANK_SUBSCRIPTION_KEY', 'IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'];
@@ -93,8 +93,8 @@ test.each<[Given, string]>([
   const message = refusal(environment);
   expect(message).toContain(part);
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
-  // As in the list of what is in force.
-  expect(inForce(environment, new Map()).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
+  // As in the list of settings.
+  expect(settingsIn(environment, new Map()).join('')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
 });
 
 test('lists may have several lines', () => {

@@ -98,7 +98,8 @@ async function checkMemory(engine: Engine, megabytes: number): Promise<void> {
   await using bank = await openBank();
   bank.reset();
   const container = await engine.start(image, megabytes, {
-    ...bankql.environment?.(bank.url),
+    BANK_BASE_URL: bank.url,
+    ...bankql.environment,
     BANK_ID: bankId,
     STATE_URL: 'memory:',
   });

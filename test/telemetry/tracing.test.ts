@@ -29,6 +29,7 @@ const traceparent = `00-${traceId}-${parentId}-01`;
 async function traced(
   environment: Readonly<Record<string, string>>,
   act: (url: string) => Promise<unknown>,
+  own: Readonly<Record<string, string>> = {},
 ): Promise<readonly CollectedSpan[]> {
   collector.spans.length = 0;
   bank.calls.length = 0;
@@ -42,6 +43,7 @@ async function traced(
       PORT: '0',
       LOG_LEVEL: 'silent',
       ...environment,
+      ...own,
     },
   });
   await act(bankql.url);
@@ -56,6 +58,20 @@ const answerAll = () => {
   bank.otherwise({ status: 500, body: 'broken' });
   bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [] } });
 };
+
+test('the headers and the service name of a mounted bankql are those of its environment, not of the process', async () => {
+  answerAll();
+  const own = {
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=own%20key, =x,broken=%,tenant = t;p=1',
+    OTEL_SERVICE_NAME: 'mounted',
+  };
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const [span] = await traced(environment, (url) => post(url, query, credentials), own);
+  expect(span?.service).toBe('mounted');
+  expect(collector.received()).toContain('"api-key":"own key"');
+  expect(collector.received()).toContain('"tenant":"t"');
+  expect(collector.received()).not.toContain('broken');
+});
 
 test('an operation is a span below the caller’s, and each REST call one below it', async () => {
   answerAll();

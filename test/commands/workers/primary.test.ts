@@ -397,7 +397,7 @@ test('a file of --env-file that is gone at a reload is named in the log, and tho
   bankql.child.kill('SIGUSR2');
   await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
   expect(withMessage(bankql, 'those that serve go on')).toMatchObject([
-    { reason: `--env-file ${file} cannot be read: ENOENT.` },
+    { reason: `--env-file ${file} cannot be used: the file cannot be read: ENOENT.` },
   ]);
   expect(await ask(bankql)).toEqual(answer);
 });

@@ -30,7 +30,8 @@ export async function startTarget(megabytes: number | null, environment: Record<
   const inspect = `--inspect=127.0.0.1:${inspectPort}`;
   const bankqlProcess = await startProcess({
     NODE_ENV: 'production',
-    ...bankql.environment?.(bank.url),
+    BANK_BASE_URL: bank.url,
+    ...bankql.environment,
     BANK_ID: bankId,
     STATE_URL: 'memory:',
     METRICS_PORT: '0',
