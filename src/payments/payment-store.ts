@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
@@ -8,10 +9,11 @@ import {
   type PaymentQuery,
   type PaymentRecord,
   type PaymentStore,
+  parseJson,
+  paymentRecord,
   StoreUnavailable,
   UnreadableRecord,
 } from './store.ts';
-import { heldPaymentIn } from './stored-payment.ts';
 
 interface PaymentStoreOptions {
   /** For messages. */
@@ -347,5 +349,33 @@ function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
     ...rowChange(held),
     ...{ id, caller, payer, track_id: trackId, request_id: requestId },
     ...{ account_id: accountId, to_account_id: toAccountId, lease_ms: leaseMs },
+  };
+}
+
+const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
+
+/**
+ * The payment in a row. The times are those of the row, which the database has set: also those of its first and its last change.
+ * Errors: UnreadableRecord.
+ */
+function heldPaymentIn({ id, json, created_at, updated_at, lease_until }: StoredRow): HeldPayment {
+  const { data, error } = storedPayment.safeParse(parseJson(json));
+  if (data === undefined || data.id !== id)
+    throw new UnreadableRecord(`The stored record of the payment ${id} is damaged.`, { cause: error });
+  const { awaited, ...record } = data;
+  const { history } = record;
+  const times = history.map((event, n) => ({
+    ...event,
+    at: n === history.length - 1 ? updated_at : n === 0 ? created_at : event.at,
+  }));
+  return {
+    record: {
+      ...record,
+      history: times,
+      createdAt: created_at,
+      updatedAt: updated_at,
+      leaseUntil: lease_until,
+    },
+    awaited,
   };
 }

@@ -1,4 +1,4 @@
-import type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from './store.ts';
+import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './store.ts';
 
 /**
  * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service
@@ -9,15 +9,6 @@ import type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from '
  * - A key becomes free only from PENDING. A process that tells a client that an outcome is unknown writes that to the
  *   record first, and from then on late proof that nothing was sent is an end, not a release.
  */
-
-/**
- * The state of a key in a store.
- * - `FREE`: no record.
- * - `PENDING`: stored before the request leaves; it may have been sent.
- * - `LEASE_OVER`: told as UNKNOWN, because the attempt did not record its end in time. It still may.
- * - `UNKNOWN`, `DONE`, `REJECTED`: how the attempt ended.
- */
-export type KeyState = 'FREE' | 'LEASE_OVER' | PaymentState;
 
 /** A record, and whether the attempt that began it may still write its end. */
 export interface HeldPayment {
@@ -80,12 +71,6 @@ const executedNothing = {
     'The payment was not executed, and is never sent under this idempotency key. Unless it was paid under another key since, pay again under a new one.',
   bankText: null,
 } as const satisfies PaymentOutcome;
-
-export function keyState(held: HeldPayment | null): KeyState {
-  if (held === null) return 'FREE';
-  const { state } = held.record;
-  return state === 'UNKNOWN' && held.awaited ? 'LEASE_OVER' : state;
-}
 
 /**
  * Whether an attempt that was stored may still be sent, if that takes until `endsBy` at most. After the end of its lease, clients

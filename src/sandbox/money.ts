@@ -1,10 +1,16 @@
 import { numberParts } from '../contract/decimal.ts';
-import { currencyDecimals } from './currency.ts';
 import { HttpError } from './request-checks.ts';
 
 /** Amounts in the smallest unit of their currency: 12.5 EUR are 1250n, 12 JPY are 12n. */
 
-const decimalsOf = (currency: string | null | undefined): number => currencyDecimals(currency ?? '') ?? 2;
+/** The currencies of ISO 4217 that have other than two decimals. */
+const decimals: readonly (readonly [count: number, currencies: string])[] = [
+  [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
+  [3, 'BHD IQD JOD KWD LYD OMR TND'],
+  [4, 'CLF UYW'],
+];
+const decimalsOf = (currency: string | null | undefined): number =>
+  decimals.find(([, currencies]) => currencies.split(' ').includes(currency ?? ''))?.[0] ?? 2;
 
 /**
  * The cents of a JSON number. `field` names it in errors.
@@ -26,9 +32,9 @@ export function centsOf(field: string, text: string, currency: string | null | u
 
 /** The decimal number, with all decimals of the currency. */
 export function amountOf(cents: bigint, currency: string | null | undefined): string {
-  const decimals = decimalsOf(currency);
-  const digits = String(cents < 0n ? -cents : cents).padStart(decimals + 1, '0');
-  const point = digits.length - decimals;
-  const fraction = decimals === 0 ? '' : `.${digits.slice(point)}`;
+  const places = decimalsOf(currency);
+  const digits = String(cents < 0n ? -cents : cents).padStart(places + 1, '0');
+  const point = digits.length - places;
+  const fraction = places === 0 ? '' : `.${digits.slice(point)}`;
   return `${cents < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}`;
 }

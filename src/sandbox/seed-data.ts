@@ -4,67 +4,52 @@ import type { OtherAccount } from '../contract/other-account.ts';
 import { bankId } from './identity.ts';
 import { closedAccount, iban, slowAccount } from './payee.ts';
 
-/** The customers by id, which is what each of them logs in with. */
+/** The rows of a table, a line each; its cells are separated by `|`. */
+const rowsOf = (table: string): string[][] =>
+  table
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+
+const pairs = (values: Readonly<Record<string, string | undefined>>) =>
+  Object.entries(values).map(([key, string]) => ({ key, string }));
+
+/** The customers by id, which is what each of them logs in with. Each leaves out other members. */
 export const seededCustomers: Readonly<Record<string, Customer>> = {
   alice: {
-    bank_id: [bankId],
-    customer_number: '100001',
-    legal_name: 'Αλίκη Παπαδοπούλου',
-    email: 'alice@example.com',
-    mobile_phone_number: '+35799000001',
-    face_image: { name: 'alice.jpg' },
-    date_values: [
-      { key: 'date_of_birth', string: '1988-02-29' },
-      { key: 'customer_since', string: '2011-09-01' },
-    ],
-    numeric_values: [{ key: 'dependants', string: '2' }],
-    string_values: [
-      { key: 'nickname', string: 'Alice' },
-      { key: 'language', string: 'el' },
-    ],
+    ...{ bank_id: [bankId], customer_number: '100001', legal_name: 'Αλίκη Παπαδοπούλου' },
+    ...{ email: 'alice@example.com', mobile_phone_number: '+35799000001', face_image: { name: 'alice.jpg' } },
+    date_values: pairs({ date_of_birth: '1988-02-29', customer_since: '2011-09-01' }),
+    numeric_values: pairs({ dependants: '2' }),
+    string_values: pairs({ nickname: 'Alice', language: 'el' }),
     metadata: ['verified', 'paperless'],
   },
   bob: {
-    bank_id: [bankId],
-    customer_number: '100002',
-    legal_name: 'Борис Николаев',
-    email: 'bob@example.com',
-    mobile_phone_number: '+35799000002',
-    face_image: { name: 'bob.jpg' },
-    date_values: [{ key: 'date_of_birth', string: '1979-11-03' }],
-    numeric_values: [{ key: 'dependants', string: '0' }],
-    string_values: [
-      { key: 'nickname', string: 'Bob' },
-      { key: 'language', string: 'bg' },
-    ],
+    ...{ bank_id: [bankId], customer_number: '100002', legal_name: 'Борис Николаев' },
+    ...{ email: 'bob@example.com', mobile_phone_number: '+35799000002', face_image: { name: 'bob.jpg' } },
+    date_values: pairs({ date_of_birth: '1979-11-03' }),
+    numeric_values: pairs({ dependants: '0' }),
+    string_values: pairs({ nickname: 'Bob', language: 'bg' }),
     metadata: ['verified'],
   },
   carol: {
-    bank_id: [bankId],
-    customer_number: '100003',
-    legal_name: 'Carol O’Neill-Müller',
-    email: 'carol@example.com',
-    mobile_phone_number: '+35799000003',
-    date_values: [{ key: 'date_of_birth', string: '1986-07-14' }],
-    string_values: [{ key: 'language', string: 'en' }],
+    ...{ bank_id: [bankId], customer_number: '100003', legal_name: 'Carol O’Neill-Müller' },
+    ...{ email: 'carol@example.com', mobile_phone_number: '+35799000003' },
+    date_values: pairs({ date_of_birth: '1986-07-14' }),
+    string_values: pairs({ language: 'en' }),
     metadata: ['verified', 'joint-owner'],
   },
   yuki: {
-    bank_id: [bankId],
-    customer_number: '100004',
-    legal_name: '田中 由紀',
-    email: 'yuki@example.com',
-    face_image: { name: '由紀.png' },
-    numeric_values: [{ key: 'dependants' }],
-    string_values: [{ key: 'language', string: 'ja' }],
+    ...{ bank_id: [bankId], customer_number: '100004', legal_name: '田中 由紀' },
+    ...{ email: 'yuki@example.com', face_image: { name: '由紀.png' } },
+    numeric_values: pairs({ dependants: undefined }),
+    string_values: pairs({ language: 'ja' }),
     metadata: [],
   },
   omar: {
-    bank_id: [bankId],
-    customer_number: '100005',
-    legal_name: 'عمر حسن',
+    ...{ bank_id: [bankId], customer_number: '100005', legal_name: 'عمر حسن' },
     mobile_phone_number: '+35799000005',
-    string_values: [{ key: 'language', string: 'ar' }],
+    string_values: pairs({ language: 'ar' }),
   },
 };
 
@@ -119,59 +104,38 @@ export const seededAccounts = accountRows.map(
   },
 );
 
-/** One branch: its id, name, city, country, street, postcode, latitude and longitude. */
-type BranchRow = readonly [string, string, string, string, string, string, number, number];
-
-const branchRows: readonly BranchRow[] = [
-  [
-    'nicosia-main',
-    'Λευκωσία Κεντρικό',
-    'Λευκωσία',
-    'CY',
-    'Λεωφόρος Μακαρίου Γ΄ 12',
-    '1065',
-    35.1676,
-    33.3626,
-  ],
-  ['nicosia-old-town', 'Παλιά Πόλη', 'Λευκωσία', 'CY', 'Οδός Λήδρας 88', '1011', 35.1735, 33.3617],
-  ['limassol-marina', 'Λεμεσός Μαρίνα', 'Λεμεσός', 'CY', 'Παραλιακή 3', '3601', 34.6695, 33.0413],
-  ['larnaca-harbour', 'Λάρνακα Λιμάνι', 'Λάρνακα', 'CY', 'Λεωφόρος Αθηνών 41', '6023', 34.9127, 33.6376],
-  ['paphos-castle', 'Πάφος Κάστρο', 'Πάφος', 'CY', 'Αποστόλου Παύλου 7', '8046', 34.7538, 32.4069],
-  ['athens-syntagma', 'Αθήνα Σύνταγμα', 'Αθήνα', 'GR', 'Ερμού 2', '10563', 37.9755, 23.7348],
-  ['thessaloniki-port', 'Θεσσαλονίκη Λιμάνι', 'Θεσσαλονίκη', 'GR', 'Νίκης 19', '54624', 40.6325, 22.9407],
-  ['sofia-vitosha', 'София Витоша', 'София', 'BG', 'бул. Витоша 50', '1000', 42.6914, 23.3194],
-  ['kyiv-podil', 'Київ Поділ', 'Київ', 'UA', 'вул. Сагайдачного 14', '04070', 50.4593, 30.5241],
-  ['belgrade-sava', 'Београд Сава', 'Београд', 'RS', 'Карађорђева 5', '11000', 44.8151, 20.4546],
-  [
-    'tbilisi-rustaveli',
-    'თბილისი რუსთაველი',
-    'თბილისი',
-    'GE',
-    'რუსთაველის გამზირი 21',
-    '0108',
-    41.7009,
-    44.7949,
-  ],
-  ['yerevan-cascade', 'Երևան Կասկադ', 'Երևան', 'AM', 'Թամանյան 10', '0009', 40.1892, 44.5152],
-  ['cairo-nile', 'القاهرة النيل', 'القاهرة', 'EG', 'كورنيش النيل ١١', '11511', 30.0459, 31.2243],
-  ['beirut-hamra', 'بيروت الحمراء', 'بيروت', 'LB', 'شارع الحمراء ٣٠', '1103', 33.8959, 35.4785],
-  ['haifa-carmel', 'חיפה כרמל', 'חיפה', 'IL', 'שדרות הנשיא 101', '3463', 32.8041, 34.9876],
-  ['delhi-connaught', 'दिल्ली कनॉट प्लेस', 'दिल्ली', 'IN', 'कनॉट प्लेस 5', '110001', 28.6315, 77.2167],
-  ['bangkok-silom', 'กรุงเทพ สีลม', 'กรุงเทพมหานคร', 'TH', 'ถนนสีลม 120', '10500', 13.7289, 100.5343],
-  ['tokyo-marunouchi', '東京丸の内支店', '東京', 'JP', '丸の内1-1', '100-0005', 35.6812, 139.7671],
-  ['osaka-umeda', '大阪梅田支店', '大阪', 'JP', '梅田3-1-3', '530-0001', 34.7025, 135.4959],
-  ['seoul-jongno', '서울 종로 지점', '서울', 'KR', '종로 33', '03159', 37.5704, 126.9831],
-  ['shanghai-bund', '上海外滩支行', '上海', 'CN', '中山东一路15号', '200002', 31.2397, 121.4907],
-  ['paris-opera', 'Paris Opéra', 'Paris', 'FR', '8 rue de la Paix', '75002', 48.8698, 2.3319],
-  ['zurich-limmat', 'Zürich Limmatquai', 'Zürich', 'CH', 'Limmatquai 22', '8001', 47.3717, 8.543],
-  ['vienna-graben', 'Wien Graben', 'Wien', 'AT', 'Graben 17', '1010', 48.2087, 16.3693],
-  ['dublin-liffey', 'Baile Átha Cliath', 'Dublin', 'IE', '4 Ormond Quay', 'D07', 53.346, -6.2655],
-  ['reykjavik-tjornin', 'Reykjavík Tjörnin', 'Reykjavík', 'IS', 'Lækjargata 2', '101', 64.1466, -21.9365],
-];
+/** Id, name, city, country, street, postcode, latitude and longitude. */
+const branchTable = `
+  nicosia-main | Λευκωσία Κεντρικό | Λευκωσία | CY | Λεωφόρος Μακαρίου Γ΄ 12 | 1065 | 35.1676 | 33.3626
+  nicosia-old-town | Παλιά Πόλη | Λευκωσία | CY | Οδός Λήδρας 88 | 1011 | 35.1735 | 33.3617
+  limassol-marina | Λεμεσός Μαρίνα | Λεμεσός | CY | Παραλιακή 3 | 3601 | 34.6695 | 33.0413
+  larnaca-harbour | Λάρνακα Λιμάνι | Λάρνακα | CY | Λεωφόρος Αθηνών 41 | 6023 | 34.9127 | 33.6376
+  paphos-castle | Πάφος Κάστρο | Πάφος | CY | Αποστόλου Παύλου 7 | 8046 | 34.7538 | 32.4069
+  athens-syntagma | Αθήνα Σύνταγμα | Αθήνα | GR | Ερμού 2 | 10563 | 37.9755 | 23.7348
+  thessaloniki-port | Θεσσαλονίκη Λιμάνι | Θεσσαλονίκη | GR | Νίκης 19 | 54624 | 40.6325 | 22.9407
+  sofia-vitosha | София Витоша | София | BG | бул. Витоша 50 | 1000 | 42.6914 | 23.3194
+  kyiv-podil | Київ Поділ | Київ | UA | вул. Сагайдачного 14 | 04070 | 50.4593 | 30.5241
+  belgrade-sava | Београд Сава | Београд | RS | Карађорђева 5 | 11000 | 44.8151 | 20.4546
+  tbilisi-rustaveli | თბილისი რუსთაველი | თბილისი | GE | რუსთაველის გამზირი 21 | 0108 | 41.7009 | 44.7949
+  yerevan-cascade | Երևան Կասկադ | Երևան | AM | Թամանյան 10 | 0009 | 40.1892 | 44.5152
+  cairo-nile | القاهرة النيل | القاهرة | EG | كورنيش النيل ١١ | 11511 | 30.0459 | 31.2243
+  beirut-hamra | بيروت الحمراء | بيروت | LB | شارع الحمراء ٣٠ | 1103 | 33.8959 | 35.4785
+  haifa-carmel | חיפה כרמל | חיפה | IL | שדרות הנשיא 101 | 3463 | 32.8041 | 34.9876
+  delhi-connaught | दिल्ली कनॉट प्लेस | दिल्ली | IN | कनॉट प्लेस 5 | 110001 | 28.6315 | 77.2167
+  bangkok-silom | กรุงเทพ สีลม | กรุงเทพมหานคร | TH | ถนนสีลม 120 | 10500 | 13.7289 | 100.5343
+  tokyo-marunouchi | 東京丸の内支店 | 東京 | JP | 丸の内1-1 | 100-0005 | 35.6812 | 139.7671
+  osaka-umeda | 大阪梅田支店 | 大阪 | JP | 梅田3-1-3 | 530-0001 | 34.7025 | 135.4959
+  seoul-jongno | 서울 종로 지점 | 서울 | KR | 종로 33 | 03159 | 37.5704 | 126.9831
+  shanghai-bund | 上海外滩支行 | 上海 | CN | 中山东一路15号 | 200002 | 31.2397 | 121.4907
+  paris-opera | Paris Opéra | Paris | FR | 8 rue de la Paix | 75002 | 48.8698 | 2.3319
+  zurich-limmat | Zürich Limmatquai | Zürich | CH | Limmatquai 22 | 8001 | 47.3717 | 8.543
+  vienna-graben | Wien Graben | Wien | AT | Graben 17 | 1010 | 48.2087 | 16.3693
+  dublin-liffey | Baile Átha Cliath | Dublin | IE | 4 Ormond Quay | D07 | 53.346 | -6.2655
+  reykjavik-tjornin | Reykjavík Tjörnin | Reykjavík | IS | Lækjargata 2 | 101 | 64.1466 | -21.9365`;
 
 /** The branches; every fifth leaves out what the contract lets it leave out, as real records do. */
-export const branches = branchRows.map(
-  ([id, name, city, country, line_1, postcode, latitude, longitude], index) => {
+export const branches = rowsOf(branchTable).map(
+  ([id = '', name, city = '', country, line_1, postcode, latitude, longitude], index) => {
     const sparse = index % 5 === 4;
     return {
       id,
@@ -180,7 +144,7 @@ export const branches = branchRows.map(
       acceptsDeposits: index % 3 !== 2,
       address: sparse ? { city, country } : { city, country, line_1, postcode },
       lobby: { is24Hours: index % 4 === 0 },
-      location: sparse ? undefined : { latitude, longitude },
+      location: sparse ? undefined : { latitude: Number(latitude), longitude: Number(longitude) },
       meta: { license: index % 2 === 0 ? 'PDDL' : 'CC-BY-4.0' },
     };
   },
@@ -215,34 +179,19 @@ export const products = productRows.map(([id, name, category, family, super_fami
   meta: [...meta],
 }));
 
-/** The codes of each metadata id, with their texts. */
-const codes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'transaction-types': {
-    SEPA: 'SEPA transfer',
-    CARD: 'Πληρωμή με κάρτα',
-    SALARY: 'Заплата',
-    TRANSFER: '振替',
-  },
-  'transaction-statuses': {
-    COMPLETED: 'Ολοκληρώθηκε',
-    INITIATED: 'Започната',
-    FAILED: 'فشلت',
-    PENDING: '処理中',
-    CANCELLED: 'Cancelled',
-  },
-  'account-types': {
-    current: 'Current',
-    savings: 'Αποταμίευση',
-    joint: 'Κοινός',
-    business: 'Business',
-    trust: '信託',
-  },
-  languages: { el: 'Ελληνικά', bg: 'Български', ja: '日本語', ar: 'العربية', en: 'English' },
-};
+/** Each metadata id, with its codes and their texts. */
+const codeTable = `
+  transaction-types | SEPA: SEPA transfer | CARD: Πληρωμή με κάρτα | SALARY: Заплата | TRANSFER: 振替
+  transaction-statuses | COMPLETED: Ολοκληρώθηκε | INITIATED: Започната | FAILED: فشلت | PENDING: 処理中 | CANCELLED: Cancelled
+  account-types | current: Current | savings: Αποταμίευση | joint: Κοινός | business: Business | trust: 信託
+  languages | el: Ελληνικά | bg: Български | ja: 日本語 | ar: العربية | en: English`;
 
 /** The entries of each metadata id. */
-export const metadata = Object.entries(codes).flatMap(([id, names]) =>
-  Object.entries(names).map(([code, name]) => ({ id, code, postedBy: 'bank', text: { name } })),
+export const metadata = rowsOf(codeTable).flatMap(([id = '', ...codes]) =>
+  codes.map((entry) => {
+    const [code = '', name = ''] = entry.split(': ');
+    return { id, code, postedBy: 'bank', text: { name } };
+  }),
 );
 
 /** A counterparty whom several accounts may have; an `is_alias` name is not the holder's own. */
@@ -257,53 +206,33 @@ function payee(
   return { id, kind, bank, holder: { is_alias: isAlias, name }, ...account };
 }
 
-const employer = payee('payee-employer', 'employer', 'Μεσόγειος Τεχνολογία ΑΕ', 'Ελληνική Δοκιμαστική', {
-  IBAN: iban('GR', '01101250000000012300695'),
-  swift_bic: 'TSTAGRAA',
-});
-const landlordIban = iban('CY', '002001280000001200527600');
-const commonPayees = [
-  payee('payee-landlord', 'landlord', 'Ανδρέας Ιωάννου', 'Τράπεζα Δοκιμών', {
-    IBAN: landlordIban,
-    swift_bic: 'TSTBCY2N',
-  }),
-  payee('payee-bakery', 'shop', 'Пекарна „Зора“', 'Тестова банка', {
-    IBAN: iban('BG', 'TSTB96611020345678'),
-  }),
-  payee('payee-books', 'shop', '紀伊國屋書店', 'テスト銀行', { number: '0012345', swift_bic: 'TSTBJPJT' }),
-  payee('payee-market', 'shop', 'سوق النور', 'بنك الاختبار', {
-    IBAN: iban('EG', '0019000500000000263180002'),
-  }),
-  payee('payee-rail', 'travel', 'Reisebahn Süd GmbH', 'Testbank Berlin', {
-    IBAN: iban('DE', '100500001234567890'),
-    swift_bic: 'TSTBDEBB',
-  }),
-  payee('payee-insurance', 'insurance', 'Assurances Étoile', 'Banque d’Essai', {
-    IBAN: iban('FR', '20041010050500013M02606'),
-  }),
-  payee('payee-electricity', 'utility', 'Αρχή Ηλεκτρισμού', 'Τράπεζα Δοκιμών', {
-    IBAN: iban('CY', '002001280000001200527611'),
-  }),
-  payee('payee-museum', 'culture', 'ეროვნული მუზეუმი', 'სატესტო ბანკი', {
-    IBAN: iban('GE', 'TB0000000101904917'),
-  }),
-  payee(
-    'payee-helper',
-    'person',
-    'Nightingale',
-    'Test Bank London',
-    { IBAN: iban('GB', 'TSTB60161331926819') },
-    true,
-  ),
-];
+/** Id, kind, name, bank, country and number of the IBAN, and the bank's code: the employer, and those who are paid. */
+const payeeTable = `
+  payee-employer | employer | Μεσόγειος Τεχνολογία ΑΕ | Ελληνική Δοκιμαστική | GR 01101250000000012300695 | TSTAGRAA
+  payee-landlord | landlord | Ανδρέας Ιωάννου | Τράπεζα Δοκιμών | CY 002001280000001200527600 | TSTBCY2N
+  payee-bakery | shop | Пекарна „Зора“ | Тестова банка | BG TSTB96611020345678
+  payee-books | shop | 紀伊國屋書店 | テスト銀行 | 0012345 | TSTBJPJT
+  payee-market | shop | سوق النور | بنك الاختبار | EG 0019000500000000263180002
+  payee-rail | travel | Reisebahn Süd GmbH | Testbank Berlin | DE 100500001234567890 | TSTBDEBB
+  payee-insurance | insurance | Assurances Étoile | Banque d’Essai | FR 20041010050500013M02606
+  payee-electricity | utility | Αρχή Ηλεκτρισμού | Τράπεζα Δοκιμών | CY 002001280000001200527611
+  payee-museum | culture | ეროვნული მუზეუმი | სატესტო ბანკი | GE TB0000000101904917
+  payee-helper | person | Nightingale | Test Bank London | GB TSTB60161331926819`;
+
+const [employer, ...commonPayees] = rowsOf(payeeTable).map(
+  ([id = '', kind = '', name = '', bank = '', account = '', swift_bic]) => {
+    const [country = '', number] = account.split(' ');
+    const held = number === undefined ? { number: account } : { IBAN: iban(country, number) };
+    return payee(id, kind, name, bank, { ...held, swift_bic }, id === 'payee-helper');
+  },
+);
 
 /** Whom an account pays, and by whom it is paid: the employer first, then four of the commonPayees in turn. */
-export function payeesOf(accountIndex: number): readonly (OtherAccount & { id: string })[] {
-  return [
+export const payeesOf = (accountIndex: number): readonly (OtherAccount & { id: string })[] =>
+  [
     employer,
-    ...[0, 1, 2, 3].map((step) => commonPayees[(accountIndex + 2 * step) % commonPayees.length] ?? employer),
-  ];
-}
+    ...[0, 2, 4, 6].map((step) => commonPayees[(accountIndex + step) % commonPayees.length]),
+  ].flatMap((known) => known ?? []);
 
 /** Whom it does not go well to pay. The counterparties of alice-current are known to the README. */
 const troubled = [
@@ -330,7 +259,7 @@ const suppliers = towns.flatMap((town, row) =>
 
 /** Further counterparties of alice-current: a second name for one IBAN, and two machines that nobody gave an id. */
 const extras: readonly OtherAccount[] = [
-  { id: 'payee-deposit', kind: 'landlord', bank: 'Τράπεζα Δοκιμών', IBAN: landlordIban },
+  { id: 'payee-deposit', kind: 'landlord', bank: 'Τράπεζα Δοκιμών', IBAN: commonPayees[0]?.IBAN },
   { bank: 'Test Bank London', kind: 'cash machine', holder: { is_alias: true, name: 'ATM 4711' } },
   { bank: 'テスト銀行', kind: 'cash machine' },
 ];

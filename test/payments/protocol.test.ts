@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { type KeyState, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
-import { keyStates, protocolDiagram, protocolEvents, stateAfter } from '../support/protocol-diagram.ts';
+import { maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import {
+  type KeyState,
+  keyStates,
+  protocolDiagram,
+  protocolEvents,
+  stateAfter,
+} from '../support/protocol-diagram.ts';
 
 const states = Object.keys(keyStates) as KeyState[];
 

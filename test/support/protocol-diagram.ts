@@ -1,11 +1,21 @@
-import {
-  advance,
-  type HeldPayment,
-  type KeyState,
-  keyState,
-  type ProtocolEvent,
-} from '../../src/payments/protocol.ts';
+import { advance, type HeldPayment, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import type { PaymentState } from '../../src/payments/store.ts';
 import { done, pending, rejected, start, unknown } from '../payments/stores/store-conformance.ts';
+
+/**
+ * The state of a key in a store.
+ * - `FREE`: no record.
+ * - `PENDING`: stored before the request leaves; it may have been sent.
+ * - `LEASE_OVER`: told as UNKNOWN, because the attempt did not record its end in time. It still may.
+ * - `UNKNOWN`, `DONE`, `REJECTED`: how the attempt ended.
+ */
+export type KeyState = 'FREE' | 'LEASE_OVER' | PaymentState;
+
+export function keyState(held: HeldPayment | null): KeyState {
+  if (held === null) return 'FREE';
+  const { state } = held.record;
+  return state === 'UNKNOWN' && held.awaited ? 'LEASE_OVER' : state;
+}
 
 /** What a key's record is in each state, of an attempt whose lease ends at `leaseUntil`. */
 const { trackId, leaseUntil } = pending();

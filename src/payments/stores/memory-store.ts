@@ -46,12 +46,7 @@ export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreO
     compareAndSet: (id, version, change) => ask(() => methods.compareAndSet(id, version, change)),
     recover: (...args) => ask(() => methods.recover(...args)),
     find: (id) => ask(() => storedRow.nullable().parse(methods.find(id))),
-    search: (query) =>
-      ask(() => {
-        const steps = methods.search(query);
-        for (let step = steps.next(); ; step = steps.next())
-          if (step.done) return storedRow.array().parse(step.value);
-      }),
+    search: (query) => ask(() => storedRow.array().parse(methods.search(query))),
     count: () => ask(() => rowCounts.parse(methods.count())),
     purge: () => ask(methods.purge),
     async acceptLoss() {},

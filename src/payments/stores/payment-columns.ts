@@ -104,42 +104,33 @@ function tableOf(query: RowQuery, { table, mark }: Dialect): string {
   return `${table} INDEXED BY ${caller === undefined ? 'payment_by_time' : 'payment_by_caller'}`;
 }
 
-/** The place of a row in the order of a query. */
-export type Place = NonNullable<RowQuery['after']>;
-
-/**
- * Builds the conditions of a query, the values for their parameters, and its order.
- * - `range`: those that an index answers, so that the rows in between are read in order.
- * - `filters`: the others, which each of these rows has to meet.
- */
-function conditionsOf(query: RowQuery, { mark, now, retentionMs }: Dialect, upTo?: Place) {
+/** Builds a query as SQL. An index answers its first conditions and its order; each row in between has to meet the others. */
+export function searchSql(query: RowQuery, dialect: Dialect): Sql {
+  const { mark, now, retentionMs } = dialect;
   const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
   const values: (string | number)[] = [];
-  const range = ['true'];
-  const filters: string[] = [];
+  const conditions = ['true'];
   /** Each value is used once, in the order of the text. */
   const value = (given: string | number) => {
     const number = values.push(given);
     return mark === '?' ? mark : `${mark}${number}`;
   };
-  if (idPrefix !== undefined) range.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
-  if (trackId !== undefined) range.push(`track_id = ${value(trackId)}`);
-  if (requestId !== undefined) range.push(`request_id = ${value(requestId)}`);
+  if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
+  if (trackId !== undefined) conditions.push(`track_id = ${value(trackId)}`);
+  if (requestId !== undefined) conditions.push(`request_id = ${value(requestId)}`);
   // A `+` keeps SQLite from an index that matches more rows.
   const isFew = isNarrow(query);
-  if (caller !== undefined) range.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
+  if (caller !== undefined) conditions.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
   // An index of unfinished payments is used only if the query repeats its condition.
-  if (isUnfinished(query) && !isFew) range.push(unfinished);
-  if (since !== undefined) range.push(`created_at >= ${value(since)}`);
-  if (until !== undefined) range.push(`created_at < ${value(until)}`);
-  const [direction, behind, within] = newestFirst ? ['DESC', '<', '>='] : ['ASC', '>', '<='];
+  if (isUnfinished(query) && !isFew) conditions.push(unfinished);
+  if (since !== undefined) conditions.push(`created_at >= ${value(since)}`);
+  if (until !== undefined) conditions.push(`created_at < ${value(until)}`);
+  const [direction, behind] = newestFirst ? ['DESC', '<'] : ['ASC', '>'];
   if (after !== undefined)
-    range.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
-  if (upTo !== undefined)
-    range.push(`(created_at, id) ${within} (${value(upTo.created_at)}, ${value(upTo.id)})`);
-  if (payer !== undefined) filters.push(`payer = ${value(payer)}`);
+    conditions.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
+  if (payer !== undefined) conditions.push(`payer = ${value(payer)}`);
   if (accountId !== undefined)
-    filters.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
+    conditions.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
   const { states } = query;
   if (states !== undefined) {
     const matching = {
@@ -148,32 +139,13 @@ function conditionsOf(query: RowQuery, { mark, now, retentionMs }: Dialect, upTo
       DONE: "state = 'DONE'",
       REJECTED: "state = 'REJECTED'",
     };
-    filters.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
+    conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
   }
-  if (!isUnfinished(query)) filters.push(`NOT (${expired({ now, retentionMs })})`);
+  if (!isUnfinished(query)) conditions.push(`NOT (${expired({ now, retentionMs })})`);
   // The sum keeps a database from reading all rows in their order, if it does not know that few match.
   const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
-  return { range, filters, order, values, value };
-}
-
-/** A query as SQL. `upTo`: the last row that is looked at. */
-export function searchSql(query: RowQuery, dialect: Dialect, upTo?: Place): Sql {
-  const { range, filters, order, values, value } = conditionsOf(query, dialect, upTo);
-  const text = `SELECT ${storedColumns(dialect.now)} FROM ${tableOf(query, dialect)}
-    WHERE ${[...range, ...filters].join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
-  return { text, values };
-}
-
-/**
- * SQL that finds the row where a step of a query ends: a step reads `rows` rows. It reads nothing but an index. Null if few rows
- * can match anyway; it finds no row if fewer are left.
- */
-export function stepSql(query: RowQuery, dialect: Dialect, rows: number): Sql | null {
-  if (isNarrow(query)) return null;
-  // The states matter only to the choice of the index.
-  const ranged = { ...query, payer: undefined, accountId: undefined };
-  const { range, order, values, value } = conditionsOf(ranged, dialect);
-  const text = `SELECT created_at, id FROM ${tableOf(query, dialect)} WHERE ${range.join(' AND ')} ${order} LIMIT 1 OFFSET ${value(rows - 1)}`;
+  const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
+    WHERE ${conditions.join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
   return { text, values };
 }
 

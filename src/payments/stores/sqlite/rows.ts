@@ -9,15 +9,12 @@ import {
   insertedTimes,
   searchSql,
   sqliteNow,
-  stepSql,
   storedColumns,
   timeColumns,
 } from '../payment-columns.ts';
 
 /** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
-/** How many rows a step of a search looks at. Each may be on a page of its own. */
-const rowsPerStep = 250;
 
 /** The driver's statements on an open database. Errors: any of SQLite's. */
 export type RowMethods = ReturnType<typeof rowMethods>;
@@ -63,22 +60,9 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
         if (step === 0 || performance.now() >= until) return deleted;
       }
     },
-    /** Looks at some rows in each step, so that payments do not wait for the others. */
-    *search(query: RowQuery): Generator<void, unknown[]> {
-      const found: unknown[] = [];
-      for (let { after } = query; ; ) {
-        const rest = { ...query, after, limit: query.limit - found.length };
-        const step = stepSql(rest, dialect, rowsPerStep);
-        const upTo = step && placeIn(database.prepare(step.text).get(...step.values));
-        const { text, values } = searchSql(rest, dialect, upTo ?? undefined);
-        found.push(...database.prepare(text).all(...values));
-        if (upTo === null || found.length >= query.limit) return found;
-        after = upTo;
-        yield;
-      }
+    search(query: RowQuery): unknown[] {
+      const { text, values } = searchSql(query, dialect);
+      return database.prepare(text).all(...values);
     },
   };
 }
-
-const placeIn = (row: Record<string, unknown> | undefined) =>
-  row === undefined ? null : { created_at: Number(row.created_at), id: String(row.id) };

@@ -23,6 +23,8 @@ interface SqliteOptions {
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
+  /** How many calls share a transaction at most. */
+  readonly maxBatch: number;
   /** The file that it may open; null for any. */
   readonly inode: string | null;
 }
@@ -56,15 +58,18 @@ const minSearchMs = 10_000;
  * The rows of a payment store in one SQLite file, which the processes of one machine may share.
  *
  * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each commit). The file has to be
- * on a local disk. One worker thread has it open, so that a slow disk or another process's lock delays only payments. A thread that
- * died is replaced at the next call.
+ * on a local disk. A worker thread has it open, so that a slow disk or another process's lock delays only payments. Searches have
+ * another thread, which starts with the first search: payments do not wait for them. A thread that died is replaced at the next call.
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { timeoutMs, startTimeoutMs, create, retentionMs, readOnly } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
-  const thread = createThread({ path, retentionMs, readOnly });
+  const known: KnownFile = { inode: null };
+  const thread = createThread({ path, retentionMs, readOnly, maxBatch: 64 }, known);
+  // A search that waits is answered before the next one begins.
+  const searcher = createThread({ path, retentionMs, readOnly, maxBatch: 1 }, known);
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
   const ask = (method: Method, ...args: unknown[]) => thread.ask(method, args, usual);
@@ -83,11 +88,13 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
     recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
     compareAndSet: async (...args) => z.boolean().parse(await ask('compareAndSet', ...args)),
     find: async (id) => storedRow.nullable().parse(await ask('find', id)),
-    search: async (query) => storedRow.array().parse(await thread.ask('search', [query], slow)),
+    search: async (query) => storedRow.array().parse(await searcher.ask('search', [query], slow)),
     count: async () => rowCounts.parse(await ask('count')),
     purge: async () => z.number().parse(await ask('purge')),
     async acceptLoss() {},
-    close: () => thread.end(2 * timeoutMs),
+    async close() {
+      await Promise.all([thread, searcher].map(({ end }) => end(2 * timeoutMs)));
+    },
   };
 }
 
@@ -106,19 +113,23 @@ interface CallLimits {
   readonly lockMs: number;
 }
 
+/** The file of the first thread that opened it. Other threads open no other file. */
+interface KnownFile {
+  inode: string | null;
+}
+
 /** A thread that answers calls about the file. A call starts it if there is no thread. */
-function createThread(settings: Omit<WorkerSettings, 'inode'>) {
+function createThread(settings: Omit<WorkerSettings, 'inode'>, known: KnownFile) {
   const unanswered = new Map<number, (response: SqliteResponse) => void>();
   let worker: Worker | null = null;
-  let inode: string | null = null;
   let lastId = 0;
   let isOver = false;
 
   function start(): Worker {
-    const started = new Worker(module, { workerData: { ...settings, inode } satisfies WorkerSettings });
+    const started = new Worker(module, { workerData: { ...settings, ...known } satisfies WorkerSettings });
     let reason = 'its worker thread ended';
     started.on('message', (message: string | readonly SqliteResponse[]) => {
-      if (typeof message === 'string') inode = message;
+      if (typeof message === 'string') known.inode = message;
       else for (const response of message) unanswered.get(response.id)?.(response);
     });
     started.on('error', (error: unknown) => {

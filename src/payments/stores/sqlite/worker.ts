@@ -9,17 +9,11 @@ import { createTables, isBusy, readSecret } from './schema.ts';
 import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-driver.ts';
 import { steadyMs } from './steady-ms.ts';
 
-/**
- * The thread that has the payment store's SQLite file open. Calls that wait share a transaction, and so its fsync. A search goes on in
- * steps when no other call waits.
- */
+/** A thread that has the payment store's SQLite file open. Calls that wait share a transaction, and so its fsync. */
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, readOnly, retentionMs, inode: knownInode }: WorkerSettings = workerData;
-
-/** How many calls share a transaction at most. */
-const maxBatch = 64;
+const { path, readOnly, retentionMs, maxBatch, inode: knownInode }: WorkerSettings = workerData;
 
 interface OpenFile {
   readonly database: DatabaseSync;
@@ -200,35 +194,13 @@ function createFolder(folder: string): void {
   }
 }
 
-/** Calls that wait, and searches between two steps. */
 const waiting: SqliteRequest[] = [];
-const searches: { readonly request: SqliteRequest; steps: ReturnType<RowMethods['search']> | null }[] = [];
 let isClosing = false;
 let isScheduled = false;
 
 function take(message: SqliteRequest | 'close'): void {
   if (message === 'close') isClosing = true;
-  else if (message.method === 'search') searches.push({ request: message, steps: null });
   else waiting.push(message);
-}
-
-/** Continues the oldest search. The others take turns with it. */
-function searchOn(): void {
-  const search = searches.shift();
-  if (search === undefined) return;
-  const { id, args, giveUpAt, lockMs } = search.request;
-  try {
-    if (giveUpAt < steadyMs()) throw new Error('its caller gave up');
-    const { methods } = openFile(false, lockMs);
-    const steps: ReturnType<RowMethods['search']> = search.steps ?? Reflect.apply(methods.search, null, args);
-    search.steps = steps;
-    const { done, value } = steps.next();
-    if (done) port.postMessage([{ id, value }] satisfies SqliteResponse[]);
-    else searches.push(search);
-  } catch (error) {
-    if (!isBusy(error)) closeFile();
-    port.postMessage([{ id, error: messageOf(error), failure: 'not stored' }] satisfies SqliteResponse[]);
-  }
 }
 
 function work(): void {
@@ -236,8 +208,7 @@ function work(): void {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
     take(next.message);
   if (waiting.length > 0) port.postMessage(executeAll(waiting.splice(0, maxBatch)));
-  if (!isClosing) searchOn();
-  if (waiting.length + (isClosing ? 0 : searches.length) > 0) schedule();
+  if (waiting.length > 0) schedule();
   else if (isClosing) {
     closeFile();
     port.close();
