@@ -5,7 +5,7 @@ import type { BankOptions } from '../../src/bank/client.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import {
   type Act,
@@ -18,7 +18,6 @@ import {
   startFaultyBank,
 } from '../support/faulty-bank.ts';
 import { letPass } from '../support/let-pass.ts';
-import { readFrom } from '../support/read-from.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
 /** Long enough for a breaker to be open for as long as a test says, however slow the machine is. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
 import type { BankqlError } from '../../src/errors.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import {
   answer,
   type FaultyBank,
@@ -18,7 +18,6 @@ import {
   write,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
-import { readFrom } from '../support/read-from.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy, quietFor, turns } from '../support/waits.ts';
 

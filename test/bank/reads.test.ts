@@ -8,10 +8,10 @@ import type { CallReport } from '../../src/bank/report.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { slices } from '../../src/slices.ts';
+import { readFrom } from '../support/bank-client.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
-import { readFrom } from '../support/read-from.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { lateBy, until } from '../support/waits.ts';
 

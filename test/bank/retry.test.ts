@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import { head } from '../support/faults.ts';
 import {
   type Act,
@@ -16,7 +16,6 @@ import {
   writeThen,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
-import { readFrom } from '../support/read-from.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 

@@ -1,4 +1,7 @@
-import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { type BankClient, type BankOptions, type BankRead, createBankClient } from '../../src/bank/client.ts';
+import type { ReadLimits } from '../../src/bank/reads.ts';
+import type { CallInput } from '../../src/bank/request.ts';
+import type { Answer, Operation } from '../../src/contract/operation.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { bankDefaults } from './bankql.ts';
 import type { SampleCall } from './sample-calls.ts';
@@ -28,3 +31,11 @@ export async function failedCall(sample: SampleCall, client: BankClient) {
   if (!(error instanceof BankqlError)) throw new Error(`no failure: ${JSON.stringify(error)} ${error}`);
   return { error, elapsedMs };
 }
+
+/** A read of a record by its ids. */
+export const readFrom = <T extends Operation & { readonly kind: 'read' }>(
+  client: BankClient,
+  operation: T,
+  input: CallInput<T>,
+  limits?: ReadLimits,
+): Promise<BankRead<Answer<T>>> => client.read(operation, input, limits);

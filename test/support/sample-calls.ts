@@ -4,7 +4,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import type { CallInput, PreparedCall } from '../../src/bank/request.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
-import { readFrom } from './read-from.ts';
+import { readFrom } from './bank-client.ts';
 
 /** Credentials that no other text of a test holds, so that a leak can be searched for. */
 export const canaries = {
