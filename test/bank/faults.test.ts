@@ -21,7 +21,6 @@ const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 *
 const lateDeadlineMs = 400;
 
 const read = sampleCalls.getBranches;
-const readOfCustomer = sampleCalls.getCustomer;
 const change = sampleCalls.putCustomerID;
 
 const retryable = new Set(['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT']);
@@ -68,27 +67,6 @@ const trackIdAt = ({ requests }: FaultyBank) =>
 describe.each(faults)('a bank that $what', (fault) => {
   test(`fails a read with ${fault.codes[0]}, once`, () => expectFault(fault, read));
   test(`fails a write with ${fault.codes[1]}, once`, () => expectFault(fault, change));
-});
-
-describe('a list that is none', () => {
-  test.each([
-    ['without its key', `{"Branches":[],"message":"${hidden}"}`],
-    ['that is null', '{"branches":null}'],
-    ['that is an object', `{"branches":{"0":"${hidden}"}}`],
-    ['that is a text', `{"branches":"${hidden}"}`],
-  ])('%s fails the read with BANK_BAD_RESPONSE', (what, body) =>
-    expectFault({ what, act: reply(200, body), codes: bad, status: 200 }, read),
-  );
-
-  test('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
-    await using bank = await startFaultyBank(reply(200, '{"message":"no"}'));
-    await using client = createTestClient(bank.url, limits);
-    for (const sample of [readOfCustomer, read]) {
-      const { error } = await failedCall(sample, client);
-      expect(error.extensions).toMatchObject({ code: 'BANK_REJECTED', status: 200 });
-      expect(error.message).toMatch(/ with status 200, but with an error: no$/);
-    }
-  });
 });
 
 describe('an answer that is odd and good', () => {
