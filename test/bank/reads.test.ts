@@ -458,21 +458,6 @@ function sharing() {
 const within = (timeoutMs: number, signal?: AbortSignal) =>
   new OperationDeadline({ deadline: performance.now() + timeoutMs, signal });
 
-test('a read joins the same read of the same caller in flight, and no other', async () => {
-  const { made, read } = sharing();
-  const asked = [read(), read(), read(null, 'a', 'other'), read(null, 'other')];
-  for (const { answer } of made) answer('answer');
-  expect(await Promise.all(asked)).toEqual([
-    { answer: 'answer', sources: [] },
-    { answer: 'answer', sources: ['joined'] },
-    { answer: 'answer', sources: [] },
-    { answer: 'answer', sources: [] },
-  ]);
-  expect(made).toHaveLength(3);
-  void read();
-  expect(made).toHaveLength(4);
-});
-
 test('a read that is cancelled fails no other; with the last one, the call is cancelled', async () => {
   const { made, read } = sharing();
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
@@ -496,16 +481,6 @@ test('a read with no time left fails, and the others wait on', async () => {
   await expect(hasty).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
   made[0]?.answer('answer');
   expect(await waiting).toEqual({ answer: 'answer', sources: ['joined'] });
-});
-
-test('a failure reaches the read that made the call; a read that joined calls again, alone', async () => {
-  const { made, read } = sharing();
-  const [started, joined] = [read(), read()];
-  made[0]?.fail(new BankqlError('FORBIDDEN', 'refused'));
-  await expect(started).rejects.toThrow('refused');
-  await expect.poll(() => made).toHaveLength(2);
-  made[1]?.answer('its own');
-  expect(await joined).toEqual({ answer: 'its own', sources: [] });
 });
 
 test('a read that is made again ends with its operation', async () => {
@@ -538,19 +513,6 @@ test('an unavailable bank fails all that joined, without another call', async ()
   made[0]?.fail(new BankqlError('BANK_UNAVAILABLE', 'away'));
   for (const each of reads) await expect(each).rejects.toThrow('away');
   expect(made).toHaveLength(1);
-});
-
-test('after a write, an earlier call is not joined, and is answered all the same', async () => {
-  const { reads, made, read } = sharing();
-  const early = read();
-  reads.invalidate(callOf('a', 'c', putCustomerID));
-  const late = read();
-  made[0]?.answer('old');
-  made[1]?.answer('new');
-  expect([await early, await late]).toEqual([
-    { answer: 'old', sources: [] },
-    { answer: 'new', sources: [] },
-  ]);
 });
 
 test('many that joined a call settle a few at a time: the operation of each continues at once', async () => {

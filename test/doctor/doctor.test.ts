@@ -288,13 +288,7 @@ describe('any bank', () => {
     await seen();
   });
 
-  test('a short Auth-ID is not printed', async () => {
-    bank.otherwise({ status: 404, body: { message: 'who is bob?' } });
-    const { text } = await examine(bank.url, { credentials: { ...canaries, authId: 'bob' } });
-    expect(text).not.toContain('bob');
-  });
-
-  test('a short Auth-ID is not printed either, but the words that happen to contain it are', async () => {
+  test('a short Auth-ID is not printed, but the words that happen to contain it are', async () => {
     const credentials = { ...canaries, authId: 'a' };
     bank.otherwise({ status: 404, body: { message: 'who is a? a stranger may not call' } });
     expect((await examine(bank.url, { credentials })).of('getCustomer')).toEqual([
