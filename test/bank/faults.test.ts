@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { connect, createTestClient, failedCall } from '../support/bank-client.ts';
 import { bad, broken, type Fault, faults, head, hidden, late } from '../support/faults.ts';
 import {
   type Act,
@@ -77,8 +77,7 @@ describe('an answer that is odd and good', () => {
     'text/json',
     '',
   ])('content type "%s" is read', async (type) => {
-    await using bank = await startFaultyBank(reply(200, read.reply, { 'Content-Type': type }));
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(reply(200, read.reply, { 'Content-Type': type }), limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
@@ -102,8 +101,7 @@ describe('an answer that is odd and good', () => {
     ['with status 201', reply(201, read.reply)],
     ['as long as it may be', reply(200, read.reply.padEnd(limits.maxBodyBytes))],
   ])('is read: %s', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(act, limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
@@ -121,8 +119,7 @@ describe('an answer that is not read, because it is encoded or too long, counts 
       ['NOT_FOUND', 'NOT_FOUND'],
     ],
   ] as const)('%s', async (_, act, status, [ofRead, ofWrite]) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(act, limits);
     expect((await failedCall(read, client)).error.extensions).toMatchObject({ code: ofRead, status });
     expect((await failedCall(change, client)).error.extensions).toMatchObject({ code: ofWrite, status });
     expect(bank.requests).toHaveLength(2);

@@ -6,7 +6,7 @@ import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
 import { operations } from '../../src/contract/operations.ts';
 import type { BankqlError } from '../../src/errors.ts';
-import { createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
+import { connect, createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import {
   answer,
   type FaultyBank,
@@ -39,8 +39,10 @@ describe('the start of a request and its end exclude each other', () => {
     ['a write', sampleCalls.putCustomerID],
     ['a payment', payment],
   ])('%s whose connection opens after the deadline is not sent', async (_, sample) => {
-    await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url, { timeoutMs: 60_000, paymentTimeoutMs: 60_000 });
+    const { bank, client } = await connect(reply(200, sample.reply), {
+      timeoutMs: 60_000,
+      paymentTimeoutMs: 60_000,
+    });
     const call = sample.run(client).catch((error: unknown) => error);
     // The timer of the deadline is late: the clock decides.
     letPass(60_001);
@@ -55,8 +57,7 @@ describe('the start of a request and its end exclude each other', () => {
   });
 
   test('a write that must not be sent any more when its connection is open is not sent', async () => {
-    await using bank = await startFaultyBank(reply(200, sampleCalls.putAccountID.reply));
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect(reply(200, sampleCalls.putAccountID.reply));
     const late = new Error('its lease is over');
     const beforeStart = () => {
       throw late;
@@ -85,16 +86,14 @@ test('without keep-alive each read has a connection of its own', async () => {
     [true, 1],
     [false, 3],
   ] as const) {
-    await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url, { keepAlive, connections: 1 });
+    const { bank, client } = await connect(reply(200, read.reply), { keepAlive, connections: 1 });
     for (let call = 0; call < 3; call++) expect((await read.run(client)).answer).toEqual(read.answer);
     expect([bank.requests.length, bank.connections()]).toEqual([3, connections]);
   }
 });
 
 test('one slow operation and one greedy caller delay nobody else’s reads', async () => {
-  await using bank = await startFaultyBank();
-  await using client = createTestClient(bank.url, { connections: 8, waitMs: 50 });
+  const { bank, client } = await connect(hang, { connections: 8, waitMs: 50 });
   bank.behave((socket) => {
     if (bank.requests.at(-1)?.includes('/customers/')) return;
     reply(200, sampleCalls.getMessagesOwner.reply)(socket);
@@ -123,8 +122,7 @@ describe('where it is proved that nothing was sent', () => {
     ['a write', change],
     ['a payment', sampleCalls.postMakeTransaction],
   ])('%s to a refused port says so, and never reaches the bank', async (_, sample) => {
-    await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect(reply(200, sample.reply));
     await bank.close();
     const failure = await sample.run(client).catch((error: unknown) => error);
     expect(failure).toMatchObject(
@@ -140,8 +138,7 @@ describe('where it is proved that nothing was sent', () => {
   });
 
   test('a write whose time runs out while it waits for a connection is never sent', async () => {
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { connections: 1, timeoutMs: 1_000 });
+    const { bank, client } = await connect(hang, { connections: 1, timeoutMs: 1_000 });
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
     const payment = sampleCalls.postMakeTransaction.run(client);
@@ -169,8 +166,7 @@ describe('a connection that is reset before a byte was read', () => {
     // Where the reset comes before the first byte was written, it is proved that nothing was sent.
     ['write', change, ['OUTCOME_UNKNOWN', 'BANK_UNAVAILABLE']],
   ])('fails a %s, which is not tried again', async (_, sample, codes) => {
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { timeoutMs: 60_000, connectTimeoutMs: 60_000 });
+    const { bank, client } = await connect(hang, { timeoutMs: 60_000, connectTimeoutMs: 60_000 });
     bank.behave(reset, 'connection');
     const { error, elapsedMs } = await failedCall(sample, client);
     expect(codes).toContain(error.code);
@@ -187,8 +183,7 @@ describe('a caller who leaves', () => {
   const readInput = { ids: { bankId: 'SNDBCY2N' }, credentials: canaries };
 
   test('ends a read at once, and frees its connection', async () => {
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
+    const { bank, client } = await connect(hang, { timeoutMs: 10_000 });
     const caller = new AbortController();
     const call = readFrom(client, getBranches, readInput, {
       operationDeadline: new OperationDeadline({ signal: caller.signal }),
@@ -201,8 +196,7 @@ describe('a caller who leaves', () => {
   });
 
   test('before a read began has no call made', async () => {
-    await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect(reply(200, read.reply));
     const call = readFrom(client, getBranches, readInput, {
       operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
     });
@@ -215,8 +209,7 @@ describe('a caller who leaves', () => {
   });
 
   test('leaves nothing behind on a signal that outlives the call', async () => {
-    await using bank = await startFaultyBank(reply(200, read.reply));
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect(reply(200, read.reply));
     const { signal } = new AbortController();
     for (let turn = 0; turn < 3; turn++)
       await readFrom(client, getBranches, readInput, {
@@ -250,8 +243,7 @@ describe('a client that is closed', () => {
 
 describe('a credential that nobody checked', () => {
   test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b'])('%j does not reach the bank', async (authId) => {
-    await using bank = await startFaultyBank(reply(200, sampleCalls.getCustomer.reply));
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect(reply(200, sampleCalls.getCustomer.reply));
     const call = sampleCalls.getCustomer.run(client, { ...canaries, authId });
     await expect(call).rejects.toMatchObject({ code: 'BANK_UNAVAILABLE' });
     await expect(call).rejects.not.toMatchObject({ message: expect.stringContaining(authId) });
@@ -261,8 +253,7 @@ describe('a credential that nobody checked', () => {
 
 describe('connections', () => {
   test('a write takes one of its own and closes it; reads keep theirs', async () => {
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url);
+    const { bank, client } = await connect();
     const run = async (sample: SampleCall) => {
       // A connection that was just used is free again one turn later.
       await turns();
@@ -282,11 +273,10 @@ describe('connections', () => {
   });
 
   test('that the bank closed while they were idle are not used again', async () => {
-    await using bank = await startFaultyBank((socket) => {
+    const { bank, client } = await connect((socket) => {
       socket.write(answer(200, read.reply));
       later(10, () => socket.end())(socket);
     });
-    await using client = createTestClient(bank.url);
     for (let turn = 0; turn < 3; turn++) {
       expect((await read.run(client)).answer).toEqual([]);
       await expect.poll(bank.open).toBe(0);
@@ -302,12 +292,14 @@ describe('bytes after an answer', () => {
     ['in the same packet', 0],
     ['a little later', 30],
   ])('%s are nobody’s answer', async (_, delayMs) => {
-    await using bank = await startFaultyBank((socket) => {
-      if (delayMs === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
-      socket.write(answer(200, read.reply));
-      later(delayMs, write(evil))(socket);
-    });
-    await using client = createTestClient(bank.url, { connections: 1 });
+    const { bank, client } = await connect(
+      (socket) => {
+        if (delayMs === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
+        socket.write(answer(200, read.reply));
+        later(delayMs, write(evil))(socket);
+      },
+      { connections: 1 },
+    );
     for (let turn = 0; turn < 5; turn++) {
       expect((await read.run(client)).answer).toEqual([]);
       await lateBy(2 * delayMs);
@@ -321,12 +313,14 @@ describe('bytes after an answer', () => {
   test.each([0, 1, 2])(
     'are nobody’s answer, where another call waits for this very connection: %i turns later',
     async (turns) => {
-      await using bank = await startFaultyBank((socket) => {
-        if (turns === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
-        socket.write(answer(200, read.reply));
-        turnsLater(turns, () => socket.write(evil));
-      });
-      await using client = createTestClient(bank.url, { connections: 1 });
+      const { bank, client } = await connect(
+        (socket) => {
+          if (turns === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
+          socket.write(answer(200, read.reply));
+          turnsLater(turns, () => socket.write(evil));
+        },
+        { connections: 1 },
+      );
       const answers = await Promise.all(
         Array.from({ length: 9 }, (_, nth) =>
           read.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
@@ -346,8 +340,7 @@ describe('a connection that is handed on', () => {
     const closing = Buffer.from(
       answer(200, read.reply).toString().replace('\r\n', '\r\nConnection: close\r\n'),
     );
-    await using bank = await startFaultyBank((socket) => void socket.end(closing));
-    await using client = createTestClient(bank.url, { connections: 1 });
+    const { bank, client } = await connect((socket) => void socket.end(closing), { connections: 1 });
     const answers = await Promise.all(Array.from({ length: 5 }, (_, nth) => readAs(client, nth)));
     expect(answers.map(({ answer }) => answer)).toEqual(Array(5).fill([]));
     expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
@@ -355,8 +348,7 @@ describe('a connection that is handed on', () => {
 
   test('after a failure of any kind is as good as new', async () => {
     const acts = [reset, hang, reply(500, '{}'), reply(200, 'x'.repeat(70_000))];
-    await using bank = await startFaultyBank();
-    await using client = createTestClient(bank.url, {
+    const { bank, client } = await connect(hang, {
       connections: 1,
       maxBodyBytes: 60_000,
     });
@@ -431,8 +423,7 @@ describe('the wait for a connection', () => {
     ['a payment behind a write', change, payment],
   ] as const)('%s that finds no place among the connections', (_, first, second) => {
     test('is OVERLOADED after the wait, was not sent, and is not sent later', async () => {
-      await using bank = await startFaultyBank();
-      await using client = createTestClient(bank.url, one);
+      const { bank, client } = await connect(hang, one);
       const held = holding(bank);
       const busy = first.run(client, canaries, customer('busy')).catch(() => {});
       await expect.poll(() => held.length).toBe(1);
@@ -467,8 +458,7 @@ describe('the wait for a connection', () => {
       ['a write and a payment', [read], [change, payment]],
       ['a read', [change], [read]],
     ] as const)('for %s is another than for the others', async (_, busy, free) => {
-      await using bank = await startFaultyBank();
-      await using client = createTestClient(bank.url, one);
+      const { bank, client } = await connect(hang, one);
       const held = holding(bank);
       const calls = busy.map((sample) => sample.run(client).catch(() => {}));
       await expect.poll(() => held.length).toBe(busy.length);
@@ -481,8 +471,7 @@ describe('the wait for a connection', () => {
     });
 
     test('is not taken by one who left while he waited', async () => {
-      await using bank = await startFaultyBank();
-      await using client = createTestClient(bank.url, { ...one, waitMs: 60_000 });
+      const { bank, client } = await connect(hang, { ...one, waitMs: 60_000 });
       const held = holding(bank);
       const busy = read.run(client, canaries, customer('busy'));
       await expect.poll(() => held.length).toBe(1);
