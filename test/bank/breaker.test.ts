@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type BreakerReason, CircuitBreaker, type CircuitBreakerOptions } from '../../src/bank/breaker.ts';
 import type { BankOptions } from '../../src/bank/client.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import {
   type Act,
@@ -18,7 +18,6 @@ import {
   startFaultyBank,
 } from '../support/faulty-bank.ts';
 import { letPass } from '../support/let-pass.ts';
-import { readFrom } from '../support/read-from.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
 /** Long enough for a breaker to be open for as long as a test says, however slow the machine is. */
@@ -47,6 +46,17 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
     ...options,
   });
   return { client, told, reasons };
+}
+
+/** A bank that behaves so, with such a client; both end with the test. */
+async function start(act: Act, options: Partial<BankOptions> = {}) {
+  const bank = await startFaultyBank(act);
+  const made = clientOf(bank, options);
+  onTestFinished(async () => {
+    await made.client.close();
+    await bank.close();
+  });
+  return { bank, ...made };
 }
 
 type Client = ReturnType<typeof clientOf>['client'];
@@ -89,9 +99,7 @@ async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall
 
 describe('a breaker opens, for its operation only, where the bank', () => {
   test.each(away)('%s', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    const { client, told } = clientOf(bank);
-    await using _client = client;
+    const { bank, client, told } = await start(act);
     expect(new Set(await open(read, client))).toEqual(new Set(['BANK_UNAVAILABLE']));
     expect(told).toEqual(['getCustomer opens']);
     await expectPaused(bank, client);
@@ -101,9 +109,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
   });
 
   test('refuses connections', async () => {
-    await using bank = await startFaultyBank();
-    const { client, told } = clientOf(bank);
-    await using _client = client;
+    const { bank, client, told } = await start(hang);
     await bank.close();
     await open(read, client);
     await bank.listen();
@@ -115,9 +121,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     ['a read', read, 'BANK_TIMEOUT'],
     ['a write', change, 'OUTCOME_UNKNOWN'],
   ])('does not answer %s in time', async (_, sample, code) => {
-    await using bank = await startFaultyBank(hang);
-    const { client, told } = clientOf(bank, { timeoutMs: 200 });
-    await using _client = client;
+    const { bank, client, told } = await start(hang, { timeoutMs: 200 });
     expect(new Set(await open(sample, client))).toEqual(new Set([code]));
     expect(told).toEqual([`${sample.operation.id} opens`]);
     await expectPaused(bank, client, sample);
@@ -145,9 +149,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     ['a read', read],
     ['a write', change],
   ])('(%s), and says so', async (_, sample) => {
-    await using bank = await startFaultyBank(slowly(sample));
-    const { client, reasons } = clientOf(bank, patient);
-    await using _client = client;
+    const { bank, client, reasons } = await start(slowly(sample), patient);
     expect(new Set(await open(sample, client))).toEqual(new Set(['good']));
     expect(reasons).toEqual(['slow']);
     await expectPaused(bank, client, sample);
@@ -156,9 +158,7 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('and stays open where the one that tries is slow, until one is not', async () => {
-    await using bank = await startFaultyBank(slowly(read));
-    const { client, told, reasons } = clientOf(bank, patient);
-    await using _client = client;
+    const { bank, client, told, reasons } = await start(slowly(read), patient);
     await open(read, client);
     letPass(openMs);
     bank.requests.length = 0;
@@ -174,18 +174,17 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('also where it slowly refuses', async () => {
-    await using bank = await startFaultyBank(togetherAfter(slowCallMs, least, 404, '{}'));
-    const { client, reasons } = clientOf(bank, patient);
-    await using _client = client;
+    const { client, reasons } = await start(togetherAfter(slowCallMs, least, 404, '{}'), patient);
     await open(read, client);
     expect(reasons).toEqual(['slow']);
   });
 
   test('but not where calls waited for a connection', async () => {
     // One call at a time; the last one waits for longer than a slow call takes.
-    await using bank = await startFaultyBank(togetherAfter(slowCallMs / 36, 1, 200, read.reply));
-    const { client, told } = clientOf(bank, { ...patient, connections: 1 });
-    await using _client = client;
+    const { client, told } = await start(togetherAfter(slowCallMs / 36, 1, 200, read.reply), {
+      ...patient,
+      connections: 1,
+    });
     const started = performance.now();
     expect(new Set(await ask(read, client, 2 * least))).toEqual(new Set(['good']));
     expect(performance.now() - started).toBeGreaterThan(slowCallMs);
@@ -214,9 +213,7 @@ describe('a breaker stays closed', () => {
     ['answers with what is no JSON', reply(200, 'no')] as const,
     ['answers in an encoding', reply(200, '{}', { 'Content-Encoding': 'gzip' })] as const,
   ])('where the bank %s', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    const { client, told } = clientOf(bank, { timeoutMs: 60_000 });
-    await using _client = client;
+    const { bank, client, told } = await start(act, { timeoutMs: 60_000 });
     await ask(read, client, 2 * least);
     await ask(read, client);
     expect(bank.requests).toHaveLength(2 * least + 1);
@@ -224,9 +221,7 @@ describe('a breaker stays closed', () => {
   });
 
   test('where less than half of the calls failed', async () => {
-    await using bank = await startFaultyBank(reply(200, read.reply));
-    const { client, told } = clientOf(bank);
-    await using _client = client;
+    const { bank, client, told } = await start(reply(200, read.reply));
     await ask(read, client, 30);
     bank.behave(reply(503, '{}'));
     await ask(read, client, 25);
@@ -236,9 +231,7 @@ describe('a breaker stays closed', () => {
   });
 
   test('where clients leave before the bank answers', async () => {
-    await using bank = await startFaultyBank(hang);
-    const { client, told } = clientOf(bank, { connections: 4 * least });
-    await using _client = client;
+    const { bank, client, told } = await start(hang, { connections: 4 * least });
     const leaving = new AbortController();
     const calls = Array.from({ length: 2 * least }, (_, nth) =>
       readFrom(
@@ -260,9 +253,7 @@ describe('a breaker stays closed', () => {
     'where the bank is not late, but callers had little time (alone: %s)',
     async (unshared) => {
       const held: Socket[] = [];
-      await using bank = await startFaultyBank((socket) => void held.push(socket));
-      const { client, told } = clientOf(bank);
-      await using _client = client;
+      const { bank, client, told } = await start((socket) => void held.push(socket));
       const hasty = Array.from({ length: 2 * least }, (_, nth) =>
         readFrom(
           client,
@@ -280,9 +271,7 @@ describe('a breaker stays closed', () => {
   );
 
   test('where the threshold is 0: there is none', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank, { breakerThreshold: 0 });
-    await using _client = client;
+    const { bank, client, told } = await start(reply(503, '{}'), { breakerThreshold: 0 });
     await ask(read, client, 2 * least);
     await ask(read, client);
     expect(bank.requests).toHaveLength(2 * least + 1);
@@ -292,9 +281,7 @@ describe('a breaker stays closed', () => {
 
 describe('an open breaker', () => {
   test('lets one call at a time try, however many ask; its success lets all through', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank, { timeoutMs: 10 * openMs });
-    await using _client = client;
+    const { bank, client, told } = await start(reply(503, '{}'), { timeoutMs: 10 * openMs });
     await open(read, client);
     letPass(openMs);
     const held: Socket[] = [];
@@ -317,9 +304,7 @@ describe('an open breaker', () => {
   });
 
   test('opens again where the one that tries fails, and recovers later', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank);
-    await using _client = client;
+    const { bank, client, told } = await start(reply(503, '{}'));
     await open(read, client);
     for (let round = 1; round <= 3; round++) {
       letPass(openMs);
@@ -339,9 +324,7 @@ describe('an open breaker', () => {
   });
 
   test('of a second attempt does not hide what the first met, and costs no further call', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client } = clientOf(bank, { retryShare: 0.1 });
-    await using _client = client;
+    const { bank, client } = await start(reply(503, '{}'), { retryShare: 0.1 });
     await open(read, client);
     const before = bank.requests.length;
     await ask(read, client, 50);
@@ -354,9 +337,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
     ['a write', change],
     ['a payment', sampleCalls.postMakeTransaction],
   ])('of %s', async (_, sample) => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank);
-    await using _client = client;
+    const { bank, client, told } = await start(reply(503, '{}'));
     await open(sample, client);
     // A payment's answer is judged by payments.ts; to the breaker it is as good as a write's.
     expect(told).toEqual([`${sample.operation.id} opens`]);

@@ -1,20 +1,68 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, createServer as createPlainServer } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BankOptions } from '../../src/bank/client.ts';
 import { createJwks } from '../../src/server/auth/jwks.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Certificates, contextOf, createCertificates, hasOpenssl } from '../support/certificates.ts';
-import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts';
-import { reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { reply, startFaultyBank, writeThen } from '../support/faulty-bank.ts';
 import { createKey, startIssuer } from '../support/issuer.ts';
-import { startRecordingBank } from '../support/recording-bank.ts';
+import { closeNow, listenOnLoopback } from '../support/loopback.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy } from '../support/waits.ts';
+
+/** A tiny HTTP proxy, which writes down where it was to lead. */
+interface ConnectProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Such as "CONNECT bank.example:443". */
+  readonly asked: string[];
+  readonly authorizations: (string | undefined)[];
+  /** What it answers; 200 until told otherwise. */
+  status: number;
+}
+
+async function startConnectProxy(): Promise<ConnectProxy> {
+  const asked: string[] = [];
+  const authorizations: (string | undefined)[] = [];
+  const sockets = new Set<Socket>();
+  const note = ({ method, url, headers }: IncomingMessage) => {
+    asked.push(`${method} ${url}`);
+    authorizations.push(headers['proxy-authorization']);
+  };
+  const server = createServer(async (request, response) => {
+    note(request);
+    const answer = await fetch(request.url ?? '');
+    response.writeHead(answer.status).end(await answer.text());
+  });
+  server.on('connect', (request: IncomingMessage, client: Socket) => {
+    note(request);
+    client.on('error', () => client.destroy());
+    if (proxy.status !== 200) return void client.end(`HTTP/1.1 ${proxy.status} No\r\n\r\n`);
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const bank = connect(Number(port || 80), hostname.replace(/^\[|\]$/g, ''), () => {
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      bank.pipe(client).pipe(bank);
+    });
+    sockets.add(client).add(bank);
+    bank.on('error', () => client.destroy());
+    client.on('close', () => bank.destroy());
+  });
+  const port = await listenOnLoopback(server);
+  const proxy: ConnectProxy = {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    authorizations,
+    status: 200,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await closeNow(server);
+    },
+  };
+  return proxy;
+}
 
 /** The way to the bank: certificates, proxies, and how long a connection is used. */
 
@@ -24,38 +72,23 @@ const payment = sampleCalls.postMakeTransaction;
 
 describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => {
   let certificates: Certificates;
-  let server: Server;
+  let bank: RecordingBank;
   let url = '';
-  /** Whose certificate each call came with, and over how many connections they came. */
-  const shown: string[] = [];
-  let connections = 0;
+  /** Whose certificate each call came with. */
+  const shown = () => bank.calls.map(({ client }) => client);
   beforeAll(async () => {
     certificates = await createCertificates();
     const { ca, server: own } = certificates;
-    server = createServer(
-      {
-        ca: await readFile(ca),
-        cert: await readFile(own.cert),
-        key: await readFile(own.key),
-        requestCert: true,
-      },
-      (request, response) => {
-        shown.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString() ?? '');
-        response.setHeader('Content-Type', 'application/json');
-        response.end(request.method === 'GET' ? read.reply : write.reply);
-      },
-    );
-    server.on('secureConnection', () => connections++);
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const [authority, cert, key] = await Promise.all([ca, own.cert, own.key].map((file) => readFile(file)));
+    bank = await startRecordingBank({ ca: authority, cert, key, requestCert: true });
+    for (const { line, reply: body } of [read, write]) bank.on(line, { body });
+    url = bank.url;
   });
   beforeEach(() => {
-    shown.length = 0;
-    connections = 0;
+    bank.calls.length = 0;
   });
   afterAll(async () => {
-    server.closeAllConnections();
-    server.close();
+    await bank.close();
     await certificates[Symbol.asyncDispose]();
   });
 
@@ -67,19 +100,20 @@ describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => 
     await using client = clientWith({ secureContext });
     await read.run(client);
     await write.run(client);
-    expect(shown).toEqual(['bankql', 'bankql']);
+    expect(shown()).toEqual(['bankql', 'bankql']);
   });
 
   test('is shown a new one from the next call on, also where a connection is kept', async () => {
     const [first, second] = [await certificates.client('first'), await certificates.client('second')];
     await using client = clientWith({ secureContext: await contextOf(certificates.ca, first) });
+    const before = bank.connections();
     await read.run(client);
     await read.run(client);
-    expect(connections).toBe(1);
+    expect(bank.connections() - before).toBe(1);
     client.useTls(await contextOf(certificates.ca, second));
     await read.run(client);
     await write.run(client);
-    expect(shown).toEqual(['first', 'first', 'second', 'second']);
+    expect(shown()).toEqual(['first', 'first', 'second', 'second']);
   });
 
   test('is reached through a proxy too, which sees nothing of it', async () => {
@@ -88,7 +122,7 @@ describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => 
     await using client = clientWith({ secureContext, proxyUrl: proxy.url });
     await read.run(client);
     await write.run(client);
-    expect(shown).toEqual(['bankql', 'bankql']);
+    expect(shown()).toEqual(['bankql', 'bankql']);
     expect(proxy.asked).toEqual(Array(2).fill(`CONNECT ${new URL(url).host}`));
   });
 
@@ -106,17 +140,15 @@ describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => 
       url.replace('localhost', '[::ffff:127.0.0.1]'),
     );
     expect((await failedCall(read, other)).error.message).toContain('certificate is for another name');
-    expect(shown).toEqual([]);
+    expect(shown()).toEqual([]);
   });
 
   test('what speaks no TLS is called that', async () => {
-    const plain = createPlainServer((socket) => {
-      socket.on('error', () => {}).once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    });
-    await once(plain.listen(0, '127.0.0.1'), 'listening');
-    await using client = clientWith({}, `https://127.0.0.1:${(plain.address() as AddressInfo).port}`);
+    await using plain = await startFaultyBank();
+    const refuse = writeThen('end', 'HTTP/1.1 400 Bad Request\r\n\r\n');
+    plain.behave((socket) => void socket.once('data', () => refuse(socket)), 'connection');
+    await using client = clientWith({}, plain.url.replace('http:', 'https:'));
     expect((await failedCall(read, client)).error.message).toContain('does not speak TLS');
-    plain.close();
   });
 
   test.each(['-tls1_3', '-tls1_2'])(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bankCode, bankText, redact } from '../../src/bank/errors.ts';
 import type { CallReport } from '../../src/bank/report.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { connect, createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
@@ -15,8 +15,9 @@ const hidden = 'what the bank says';
 describe('what the bank says', () => {
   const says = async (status: number, body: string, headers: Record<string, string> = {}) => {
     const reports: CallReport[] = [];
-    await using bank = await startFaultyBank(reply(status, body, headers));
-    await using client = createTestClient(bank.url, { onCall: (call) => reports.push(call) });
+    const { client } = await connect(reply(status, body, headers), {
+      onCall: (call) => reports.push(call),
+    });
     const { error } = await failedCall(sampleCalls.getCustomer, client);
     const [report] = reports;
     if (report === undefined || reports.length > 1) throw new Error(`${reports.length} reports of one call`);
@@ -134,8 +135,7 @@ describe('what the bank says', () => {
 describe('a report', () => {
   const reportOf = async (act: Act, sample: SampleCall, limits = {}) => {
     const reports: CallReport[] = [];
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, { ...limits, onCall: (call) => reports.push(call) });
+    const { client } = await connect(act, { ...limits, onCall: (call) => reports.push(call) });
     const outcome = await sample.run(client).catch((error: unknown) => error);
     expect(reports).toHaveLength(1);
     return { report: reports[0], outcome };

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { connect, createTestClient, failedCall } from '../support/bank-client.ts';
 import { bad, broken, type Fault, faults, head, hidden, late } from '../support/faults.ts';
 import {
   type Act,
@@ -21,7 +21,6 @@ const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 *
 const lateDeadlineMs = 400;
 
 const read = sampleCalls.getBranches;
-const readOfCustomer = sampleCalls.getCustomer;
 const change = sampleCalls.putCustomerID;
 
 const retryable = new Set(['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT']);
@@ -70,27 +69,6 @@ describe.each(faults)('a bank that $what', (fault) => {
   test(`fails a write with ${fault.codes[1]}, once`, () => expectFault(fault, change));
 });
 
-describe('a list that is none', () => {
-  test.each([
-    ['without its key', `{"Branches":[],"message":"${hidden}"}`],
-    ['that is null', '{"branches":null}'],
-    ['that is an object', `{"branches":{"0":"${hidden}"}}`],
-    ['that is a text', `{"branches":"${hidden}"}`],
-  ])('%s fails the read with BANK_BAD_RESPONSE', (what, body) =>
-    expectFault({ what, act: reply(200, body), codes: bad, status: 200 }, read),
-  );
-
-  test('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
-    await using bank = await startFaultyBank(reply(200, '{"message":"no"}'));
-    await using client = createTestClient(bank.url, limits);
-    for (const sample of [readOfCustomer, read]) {
-      const { error } = await failedCall(sample, client);
-      expect(error.extensions).toMatchObject({ code: 'BANK_REJECTED', status: 200 });
-      expect(error.message).toMatch(/ with status 200, but with an error: no$/);
-    }
-  });
-});
-
 describe('an answer that is odd and good', () => {
   test.each([
     'application/json; charset=utf-8',
@@ -99,8 +77,7 @@ describe('an answer that is odd and good', () => {
     'text/json',
     '',
   ])('content type "%s" is read', async (type) => {
-    await using bank = await startFaultyBank(reply(200, read.reply, { 'Content-Type': type }));
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(reply(200, read.reply, { 'Content-Type': type }), limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
@@ -124,8 +101,7 @@ describe('an answer that is odd and good', () => {
     ['with status 201', reply(201, read.reply)],
     ['as long as it may be', reply(200, read.reply.padEnd(limits.maxBodyBytes))],
   ])('is read: %s', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(act, limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
@@ -143,8 +119,7 @@ describe('an answer that is not read, because it is encoded or too long, counts 
       ['NOT_FOUND', 'NOT_FOUND'],
     ],
   ] as const)('%s', async (_, act, status, [ofRead, ofWrite]) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(act, limits);
     expect((await failedCall(read, client)).error.extensions).toMatchObject({ code: ofRead, status });
     expect((await failedCall(change, client)).error.extensions).toMatchObject({ code: ofWrite, status });
     expect(bank.requests).toHaveLength(2);

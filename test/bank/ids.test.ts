@@ -5,7 +5,7 @@ import { type Operation, ownName } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { createTestClient } from '../support/bank-client.ts';
-import { lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { idCorpus } from '../support/id-corpus.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
@@ -80,24 +80,6 @@ describe('an id in a path', () => {
 });
 
 describe('to the byte', () => {
-  const oddOnes = idCorpus.filter(([, , segment]) => segment !== null);
-
-  test.each([
-    ['getCustomer', 'CUSTOMER_ID'],
-    ['putCustomerID', 'BANK_ID'],
-    ['getAccountsScope', 'scope'],
-    ['postMakeTransaction', 'ACCOUNT_ID'],
-  ] as const)('%s sends the request line that it should, whatever its %s', async (id, name) => {
-    const sample = sampleCalls[id];
-    await using recorder = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(recorder.url);
-    for (const [, value] of oddOnes) await sample.run(client, canaries, { [ownName(name)]: value });
-    expect(recorder.requests.map(lineOf)).toEqual(
-      oddOnes.map(([, , segment]) => `${lineWith(sample, name, segment ?? '')} HTTP/1.1`),
-    );
-    for (const request of recorder.requests) expect(request).toMatch(/^[\r\n\x20-\xff]*$/);
-  });
-
   test('a request is its head, and a body of the length that the head says', async () => {
     await using recorder = await startFaultyBank(reply(200, '{}'));
     await using client = createTestClient(recorder.url);

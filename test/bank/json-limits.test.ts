@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxRecords, maxValues, whatTakesTooLong } from '../../src/bank/json-limits.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
-import { reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { connect, failedCall } from '../support/bank-client.ts';
+import { reply } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
 
 const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 60_000 };
@@ -17,8 +17,7 @@ describe('an answer that would take long to parse', () => {
     ['numbers', branches(4_000_000, '1'), `holds more than ${maxValues} values`],
     ['many records', branches(60_000, '{"id":"b"}'), `lists more than ${maxRecords} records`],
   ])('is BANK_BAD_RESPONSE: %s', async (_, body, what) => {
-    await using bank = await startFaultyBank(reply(200, body));
-    await using client = createTestClient(bank.url, limits);
+    const { bank, client } = await connect(reply(200, body), limits);
     const { error } = await failedCall(read, client);
     expect([error.code, error.message]).toEqual([
       'BANK_BAD_RESPONSE',
@@ -28,8 +27,7 @@ describe('an answer that would take long to parse', () => {
   });
 
   test('is a refusal without words, where it is one', async () => {
-    await using bank = await startFaultyBank(reply(404, `{"message":"m","x":${listOf(2_000_000, '1')}}`));
-    await using client = createTestClient(bank.url, limits);
+    const { client } = await connect(reply(404, `{"message":"m","x":${listOf(2_000_000, '1')}}`), limits);
     const { error } = await failedCall(read, client);
     expect([error.code, error.message]).toEqual([
       'NOT_FOUND',
@@ -45,8 +43,7 @@ describe('an answer that is long', () => {
     const more = `"location":{"latitude":34.6,"longitude":32.4},"lobby":{"is24Hours":true},"meta":{"license":"l"}`;
     const branch = `{"id":"b","bank":"B","name":"n","acceptsDeposits":false,"address":${address},${more}}`;
     const body = branches(10_000, branch);
-    await using bank = await startFaultyBank(reply(200, body));
-    await using client = createTestClient(bank.url, limits);
+    const { client } = await connect(reply(200, body), limits);
     expect((await read.run(client)).answer).toHaveLength(10_000);
   });
 

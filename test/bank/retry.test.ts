@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { connect, createTestClient, failedCall, readFrom } from '../support/bank-client.ts';
 import { head } from '../support/faults.ts';
 import {
   type Act,
@@ -16,7 +16,6 @@ import {
   writeThen,
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
-import { readFrom } from '../support/read-from.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
@@ -85,8 +84,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
   });
 
   test('fails twice: the second failure is the failure, and there is no third attempt', async () => {
-    await using bank = await startFaultyBank(inTurn(reset, reply(503, '{}')));
-    await using client = createTestClient(bank.url, retrying);
+    const { bank, client } = await connect(inTurn(reset, reply(503, '{}')), retrying);
     const { error } = await failedCall(sample, client);
     expect(error).toMatchObject({ code: 'BANK_UNAVAILABLE', extensions: { status: 503 } });
     expect(error.extensions.trackId).toBe(trackIdsAt(bank)[1]);
@@ -110,15 +108,13 @@ const words: readonly (readonly [string, Act])[] = [
 
 describe.each(reads)('%s is made once, where the bank', (_, sample) => {
   test.each(words)('%s', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, retrying);
+    const { bank, client } = await connect(act, retrying);
     await failedCall(sample, client);
     expect(bank.requests).toHaveLength(1);
   });
 
   test('does not answer in time', async () => {
-    await using bank = await startFaultyBank(hang);
-    await using client = createTestClient(bank.url, { ...retrying, timeoutMs: 150 });
+    const { bank, client } = await connect(hang, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
     await quietFor(longestWaitMs);
     // A busy machine may not even send it in time.
@@ -137,8 +133,7 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
   });
 
   test('where the bank refuses the connection', async () => {
-    await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url, retrying);
+    const { bank, client } = await connect(reply(200, sample.reply), retrying);
     await bank.close();
     await sample.run(client).catch(() => {});
     await bank.listen();
@@ -152,8 +147,10 @@ describe('a second attempt', () => {
 
   test('is not made when the time is nearly over', async () => {
     const timeoutMs = 400;
-    await using bank = await startFaultyBank(later(timeoutMs - 15, reply(503, '{}')));
-    await using client = createTestClient(bank.url, { ...retrying, timeoutMs });
+    const { bank, client } = await connect(later(timeoutMs - 15, reply(503, '{}')), {
+      ...retrying,
+      timeoutMs,
+    });
     const { error, elapsedMs } = await failedCall(sample, client);
     expect(['BANK_UNAVAILABLE', 'BANK_TIMEOUT']).toContain(error.code);
     expect(elapsedMs).toBeLessThan(inTimeMs);
@@ -177,8 +174,10 @@ describe('a second attempt', () => {
 
   test('shares the time of the first', async () => {
     const timeoutMs = 2_000;
-    await using bank = await startFaultyBank(inTurn(later(200, reply(503, '{}')), hang));
-    await using client = createTestClient(bank.url, { ...retrying, timeoutMs });
+    const { bank, client } = await connect(inTurn(later(200, reply(503, '{}')), hang), {
+      ...retrying,
+      timeoutMs,
+    });
     const { error, elapsedMs } = await failedCall(sample, client);
     expect(error.code).toBe('BANK_TIMEOUT');
     expect(elapsedMs).toBeGreaterThan(timeoutMs - 20);
@@ -189,8 +188,7 @@ describe('a second attempt', () => {
 
   test('is not made for a caller who left meanwhile', async () => {
     const caller = new AbortController();
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    await using client = createTestClient(bank.url, { ...retrying, onCall: () => caller.abort() });
+    const { bank, client } = await connect(reply(503, '{}'), { ...retrying, onCall: () => caller.abort() });
     const { getCustomer } = operations;
     const ids = { bankId: 'B', customerId: 'c' };
     for (const unshared of [true, false]) {
@@ -221,8 +219,7 @@ describe('the budget of second attempts', () => {
     ['answers with 503', reply(503, '{}')],
     ['resets', reset],
   ])('for a bank that %s is ten at once and a tenth of the calls', async (_, act) => {
-    await using bank = await startFaultyBank(act);
-    await using client = createTestClient(bank.url, {
+    const { bank, client } = await connect(act, {
       ...retrying,
       waitMs: 60_000,
       timeoutMs: 60_000,
@@ -237,8 +234,7 @@ describe('the budget of second attempts', () => {
   });
 
   test('is not saved up while all is well', async () => {
-    await using bank = await startFaultyBank(reply(200, sample.reply));
-    await using client = createTestClient(bank.url, {
+    const { bank, client } = await connect(reply(200, sample.reply), {
       ...retrying,
       waitMs: 60_000,
       timeoutMs: 60_000,
@@ -251,8 +247,7 @@ describe('the budget of second attempts', () => {
   });
 
   test('is none where the share is 0', async () => {
-    await using bank = await startFaultyBank(reply(503, '{}'));
-    await using client = createTestClient(bank.url, { ...retrying, retryShare: 0 });
+    const { bank, client } = await connect(reply(503, '{}'), { ...retrying, retryShare: 0 });
     await many(client, 20);
     expect(bank.requests).toHaveLength(20);
   });

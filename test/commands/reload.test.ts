@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { takeAll } from '../../src/commands/command.ts';
 import { createReload } from '../../src/commands/reload.ts';
 
 /** The lines of a reload of these sources. */
@@ -31,4 +32,20 @@ test('where there is nothing to reload, a line says so', async () => {
   expect((await linesOf({ keys: null })).map(({ msg }) => msg)).toEqual([
     'SIGHUP: there is nothing to reload',
   ]);
+});
+
+test('takes every step in order, also those behind one that failed', async () => {
+  const taken: number[] = [];
+  const refused = new Error('refused');
+  const stopped = takeAll([
+    async () => taken.push(1),
+    () => Promise.reject(refused),
+    () => taken.push(2),
+    () => {
+      throw refused;
+    },
+    () => taken.push(3),
+  ]);
+  await expect(stopped).rejects.toMatchObject({ errors: [refused, refused] });
+  expect(taken).toEqual([1, 2, 3]);
 });

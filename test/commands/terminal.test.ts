@@ -1,6 +1,96 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { createAnnouncements, describeState, type Started } from '../../src/commands/announcements.ts';
 import { describeStartFailure } from '../../src/commands/terminal.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/errors.ts';
+
+const overSandbox: Started = {
+  url: 'http://127.0.0.1:4000',
+  metricsUrl: null,
+  sandboxUrl: 'http://127.0.0.1:5000',
+  bankUrl: 'http://127.0.0.1:5000',
+  stateLine: 'Payment records: none.',
+  config: { graphiql: true, identity: null, workers: 1 },
+};
+
+function announce(isTerminal: boolean, started: Started) {
+  let [text, log] = ['', ''];
+  const logger = pino(
+    {},
+    {
+      write(line: string) {
+        log += line;
+      },
+    },
+  );
+  createAnnouncements({
+    isTerminal,
+    write(part) {
+      text += part;
+    },
+    logger,
+  }).started(started);
+  return { text, log };
+}
+
+test('people read a text with a query to paste, with the headers of a caller', () => {
+  const { text, log } = announce(true, overSandbox);
+  expect(text).toMatch(
+    /^bankql serves GraphQL at http:\/\/127\.0\.0\.1:4000\/graphql \(GraphiQL in a browser\)\./,
+  );
+  expect(text).toContain("-H 'Auth-ID: alice'");
+  expect(log).toBe('');
+});
+
+test('where tokens say who calls, the query to paste has a token and no key', () => {
+  const { identity } = readConfig({
+    IDENTITY: 'jwt',
+    IDENTITY_JWKS_URL: 'https://login.example/keys',
+    IDENTITY_ISSUER: 'https://login.example',
+    IDENTITY_AUDIENCE: 'bankql',
+    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
+  });
+  const { text } = announce(true, { ...overSandbox, config: { ...overSandbox.config, identity } });
+  expect(text).toContain("-H 'Authorization: Bearer your-token'");
+  expect(text).not.toContain('sandbox-key');
+});
+
+test('where nobody reads, the start is a line of the log', () => {
+  const { text, log } = announce(false, overSandbox);
+  expect(text).toBe('');
+  expect(JSON.parse(log)).toMatchObject({ url: 'http://127.0.0.1:4000', bank: 'http://127.0.0.1:5000' });
+});
+
+test('how many workers there are is said once, for all of them', () => {
+  const { log } = announce(false, { ...overSandbox, config: { ...overSandbox.config, workers: 2 } });
+  expect(JSON.parse(log).msg).toContain('2 workers share the port.');
+  expect(announce(false, overSandbox).log).not.toContain('workers');
+});
+
+const now = Date.UTC(2026, 0, 15);
+const counts = { records: 0, expired: 0, pending: 0, unknown: 0, newestAt: null, now };
+
+test.each([
+  [counts, 'Payment records: none.'],
+  [{ ...counts, records: 12, newestAt: now - 7_200_000 }, 'Payment records: 12, the newest 2 h 0 min old.'],
+  [
+    { ...counts, records: 3, pending: 1, unknown: 2, newestAt: now },
+    'Payment records: 3, the newest 0 s old; 1 PENDING, 2 UNKNOWN.',
+  ],
+  [null, 'Payment records: the store does not answer at the moment.'],
+])('the start says of %j: %s', (found, line) => {
+  expect(describeState(found, null, now)).toBe(line);
+});
+
+test('the start says that records are in memory only, and loudly that payments are refused', () => {
+  expect(describeState(counts, null, now, true)).toBe(
+    'Payment records: none yet; they are kept in memory, until bankql stops.',
+  );
+  expect(describeState(counts, 'Its row is missing.', now)).toMatch(
+    /^\*\*\* PAYMENTS ARE REFUSED \*\*\* Its row is missing\. Reads go on\./,
+  );
+});
 
 const failure = (message: string, code: string, syscall: string) =>
   Object.assign(new Error(message), { code, syscall });

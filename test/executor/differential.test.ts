@@ -1,18 +1,230 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import {
+  buildSchema,
   type ExecutionResult,
   execute,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  getNullableType,
   getOperationAST,
   getVariableValues,
+  isAbstractType,
+  isEnumType,
+  isLeafType,
+  isListType,
+  isObjectType,
   NoUnusedFragmentsRule,
   NoUnusedVariablesRule,
   parse,
+  responsePathAsArray,
   specifiedRules,
   validate,
 } from 'graphql';
 import { expect, test } from 'vitest';
 import { prepareOperation } from '../../src/executor/compile.ts';
-import { type AnyOperation, anyOperation, anySchema, Outcomes } from '../support/any-schema.ts';
+import { ignoreRejections } from '../../src/executor/promises.ts';
+
+/** A schema with everything that an executor has to get right, whose resolvers do anything, see `Outcomes`. */
+const anySchema = buildSchema(`
+  interface Named { name: String must: String! }
+  union Any = Thing | Leaf
+  enum Choice { A B }
+  input In { x: Int! = 4 y: [String!] }
+  type Leaf implements Named { name: String must: String! leaf: Leaf choice: Choice }
+  type Thing implements Named {
+    name: String
+    must: String!
+    number(n: Int = 3, in: In, list: [Int!]): Int
+    choice(is: Choice = A): Choice
+    things: [Thing]
+    mustThings: [Thing!]
+    allThings: [Thing!]!
+    grid: [[Int]]
+    hardGrid: [[Int!]!]!
+    thing: Thing
+    hardThing: Thing!
+    named: Named
+    hardNamed: Named!
+    any: Any
+    anys: [Any!]
+  }
+  type Query { thing: Thing hardThing: Thing! things: [Thing] named: Named any: Any name: String must: String! }
+  type Mutation { first: Thing second: Thing hard: Thing! number(n: Int): Int }
+`);
+
+/**
+ * What resolvers do, by the seed and the place in the answer: values, errors, nulls and values of a wrong type, at once
+ * or later. What comes later comes one by one, in the order in which it was asked for, so that executors that take
+ * another number of steps see the same.
+ */
+class Outcomes {
+  readonly #seed: string;
+  readonly #ignoresRejections: boolean;
+  readonly #waiting: (() => void)[] = [];
+  /** The places that were asked for, in their order. */
+  readonly asked: string[] = [];
+
+  /** `ignoresRejections` for graphql's own executor, which forgets what comes after its answer. */
+  constructor(seed: string, { ignoresRejections = false } = {}) {
+    this.#seed = seed;
+    this.#ignoresRejections = ignoresRejections;
+  }
+
+  resolve(args: object, info: GraphQLResolveInfo): unknown {
+    const place = `${responsePathAsArray(info.path).join('.')} ${JSON.stringify(args)}`;
+    this.asked.push(place);
+    return this.#maybeLater(place, () => this.#valueOf(info.returnType, place));
+  }
+
+  #dice(place: string, sides: number): number {
+    return createHash('sha256').update(`${this.#seed} ${place}`).digest().readUInt16BE() % sides;
+  }
+
+  #maybeLater(place: string, make: () => unknown): unknown {
+    return this.#dice(`${place} when`, 3) > 0 ? make() : this.#later(make);
+  }
+
+  #later(make: () => unknown): Promise<unknown> {
+    const later = new Promise((resolve, reject) => {
+      this.#waiting.push(() => {
+        try {
+          resolve(make());
+        } catch (error) {
+          reject(error);
+        }
+      });
+      if (this.#waiting.length === 1) this.#pump();
+    });
+    if (this.#ignoresRejections) later.catch(() => {});
+    return later;
+  }
+
+  #pump(): void {
+    setImmediate(() => {
+      this.#waiting[0]?.();
+      this.#waiting.shift();
+      if (this.#waiting.length > 0) this.#pump();
+    });
+  }
+
+  #valueOf(type: GraphQLOutputType, place: string): unknown {
+    const dice = this.#dice(place, 24);
+    if (dice === 0) throw new Error(`thrown at ${place}`);
+    if (dice === 1) return new Error(`returned at ${place}`);
+    if (dice === 2) return null;
+    const wanted = getNullableType(type);
+    if (isListType(wanted)) {
+      if (dice === 3) return 'no list';
+      const count = this.#dice(`${place} items`, 3);
+      const makeItem = (index: number) => {
+        const itemPlace = `${place} ${index}`;
+        return this.#maybeLater(itemPlace, () => this.#valueOf(wanted.ofType, itemPlace));
+      };
+      const items: unknown[] = [];
+      try {
+        while (items.length < count) items.push(makeItem(items.length));
+      } catch (error) {
+        // No executor is ever given these.
+        ignoreRejections(items);
+        throw error;
+      }
+      if (dice === 4) return new Set(items);
+      return dice === 5 ? items.values() : items;
+    }
+    if (isAbstractType(wanted)) {
+      const names = ['Thing', 'Thing', 'Leaf', 'Leaf', 'Query', 'none'];
+      return { __typename: names[this.#dice(`${place} type`, names.length)] };
+    }
+    if (isObjectType(wanted)) return {};
+    if (isEnumType(wanted)) return dice === 3 ? 'C' : 'B';
+    if (wanted.name === 'Int') return dice === 3 ? 'x' : dice;
+    return dice === 3 ? { no: 'text' } : `text ${dice}`;
+  }
+}
+
+for (const type of Object.values(anySchema.getTypeMap())) {
+  if (!isObjectType(type) || type.name.startsWith('__')) continue;
+  for (const field of Object.values(type.getFields()))
+    field.resolve = (_source, args: object, outcomes: Outcomes, info) => outcomes.resolve(args, info);
+}
+
+interface AnyOperation {
+  readonly document: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+const argumentTexts: Readonly<Record<string, readonly string[]>> = {
+  n: ['1', '$int', '$default', 'null', '$absent'],
+  in: ['{}', '{ x: 1 }', '{ x: $int, y: ["a", $text] }', '{ y: [] }'],
+  list: ['[1, $int]', '2', '[]', '$ints'],
+  is: ['A', 'B', '$choice'],
+};
+
+const variableDefinitions =
+  '$yes: Boolean!, $no: Boolean! = false, $maybe: Boolean = true, $int: Int!, $default: Int = 7, $absent: Int, $text: String! = "t", $ints: [Int!], $choice: Choice! = B';
+
+/** Operations of `anySchema`: aliases, fragments, directives, variables with and without defaults, merged fields. */
+const anyOperation = fc.gen().map((draw): AnyOperation => {
+  const oneOf = <T>(choices: readonly T[]): T => draw(() => fc.constantFrom(...choices));
+  const chance = (percent: number) => draw(fc.nat, { max: 99 }) < percent;
+  const fragments: string[] = [];
+
+  const directive = () =>
+    chance(15)
+      ? ` @${oneOf(['skip', 'include'])}(if: ${oneOf(['$yes', '$no', '$maybe', 'true', 'false'])})`
+      : '';
+
+  const argumentsOf = (field: GraphQLField<unknown, unknown>) => {
+    const given = field.args.filter(() => chance(40));
+    const texts = given.map(({ name }) => `${name}: ${oneOf(argumentTexts[name] ?? ['null'])}`);
+    return texts.length === 0 ? '' : `(${texts.join(', ')})`;
+  };
+
+  // A name in the answer says which field it is, so that what is selected twice can be merged.
+  const fieldOf = (field: GraphQLField<unknown, unknown>, depth: number) => {
+    const given = argumentsOf(field);
+    const alias = given === '' && chance(70) ? '' : `${field.name}${given.replaceAll(/\W/g, '_')}: `;
+    const named = getNamedType(field.type);
+    const below = isLeafType(named) ? '' : ` { ${selectionOf(named, depth - 1)} }`;
+    return `${alias}${field.name}${given}${directive()}${below}`;
+  };
+
+  const selectionOf = (type: GraphQLNamedType, depth: number): string => {
+    const count = draw(fc.integer, { min: 1, max: 3 });
+    const texts = Array.from({ length: count }, (): string => {
+      if (depth > -4 && (isAbstractType(type) || chance(15))) {
+        const on = isAbstractType(type) ? oneOf(anySchema.getPossibleTypes(type)) : type;
+        const selection = selectionOf(on, depth - 1);
+        if (chance(50)) return `... on ${on.name}${directive()} { ${selection} }`;
+        fragments.push(`fragment F${fragments.length} on ${on.name} { ${selection} }`);
+        return `...F${fragments.length - 1}${directive()}`;
+      }
+      if (!isObjectType(type) || chance(10)) return '__typename';
+      const fields = Object.values(type.getFields()).filter(
+        (field) => depth > 0 || isLeafType(getNamedType(field.type)),
+      );
+      return fields.length === 0 ? '__typename' : fieldOf(oneOf(fields), depth);
+    });
+    return texts.join(' ');
+  };
+
+  const kind = chance(20) ? 'mutation' : 'query';
+  const root = kind === 'mutation' ? anySchema.getMutationType() : anySchema.getQueryType();
+  const selection = root ? selectionOf(root, 3) : '__typename';
+  return {
+    document: `${kind} (${variableDefinitions}) { ${selection} } ${fragments.join(' ')}`,
+    variables: {
+      yes: true,
+      int: 5,
+      ...(chance(50) ? { ints: [1, 2] } : {}),
+      ...(chance(10) ? { maybe: false } : {}),
+    },
+  };
+});
 
 const rules = specifiedRules.filter(
   (rule) => rule !== NoUnusedVariablesRule && rule !== NoUnusedFragmentsRule,

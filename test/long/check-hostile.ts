@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { startProcess } from '../support/process.ts';
 import { searchAccepted } from './accepted-search.ts';
 import { pinApart } from './cores.ts';
@@ -11,7 +12,6 @@ import type { Attack } from './hostile-attacker.ts';
 import { tryCallers } from './hostile-callers.ts';
 import { createSender, type Hostile, hostileRequests } from './hostile-requests.ts';
 import { progress } from './progress.ts';
-import { startQuickBank } from './quick-bank.ts';
 
 /**
  * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: bankql on a core of its own, where there is
@@ -49,7 +49,8 @@ const unfeltMs = 50;
 /** How much of a core others may take meanwhile: with more, it is they who are measured. */
 const mostOfOthers = 0.1;
 
-await using bank = await startQuickBank();
+/** Answers at once. */
+await using bank = await startFaultyBank(reply(200, '{"email":"somebody@bank.example"}'));
 await using bankql = await startProcess({
   BANK_BASE_URL: bank.url,
   BANK_ID: 'BANK',
@@ -130,7 +131,7 @@ const alone = await goodCaller();
 say('refused                                    status   bytes  median ms    max ms');
 for (const [nth, hostile] of hostileRequests.entries()) {
   progress(`${hostile.what}: hostile request ${nth + 1} of ${hostileRequests.length}`);
-  const before = bank.arrived();
+  const before = bank.requests.length;
   const rounds: Awaited<ReturnType<typeof mallory.send>>[] = [];
   for (let round = 0; round < 20; round++) rounds.push(await attackInPeace(hostile));
   const times = rounds.map(({ milliseconds }) => milliseconds);
@@ -143,7 +144,7 @@ for (const [nth, hostile] of hostileRequests.entries()) {
   if (median > longestRefusalMs) failures.push(`${hostile.what}: ${median.toFixed(1)} ms`);
   if (status === 0 || status >= 500 || !text.includes('"errors"'))
     failures.push(`${hostile.what}: answered with ${status}`);
-  if (bank.arrived() > before) failures.push(`${hostile.what}: reached the bank`);
+  if (bank.requests.length > before) failures.push(`${hostile.what}: reached the bank`);
 }
 
 /** What the good caller feels while somebody attacks, in a thread of its own: what that one has to do himself must not count. */

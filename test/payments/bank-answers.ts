@@ -1,7 +1,7 @@
 /**
  * Answers of banks and of what stands in front of them, in the shapes of the documentation of real payment APIs, and what truly
  * happened to the payment: `executed`, `refused` (not executed, and it will not be) or `unknowable` (pending, accepted, or the answer
- * does not say). With `!` the answer is clear in the words and members that bankql knows, so that it has to be decided. With `put` it
+ * does not say). With `!` the answer is clear in the words and members that bankql knows, so that it is decided; any other is UNKNOWN. With `put` it
  * answers putTransactionsRequestAccount, otherwise postMakeTransaction. The payment: 5.00 EUR to account x at BK1, with the description
  * Rent.
  */
@@ -41,7 +41,7 @@ put unknowable 408 {"code":408,"message":"OBP-50001: Future timeout."}
 put unknowable 400 {"code":400,"message":"OBP-40009: The TRANSACTION_REQUEST_TYPE has changed."}
 executed! 201 {"transaction_id":"1f5587fa-8ad8-3c6b-8fac-ac3db5bdc3db"}
 executed! 201 {"transaction_id":"1b5f6988-a99a-443b-acfc-7f06bb912bd4"}
-refused 401 {"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}`,
+refused! 401 {"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}`,
 
   'Berlin Group NextGenPSD2': `
 unknowable 201 {"transactionStatus":"RCVD","paymentId":"1234-wertiq-983","_links":{"scaRedirect":{"href":"https://www.testbank.com/asdfasdfasdf"},"self":{"href":"/v1/payments/sepa-credit-transfers/1234-wertiq-983"},"status":{"href":"/v1/payments/1234-wertiq-983/status"}}}
@@ -108,13 +108,13 @@ refused 200 {"resultCode":"Error","refusalReason":"Acquirer Error"}
 unknowable 200 {"resultCode":"RedirectShopper","action":{"type":"redirect"}}
 unknowable 202 {"id":"1W1UG35U8A9J5ZLG","amount":{"value":500,"currency":"EUR"},"status":"authorised"}
 executed 200 {"id":"1W1UG35U8A9J5ZLG","amount":{"value":500,"currency":"EUR"},"status":"booked","category":"bank","direction":"outgoing"}
-refused 200 {"id":"1W1UG35U8A9J5ZLG","status":"refused","reason":"notEnoughBalance"}
+refused! 200 {"id":"1W1UG35U8A9J5ZLG","status":"refused","reason":"notEnoughBalance"}
 refused 422 {"status":422,"errorCode":"130","message":"Required field 'reference' is not provided.","errorType":"validation"}
 refused 422 {"type":"https://docs.adyen.com/errors/forbidden","title":"Forbidden","status":403,"detail":"Not the right permission","requestId":"6TBRU"}
 unknowable 422 {"status":422,"errorCode":"704","message":"request already processed or in progress","errorType":"validation"}
 unknowable 422 {"status":422,"message":"request already processed or in progress"}
 refused 200 {"status":"failed","reason":"counterpartyAccountNotFound"}
-refused 401 {"status":401,"errorCode":"000","message":"HTTP Status Response - Unauthorized","errorType":"security"}`,
+refused! 401 {"status":401,"errorCode":"000","message":"HTTP Status Response - Unauthorized","errorType":"security"}`,
 
   Stripe: `
 executed 200 {"id":"ch_3MmlLr","object":"charge","amount":500,"paid":true,"status":"succeeded","captured":true,"created":1679090539}
@@ -405,7 +405,22 @@ unknowable 409 {"message":"Account not found"}
 unknowable 410 {"message":"Account not found"}
 unknowable 423 {"message":"Account locked"}
 unknowable 404 {"message":"Payment not found"}
-unknowable 404 {"message":"Transaction not found, account closed"}`,
+unknowable 404 {"message":"Transaction not found, account closed"}
+executed! 200 {"id":"T"}
+executed! 200 {"transaction_id":"T","status":"COMPLETED"}
+executed! 200 {"id":"T","status":"COMPLETED","links":[]}
+put executed! 200 {"transaction-requests":[{"id":"T","type":"SANDBOX_TAN","status":"COMPLETED","challenges":[],"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}}]}
+put executed! 200 {"id":"T","type":"SANDBOX_TAN","status":"COMPLETED","challenges":[],"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}}
+unknowable 200 {"id":"T","status":"PENDING"}
+unknowable 200 {"id":"T","rejected_date":"2026-01-01"}
+unknowable 200 <html></html>
+put unknowable 200 {}
+put unknowable 200 {"transaction-requests":[{"status":"COMPLETED","body":{"to":{"account_id":"y"}}}]}
+refused! 200 {"id":"T","status":"REJECTED"}
+refused! 422 {"code":"INSUFFICIENT_FUNDS","message":"anything"}
+unknowable 403 {"code":"FORBIDDEN","message":"Το κείμενο σε άλλη γλώσσα"}
+unknowable 400 {"message":"Bad Request"}
+unknowable 500 {"message":"Account not found"}`,
 };
 
 /** What banks write in texts of 4xx, in several languages: by what happened, one text of each language. */

@@ -2,8 +2,17 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { type StoreDriver, WriteUncertain } from '../../src/payments/driver.ts';
 import { createPaymentStore } from '../../src/payments/payment-store.ts';
 import { type StoreEvent, StoreUnavailable, UnreadableRecord } from '../../src/payments/store.ts';
-import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
-import { done, lease, pending, rejected, retentionMs, start, stored } from './stores/store-conformance.ts';
+import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import {
+  describePaymentStore,
+  done,
+  lease,
+  pending,
+  rejected,
+  retentionMs,
+  start,
+  stored,
+} from './stores/store-conformance.ts';
 
 /** The protocol over a driver that fails as the test wants. */
 
@@ -316,4 +325,15 @@ test('a store that lost records begins no payment, still tells of others, and sa
   loss = null;
   expect(await store.begin(pending({ id: 'b' }), lease)).toBeNull();
   expect(events).toEqual([{ kind: 'loss', loss: 'It is another server.' }, { kind: 'loss-accepted' }]);
+});
+
+describePaymentStore('the memory store', async () => {
+  let time = start;
+  const store = createMemoryStore({ retentionMs, now: () => time });
+  return {
+    store,
+    async pass(ms) {
+      time += ms;
+    },
+  };
 });

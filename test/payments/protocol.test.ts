@@ -1,13 +1,60 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
-import {
-  type KeyState,
-  keyStates,
-  protocolDiagram,
-  protocolEvents,
-  stateAfter,
-} from '../support/protocol-diagram.ts';
+import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import { type KeyState, keyState } from '../support/key-state.ts';
+import { done, pending, rejected, start, unknown } from './stores/store-conformance.ts';
+
+/** What a key's record is in each state, of an attempt whose lease ends at `leaseUntil`. */
+const { trackId, leaseUntil } = pending();
+
+const held = (event: ProtocolEvent, before: HeldPayment | null): HeldPayment => {
+  const next = advance(before, event);
+  if (next == null) throw new Error('no record');
+  return next;
+};
+const begun = held({ kind: 'begin', record: pending() }, null);
+
+const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
+  FREE: null,
+  PENDING: begun,
+  LEASE_OVER: held({ kind: 'asked about', at: leaseUntil }, begun),
+  UNKNOWN: held({ kind: 'ended', trackId, outcome: unknown, at: start + 1 }, begun),
+  DONE: held({ kind: 'ended', trackId, outcome: done, at: start + 1 }, begun),
+  REJECTED: held({ kind: 'ended', trackId, outcome: rejected, at: start + 1 }, begun),
+};
+
+/** Every event, in words, as a caller of the attempt itself or somebody else may cause it. */
+const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
+  ['begin', { kind: 'begin', record: pending() }],
+  ['found in a log', { kind: 'found in a log', record: pending(), by: 'Ada', at: start + 2 }],
+  ['answered: accepted', { kind: 'ended', trackId, outcome: done, at: start + 2 }],
+  ['answered: refused', { kind: 'ended', trackId, outcome: rejected, at: start + 2 }],
+  ['answered: neither', { kind: 'ended', trackId, outcome: unknown, at: start + 2 }],
+  ['answer lost', { kind: 'ended', trackId, outcome: unknown, at: start + 2 }],
+  ['taken back', { kind: 'taken back', trackId, at: start + 2 }],
+  ['asked about, after the lease', { kind: 'asked about', at: leaseUntil }],
+  ['settled as done', { kind: 'settled', state: 'DONE', by: 'Ada', at: start + 3 }],
+  ['settled as rejected', { kind: 'settled', state: 'REJECTED', by: 'Ada', at: start + 3 }],
+  ['retention over', { kind: 'retention over', before: Number.MAX_SAFE_INTEGER }],
+];
+
+/** The state in which an event leaves a key. */
+function stateAfter(state: KeyState, event: ProtocolEvent): KeyState {
+  const next = advance(keyStates[state], event);
+  return next === undefined ? state : keyState(next);
+}
+
+/** The protocol as a diagram: each event that changes a state. */
+function protocolDiagram(): string {
+  const arrows = Object.keys(keyStates).flatMap((name) => {
+    const from = name as KeyState;
+    const targets = Map.groupBy(protocolEvents, ([, event]) => stateAfter(from, event));
+    return [...targets].flatMap(([to, events]) =>
+      to === from ? [] : `  ${from} --> ${to}: ${events.map(([words]) => words).join(' / ')}`,
+    );
+  });
+  return ['stateDiagram-v2', '  [*] --> FREE', ...arrows].join('\n');
+}
 
 const states = Object.keys(keyStates) as KeyState[];
 

@@ -1,17 +1,25 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
+import {
+  type Act,
+  answer,
+  hang,
+  later,
+  lineOf,
+  reply,
+  startFaultyBank,
+  write,
+} from '../support/faulty-bank.ts';
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { withLimits } from '../support/limits.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { testFolder } from '../support/test-folder.ts';
-import { lateBy, until } from '../support/waits.ts';
+import { until } from '../support/waits.ts';
 
 /**
  * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
@@ -59,38 +67,32 @@ const manyBranches = JSON.stringify({
 const slow = { released: Promise.withResolvers<void>() };
 
 /** What the bank does, by the name of the bank in the path. */
-const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
-  good: (response) => response.end(branches),
-  long: (response) => response.end(longBranches),
-  many: (response) => response.end(manyBranches),
-  unauthorized: (response) => response.writeHead(401).end('{"message":"no"}'),
-  slow: (response) => void slow.released.promise.then(() => response.end('{"customer_id":"c"}')),
-  hanging: () => {},
-  late: (response) => void lateBy(300).then(() => response.end('{"id":"TX"}')),
-  interim(response) {
-    response.writeContinue();
-    response.writeProcessing();
-    response.writeContinue();
-    response.end(response.req.method === 'GET' ? branches : '{"id":"TX"}');
+const banks: Readonly<Record<string, Act>> = {
+  good: reply(200, branches),
+  long: reply(200, longBranches),
+  many: reply(200, manyBranches),
+  unauthorized: reply(401, '{"message":"no"}'),
+  slow: (socket) => void slow.released.promise.then(() => reply(200, '{"customer_id":"c"}')(socket)),
+  late: later(300, reply(200, '{"id":"TX"}')),
+  interim(socket) {
+    const [proceed, processing] = ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 102 Processing\r\n\r\n'];
+    const body = lineOf(bank.requests.at(-1) ?? '').startsWith('GET') ? branches : '{"id":"TX"}';
+    write(proceed, processing, proceed, answer(200, body))(socket);
   },
-  talkative: (response) =>
-    response.writeHead(400).end(JSON.stringify({ message: `${'x'.repeat(9_990)}${key} is not known` })),
+  talkative: reply(400, JSON.stringify({ message: `${'x'.repeat(9_990)}${key} is not known` })),
 };
-const arrived: string[] = [];
-const bank = createServer((request: IncomingMessage, response) => {
-  const [, name = ''] = /\/banks\/([^/]+)/.exec(request.url ?? '') ?? [];
-  arrived.push(`${request.method} ${request.url}`);
-  response.setHeader('Content-Type', 'application/json');
-  request.resume().on('end', () => banks[name]?.(response));
+/** The bank `hanging`, as any other name, gets no answer. */
+const bank = await startFaultyBank((socket) => {
+  const [, name = ''] = /\/banks\/([^/ ]+)/.exec(lineOf(bank.requests.at(-1) ?? '')) ?? [];
+  (banks[name] ?? hang)(socket);
 });
 const stateUrl = `sqlite:${join(testFolder(), 'state.db')}`;
 let environment: Record<string, string>;
 let bankql: AttackedProcess;
 
 beforeAll(async () => {
-  await once(bank.listen(0, '127.0.0.1'), 'listening');
   environment = {
-    BANK_BASE_URL: `http://127.0.0.1:${(bank.address() as AddressInfo).port}`,
+    BANK_BASE_URL: bank.url,
     BANK_ID: 'good',
     STATE_URL: stateUrl,
     LOG_LEVEL: 'debug',
@@ -104,8 +106,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bankql[Symbol.asyncDispose]();
-  bank.closeAllConnections();
-  bank.close();
+  await bank.close();
 });
 
 /** Lists in lists, each name as long as one may be. */
@@ -288,7 +289,7 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
     ),
   );
   expect(new Set(long.map(({ code }) => code))).toEqual(new Set(['BAD_USER_INPUT']));
-  expect(arrived.filter((line) => line.includes('long-currency'))).toEqual([]);
+  expect(bank.requests.filter((request) => lineOf(request).includes('long-currency'))).toEqual([]);
   const store = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_400_000 });
   const records = await store.search({});
   await store.close();
@@ -321,7 +322,7 @@ test.each(['slow', 'hanging'])(
       const asked = Array.from({ length: 90 }, (_, n) =>
         patient.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
       );
-      await until(() => arrived.some((line) => line.includes(`/${name}/customers/`)));
+      await until(() => bank.requests.some((request) => lineOf(request).includes(`/${name}/customers/`)));
       for (let n = 0; n < 50; n++) {
         // Each of another bank, so that nothing is shared or kept: as many calls.
         const query = `{ bank(bankId: "good") { branches(filter: { id: "${n}" }) { totalCount } } }`;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { Agent, createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Agent } from 'node:http';
+import type { Socket } from 'node:net';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
@@ -10,6 +10,7 @@ import { createBankqlYoga } from '../../src/server/yoga.ts';
 import { slices } from '../../src/slices.ts';
 import { AttackedProcess } from '../support/attacked-process.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
+import { answer, lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { claims, createKey, type Issuer, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 
@@ -26,42 +27,36 @@ const many = JSON.stringify({
   })),
 });
 const few = JSON.stringify({ branches: [{ id: 'b', name: 'B', acceptsDeposits: true }] });
-const lists = [
-  ['/few/', few],
-  ['/many/', many],
-] as const;
 /** The calls for the bank `held`, which are answered when a test wants, and their paths in the order of arrival. */
-const held: ServerResponse[] = [];
+const held: Socket[] = [];
 const arrived: string[] = [];
-const bank = createServer(({ url = '' }, response) => {
-  response.setHeader('Content-Type', 'application/json');
-  if (url.includes('/held/')) {
-    arrived.push(url);
-    held.push(response);
-  } else response.end(lists.find(([part]) => url.includes(part))?.[1]);
+const bank = await startFaultyBank((socket) => {
+  const line = lineOf(bank.requests.pop() ?? '');
+  if (line.includes('/held/')) {
+    arrived.push(line);
+    held.push(socket);
+  } else reply(200, line.includes('/few/') ? few : many)(socket);
 });
-const answerOne = () => held.shift()?.end('{"email":"somebody@bank.example"}');
+const answerOne = () => held.shift()?.write(answer(200, '{"email":"somebody@bank.example"}'));
 const key = await createKey('ES256', 'key-1');
 let issuer: Issuer;
 beforeAll(async () => {
   issuer = await startIssuer(key);
-  await once(bank.listen(0, '127.0.0.1'), 'listening');
 });
 afterAll(async () => {
-  bank.closeAllConnections();
-  bank.close();
+  await bank.close();
   await issuer[Symbol.asyncDispose]();
 });
 const sockets: Socket[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  for (const response of held.splice(0)) response.destroy();
+  for (const socket of held.splice(0)) socket.destroy();
   arrived.length = 0;
 });
 
 const start = (environment: Readonly<Record<string, string>> = {}) =>
   AttackedProcess.start({
-    BANK_BASE_URL: `http://127.0.0.1:${(bank.address() as AddressInfo).port}`,
+    BANK_BASE_URL: bank.url,
     BANK_ID: 'many',
     STATE_URL: 'memory:',
     NODE_OPTIONS: '--max-old-space-size=256',

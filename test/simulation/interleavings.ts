@@ -1,7 +1,7 @@
 import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
 import type { PaymentOutcome } from '../../src/payments/store.ts';
 import { done, pending, rejected, unknown } from '../payments/stores/store-conformance.ts';
-import { keyState } from '../support/protocol-diagram.ts';
+import { keyState } from '../support/key-state.ts';
 
 /**
  * Every interleaving of two processes, a store and a bank, over the protocol's pure function: each step of a process, each arrival of a

@@ -1,6 +1,11 @@
-import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { onTestFinished } from 'vitest';
+import { type BankClient, type BankOptions, type BankRead, createBankClient } from '../../src/bank/client.ts';
+import type { ReadLimits } from '../../src/bank/reads.ts';
+import type { CallInput } from '../../src/bank/request.ts';
+import type { Answer, Operation } from '../../src/contract/operation.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { bankDefaults } from './bankql.ts';
+import { type Act, hang, startFaultyBank } from './faulty-bank.ts';
 import type { SampleCall } from './sample-calls.ts';
 
 /** A client of the bank at this address, with limits that suit a test. */
@@ -17,6 +22,17 @@ export function createTestClient(
   return { ...client, [Symbol.asyncDispose]: () => client.close() };
 }
 
+/** A bank that behaves so, and a client of it; both end with the test. */
+export async function connect(act: Act = hang, options: Parameters<typeof createTestClient>[1] = {}) {
+  const bank = await startFaultyBank(act);
+  const client = createTestClient(bank.url, options);
+  onTestFinished(async () => {
+    await client.close();
+    await bank.close();
+  });
+  return { bank, client };
+}
+
 /** How a call fails, and when. Errors: where it does not fail as bankql's calls do. */
 export async function failedCall(sample: SampleCall, client: BankClient) {
   const started = performance.now();
@@ -28,3 +44,11 @@ export async function failedCall(sample: SampleCall, client: BankClient) {
   if (!(error instanceof BankqlError)) throw new Error(`no failure: ${JSON.stringify(error)} ${error}`);
   return { error, elapsedMs };
 }
+
+/** A read of a record by its ids. */
+export const readFrom = <T extends Operation & { readonly kind: 'read' }>(
+  client: BankClient,
+  operation: T,
+  input: CallInput<T>,
+  limits?: ReadLimits,
+): Promise<BankRead<Answer<T>>> => client.read(operation, input, limits);

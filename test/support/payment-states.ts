@@ -10,7 +10,7 @@ import {
   startStandby,
   type TestPostgres,
 } from './postgres.ts';
-import { startTcpForwarder } from './tcp-forwarder.ts';
+import { openTcpGate } from './tcp-gate.ts';
 import { until } from './waits.ts';
 
 const laterBy = (table: string, ms: string) =>
@@ -124,7 +124,7 @@ const standby: StateKind = {
         return states.some(({ sync_state: state }) => state === 'sync');
       });
     await untilFollowed();
-    const forwarder = made.use(await startTcpForwarder(primary.port));
+    const forwarder = made.use(await openTcpGate(primary.port));
     const url = `postgres://bankql@127.0.0.1:${forwarder.port}/bankql`;
     await initStore(url);
     const resources = made.move();

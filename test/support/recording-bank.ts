@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A request as it arrived at the bank. */
@@ -12,6 +14,8 @@ export interface RecordedCall {
   readonly headerNames: readonly string[];
   /** The body's text; empty where there was none. */
   readonly body: string;
+  /** Whose certificate the client showed; empty if it showed none. */
+  readonly client: string;
 }
 
 /** What the bank answers a call with: JSON text or a value, status 200 unless another is given. */
@@ -33,6 +37,8 @@ export interface RecordingBank extends AsyncDisposable {
   readonly calls: RecordedCall[];
   /** Lines such as "GET /v1/api/banks/B/branches", in the order of arrival. */
   readonly lines: () => string[];
+  /** How many connections were made. */
+  readonly connections: () => number;
   /** Answers this request line ("GET /path") from now on; a function is asked for each call. */
   on(line: string, answer: Reply | Answer): RecordingBank;
   /** Answers whatever has no answer of its own; a 404 with a text without it. */
@@ -40,7 +46,8 @@ export interface RecordingBank extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function startRecordingBank(): Promise<RecordingBank> {
+/** `tls`: it speaks TLS, as `localhost`. */
+export async function startRecordingBank(tls?: ServerOptions): Promise<RecordingBank> {
   const calls: RecordedCall[] = [];
   const answers = new Map<string, Answer>();
   let fallback: Answer = ({ method, path }) => ({
@@ -48,12 +55,16 @@ export async function startRecordingBank(): Promise<RecordingBank> {
     body: { message: `nothing at ${method} ${path}` },
   });
 
-  const server = createServer((request, response) => void answer(request, response));
+  let connections = 0;
+  const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response);
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+  server.on(tls === undefined ? 'connection' : 'secureConnection', () => connections++);
   // A busy machine must not let it close a connection just when that is used again.
   server.keepAliveTimeout = 0;
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
+    const { socket } = request;
     const call: RecordedCall = {
       method: request.method ?? '',
       path: request.url ?? '',
@@ -62,6 +73,7 @@ export async function startRecordingBank(): Promise<RecordingBank> {
       ),
       headerNames: request.rawHeaders.filter((_, index) => index % 2 === 0),
       body: Buffer.concat(chunks).toString('utf8'),
+      client: socket instanceof TLSSocket ? String(socket.getPeerCertificate().subject?.CN ?? '') : '',
     };
     calls.push(call);
     const reply = await (answers.get(`${call.method} ${call.path}`) ?? fallback)(call);
@@ -78,9 +90,10 @@ export async function startRecordingBank(): Promise<RecordingBank> {
 
   const asAnswer = (answer: Reply | Answer): Answer => (typeof answer === 'function' ? answer : () => answer);
   const bank: RecordingBank = {
-    url: `http://127.0.0.1:${port}`,
+    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     calls,
     lines: () => calls.map(({ method, path }) => `${method} ${path}`),
+    connections: () => connections,
     on(line, answer) {
       answers.set(line, asAnswer(answer));
       return bank;

@@ -4,7 +4,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import type { CallInput, PreparedCall } from '../../src/bank/request.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
-import { readFrom } from './read-from.ts';
+import { readFrom } from './bank-client.ts';
 
 /** Credentials that no other text of a test holds, so that a leak can be searched for. */
 export const canaries = {
@@ -15,6 +15,8 @@ export const canaries = {
 
 /** What a call of an operation looks like on the wire: written by hand, without the contract's help. */
 interface Wire {
+  /** A GraphQL operation that makes this call and no other. */
+  readonly document: string;
   /** The request line's method and target. */
   readonly line: string;
   /** The request's body; empty where there is none. */
@@ -87,6 +89,12 @@ const inView = { ...inBank, accountId: 'a 1', viewId: 'owner' };
 const bank = '/v1/api/banks/SNDBCY2N';
 const view = `${bank}/accounts/a%201/owner`;
 
+const get = (selection: string) => `{ bank(bankId: "SNDBCY2N") { ${selection} } }`;
+const account = (selection: string) => `account(accountId: "a 1", viewId: "owner") { ${selection} }`;
+const put = (field: string, input: string) =>
+  `mutation { ${field}(input: { bankId: "SNDBCY2N", ${input} }) { __typename } }`;
+const ofView = 'accountId: "a 1", viewId: "owner"';
+
 /** A call of each operation. */
 export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   putCustomerID: write(
@@ -96,6 +104,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { legal_name: 'Αλίκη', bank_id: ['B'], numeric_values: [{ key: 'k', string: '1.0' }] },
     },
     {
+      document: put(
+        'putCustomer',
+        'customerId: "alice", customer: { legalName: "Αλίκη", bankIds: ["B"], numericValues: [{ key: "k", value: "1.0" }] }',
+      ),
       line: `PUT ${bank}/customers/alice`,
       sent: '{"legal_name":"Αλίκη","bank_id":["B"],"numeric_values":[{"key":"k","string":"1.0"}]}',
       reply: '{"legal_name":"Αλίκη","metadata":["m"]}',
@@ -109,6 +121,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { acceptsDeposits: false, location: { latitude: 35.1, longitude: -33 } },
     },
     {
+      document: put(
+        'putBranch',
+        'branchId: "b-1", branch: { acceptsDeposits: false, location: { latitude: 35.1, longitude: -33 } }',
+      ),
       line: `PUT ${bank}/branches/b-1`,
       sent: '{"acceptsDeposits":false,"location":{"latitude":35.1,"longitude":-33}}',
       reply: '{"acceptsDeposits":false}',
@@ -122,6 +138,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { to: { account_id: 'b', bank_id: 'B' }, value: { currency: 'EUR', amount: '0.10' } },
     },
     {
+      document: put(
+        'putTransactionRequest',
+        `${ofView}, transactionRequestType: "SANDBOX_TAN", to: { accountId: "b", bankId: "B" }, value: { currency: "EUR", amount: "0.10" }, idempotencyKey: "k"`,
+      ),
       line: `PUT ${view}/transaction-request-types/SANDBOX_TAN/transaction-requests`,
       sent: '{"to":{"account_id":"b","bank_id":"B"},"value":{"currency":"EUR","amount":0.10}}',
       reply: '{"transaction-requests":[{"status":"INITIATED"}]}',
@@ -135,6 +155,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { balance: { currency: 'EUR', amount: '9007199254740993.10' }, owners: [] },
     },
     {
+      document: put(
+        'putAccount',
+        'accountId: "a 1", account: { balance: { currency: "EUR", amount: "9007199254740993.10" }, ownerIds: [] }',
+      ),
       line: `PUT ${bank}/accounts/a%201`,
       sent: '{"balance":{"currency":"EUR","amount":9007199254740993.10},"owners":[]}',
       reply: '{"balance":{"amount":9007199254740993.10}}',
@@ -145,6 +169,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.postBranches,
     { ids: inBank, body: { id: 'B', name: '東京' } },
     {
+      document: get('branches(filter: { id: "B", name: "東京" }) { totalCount }'),
       line: `POST ${bank}/branches`,
       sent: '{"id":"B","name":"東京"}',
       reply: '{"branches":[{"acceptsDeposits":true}]}',
@@ -155,6 +180,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.postOtherAccounts,
     { ids: inView, body: { IBAN: 'CY17' } },
     {
+      document: get(account('otherAccounts(filter: { iban: "CY17" }) { totalCount }')),
       line: `POST ${view}/other_accounts`,
       sent: '{"IBAN":"CY17"}',
       reply: '{"otherAccounts":[{"bank":"B","id":"o"}]}',
@@ -165,6 +191,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.putProduct,
     { ids: inBank, body: { bank_id: 'B', meta: ['x'] } },
     {
+      document: put('putProduct', 'product: { bankIds: ["B"], meta: ["x"] }'),
       line: `PUT ${bank}/products`,
       sent: '{"bank_id":"B","meta":["x"]}',
       reply: '{"bank_id":["B"]}',
@@ -176,14 +203,18 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     {
       ids: { ...inBank, accountId: 'a 1' },
       body: {
-        from: { account_id: 'a 1' },
+        from: { account_id: 'a 1', bank_id: 'SNDBCY2N' },
         to: { account_id: 'b' },
         value: { currency: 'EUR', amount: '1234567890123456789.000' },
       },
     },
     {
+      document: put(
+        'makeTransaction',
+        'accountId: "a 1", to: { accountId: "b" }, value: { currency: "EUR", amount: "1234567890123456789.000" }, idempotencyKey: "k"',
+      ),
       line: `POST ${bank}/accounts/a%201/make-transaction`,
-      sent: '{"from":{"account_id":"a 1"},"to":{"account_id":"b"},"value":{"currency":"EUR","amount":1234567890123456789.000}}',
+      sent: '{"from":{"account_id":"a 1","bank_id":"SNDBCY2N"},"to":{"account_id":"b"},"value":{"currency":"EUR","amount":1234567890123456789.000}}',
       reply: '',
       answer: '',
     },
@@ -192,6 +223,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.postMetadata,
     { ids: {}, body: { id: 'languages' } },
     {
+      document: '{ metadata(id: "languages") { totalCount } }',
       line: 'POST /v1/api/metadata',
       sent: '{"id":"languages"}',
       reply: '{"metadata":[{"code":"c","text":{"name":"n"}}]}',
@@ -202,6 +234,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.postProducts,
     { ids: inBank, body: { id: 'p' } },
     {
+      document: get('products(filter: { id: "p" }) { totalCount }'),
       line: `POST ${bank}/products`,
       sent: '{"id":"p"}',
       reply: '{"product":[{"id":"p","bank_id":"B"}]}',
@@ -215,6 +248,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { message: 'a "b"\n', from_department: 'd', from_person: 'p' },
     },
     {
+      document: put(
+        'putCustomerMessage',
+        String.raw`customerId: "alice", message: "a \"b\"\n", fromDepartment: "d", fromPerson: "p"`,
+      ),
       line: `PUT ${bank}/customer/alice/messages`,
       sent: String.raw`{"message":"a \"b\"\n","from_department":"d","from_person":"p"}`,
       reply: '{"message":"a","date":"2025-11-20"}',
@@ -228,6 +265,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       body: { details: { approved_by_ip_address: '192.0.2.1', value: { amount: '-5.00' } } },
     },
     {
+      document: put(
+        'putTransactionMetadata',
+        `${ofView}, transactionId: "t", metadataType: "comment", transaction: { details: { approvedByIpAddress: "192.0.2.1", value: { amount: "-5.00" } } }`,
+      ),
       line: `PUT ${view}/transactions/t/metadata/comment`,
       sent: '{"details":{"approved_by_ip_address":"192.0.2.1","value":{"amount":-5.00}}}',
       reply: '{"details":{"value":{"amount":-5.00}}}',
@@ -238,6 +279,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getAccountsScope,
     { ids: { ...inView, scope: 'views' } },
     {
+      document: get(account('label')),
       line: `GET ${view}/views`,
       sent: '',
       reply: '{"accounts":[{"balance":{"currency":"EUR","amount":1.10}}]}',
@@ -248,6 +290,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getTransaction,
     { ids: { ...inView, transactionId: 't' } },
     {
+      document: get(account('transaction(transactionId: "t") { uuid }')),
       line: `GET ${view}/transactions/t/transaction`,
       sent: '',
       reply: '{"id":"t","details":{"new_balance":{"amount":1e2}}}',
@@ -258,6 +301,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getTransactionsRequest,
     { ids: inView },
     {
+      document: get(account('transactionRequests { totalCount }')),
       line: `GET ${view}/transaction-requests`,
       sent: '',
       reply: '{"transaction-requests":[{"body":{"value":{"amount":0.30}}}]}',
@@ -268,6 +312,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getCustomer,
     { ids: { ...inBank, customerId: 'alice' } },
     {
+      document: get('customer(customerId: "alice") { email }'),
       line: `GET ${bank}/customers/alice`,
       sent: '',
       reply: '{"legal_name":"Alice","email":null}',
@@ -278,6 +323,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getBranches,
     { ids: inBank },
     {
+      document: get('branches { totalCount }'),
       line: `GET ${bank}/branches`,
       sent: '',
       reply: '{"branches":[]}',
@@ -288,6 +334,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getOtherAccounts,
     { ids: inView },
     {
+      document: get(account('otherAccounts { totalCount }')),
       line: `GET ${view}/other_accounts`,
       sent: '',
       reply: '{"otherAccounts":[{"bank":"B"}]}',
@@ -298,6 +345,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getMessagesOwner,
     { ids: inBank },
     {
+      document: get('messages { totalCount }'),
       line: `GET ${bank}/customer/messages`,
       sent: '',
       reply: '{"messages":[{"message":"m"}]}',
@@ -308,6 +356,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.getProduct,
     { ids: { ...inBank, productId: 'p' } },
     {
+      document: get('product(productId: "p") { name }'),
       line: `GET ${bank}/products/p`,
       sent: '',
       reply: '{"id":"p","bank_id":["B"]}',

@@ -1,35 +1,80 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listenOnLoopback } from './loopback.ts';
 
-/** An address in front of a bank at which nobody listens until it is opened. */
+/** One address in front of servers of loopback. A connection ends when either of its sides does. */
 export interface TcpGate extends AsyncDisposable {
+  readonly port: number;
   readonly url: string;
+  /** Ends all connections; the next ones lead to this port. */
+  leadTo(port: number): void;
+  /** The next answer of the server does not arrive: its connection ends. */
+  loseNextAnswer(): void;
+  /** Whether new connections are ended at once. */
+  refuse(all: boolean): void;
+  /** Ends all connections and refuses others, until it is opened again. */
+  close(): Promise<void>;
   open(): Promise<void>;
 }
 
-/** A door to the server at this address, closed: whoever connects is refused. */
-export async function closedTcpGate(to: string): Promise<TcpGate> {
-  const { port: bankPort } = new URL(to);
+export async function openTcpGate(to: number): Promise<TcpGate> {
   const sockets = new Set<Socket>();
+  let target = to;
+  let loses = false;
+  let refuses = false;
   const server = createServer((inside) => {
-    const outside = connect(Number(bankPort), '127.0.0.1');
-    for (const socket of [inside, outside]) {
+    if (refuses) return void inside.on('error', () => {}).destroy();
+    const outside = connect(target, '127.0.0.1');
+    for (const [socket, other] of [
+      [inside, outside],
+      [outside, inside],
+    ] as const) {
       sockets.add(socket);
+      socket.setNoDelay();
       socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroySoon();
+      });
     }
+    outside.on('data', () => {
+      if (!loses) return;
+      loses = false;
+      inside.destroy();
+      outside.destroy();
+    });
     inside.pipe(outside).pipe(inside);
   });
-  const close = () => {
+  const cut = () => {
     for (const socket of sockets) socket.destroy();
-    return new Promise<void>((resolve) => {
-      server.close(() => resolve());
-    });
   };
   const port = await listenOnLoopback(server);
-  await close();
-  return {
+  const gate: TcpGate = {
+    port,
     url: `http://127.0.0.1:${port}`,
+    leadTo(next) {
+      target = next;
+      cut();
+    },
+    loseNextAnswer() {
+      loses = true;
+    },
+    refuse(all) {
+      refuses = all;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        cut();
+      }),
     open: async () => void (await listenOnLoopback(server, port)),
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => gate.close(),
   };
+  return gate;
+}
+
+/** A gate to the server at this address that is closed: whoever connects is refused. */
+export async function closedTcpGate(to: string): Promise<TcpGate> {
+  const gate = await openTcpGate(Number(new URL(to).port));
+  await gate.close();
+  return gate;
 }

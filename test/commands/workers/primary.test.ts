@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
@@ -14,7 +15,30 @@ import { type BankqlProcess, post, runProcess, startProcess } from '../../suppor
 import { connectTo } from '../../support/requests.ts';
 import { testFolder } from '../../support/test-folder.ts';
 import { turns } from '../../support/waits.ts';
-import { keepConnecting, workersOf } from '../../support/workers.ts';
+
+/** The process ids of a primary's workers. */
+const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
+  spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((line) => line !== '')
+    .map(Number);
+
+/** Opens connections and sends nothing over them: the primary hands over each of them. Shape: stops that. */
+function keepConnecting(url: string): () => Promise<void> {
+  let isOver = false;
+  const connectors = Array.from({ length: 20 }, async () => {
+    while (!isOver)
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.destroy());
+        socket.on('error', () => {});
+        socket.on('close', () => resolve());
+      });
+  });
+  return async () => {
+    isOver = true;
+    await Promise.all(connectors);
+  };
+}
 
 /** `WORKERS=2`: a primary and its workers, as processes. */
 

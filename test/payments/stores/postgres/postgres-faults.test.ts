@@ -5,8 +5,8 @@ import { createPaymentStore } from '../../../../src/payments/payment-store.ts';
 import { StoreUnavailable } from '../../../../src/payments/store.ts';
 import { initPostgres } from '../../../../src/payments/stores/postgres/init.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
-import { openLossyGate } from '../../../support/lossy-gate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { openTcpGate } from '../../../support/tcp-gate.ts';
 import { until } from '../../../support/waits.ts';
 import { lease, pending, retentionMs } from '../store-conformance.ts';
 import { changed, newRow, openDriver } from './opened-driver.ts';
@@ -124,7 +124,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
 
   describe('a connection that is cut under a statement', () => {
     async function openBehindGate() {
-      const gate = await openLossyGate(postgres.port);
+      const gate = await openTcpGate(postgres.port);
       onTestFinished(() => gate.close());
       const driver = await openDriver({ address: { ...postgres.address, port: gate.port } });
       return { gate, driver };
@@ -284,7 +284,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   });
 
   test('a repeated insert of a row that is stored is written again, so that standbys confirm it', async () => {
-    const gate = await openLossyGate(postgres.port);
+    const gate = await openTcpGate(postgres.port);
     onTestFinished(() => gate.close());
     const driver = await openDriver({ address: { ...postgres.address, port: gate.port } });
     await driver.insert(newRow('other'));

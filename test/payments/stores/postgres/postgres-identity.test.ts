@@ -9,7 +9,7 @@ import {
   startStandby,
   type TestPostgres,
 } from '../../../support/postgres.ts';
-import { startTcpForwarder } from '../../../support/tcp-forwarder.ts';
+import { openTcpGate } from '../../../support/tcp-gate.ts';
 import { until } from '../../../support/waits.ts';
 import { newRow, openDriver } from './opened-driver.ts';
 
@@ -214,7 +214,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await primary.kill();
       await primary.restart({ synchronous_standby_names: '*' });
       await isFollowed(primary);
-      await using forwarder = await startTcpForwarder(primary.port);
+      await using forwarder = await openTcpGate(primary.port);
       const address = { ...primary.address, port: forwarder.port };
       const notices: string[] = [];
       const driver = await openDriver({ address }, { onNotice: (text) => notices.push(text) });

@@ -10,14 +10,41 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../../src/payments/store.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPaymentStore } from '../../../../src/payments/payment-store.ts';
+import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { initStore, openStore } from '../../../../src/payments/stores/open-store.ts';
 import { searchSql, sqliteNow } from '../../../../src/payments/stores/payment-columns.ts';
+import { backupStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { createTables } from '../../../../src/payments/stores/sqlite/schema.ts';
+import { openSqlite } from '../../../../src/payments/stores/sqlite/sqlite-driver.ts';
 import { testFolder } from '../../../support/test-folder.ts';
-import { openSqliteStore as open, passInFile } from '../opened-stores.ts';
 import { describePaymentStore, done, lease, pending, retentionMs, stored } from '../store-conformance.ts';
+
+type SqliteOptions = Parameters<typeof openSqlite>[0];
+
+/** A SQLite store, made if it is missing, that is closed after the test and waits for the disk for as long as it takes. */
+async function open(
+  path: string,
+  { onEvent, ...change }: Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent } = {},
+): Promise<PaymentStore> {
+  const usual = { create: true, readOnly: false, retentionMs, timeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const driver = await openSqlite({ ...usual, path, ...change });
+  const { readOnly } = change;
+  const store = createPaymentStore({ name: path, driver, retentionMs, readOnly, onEvent });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Lets time pass for all that a file holds. */
+function passInFile(path: string, ms: number): void {
+  using database = new DatabaseSync(path, { timeout: 60_000 });
+  database
+    .prepare(
+      'UPDATE payment SET created_at = created_at - $ms, updated_at = updated_at - $ms, lease_until = lease_until - $ms',
+    )
+    .run({ ms });
+}
 
 const root = testFolder();
 let folders = 0;
@@ -304,4 +331,56 @@ describe('searches', () => {
       expect(more).toEqual(isFew ? ['USE TEMP B-TREE FOR ORDER BY'] : []);
     }
   });
+});
+
+test('a backup while payments go on is one complete store, for its owner alone', async () => {
+  const path = freshPath();
+  const store = await open(path);
+  const pay = async (n: number) => {
+    await store.begin(pending({ id: `p-${n}` }), lease);
+    await store.end({ id: `p-${n}`, trackId, outcome: done });
+  };
+  for (let n = 0; n < 50; n++) await pay(n);
+  const copy = join(root, 'backup.db');
+  const [counts] = await Promise.all([
+    backupStore(path, copy),
+    ...Array.from({ length: 50 }, (_, n) => pay(50 + n)),
+  ]);
+  expect(counts.records).toBeGreaterThanOrEqual(50);
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+  expect(readdirSync(root).filter((name) => name.startsWith('backup.db'))).toEqual(['backup.db']);
+
+  // Put back by hand: stop, move, copy, start.
+  const restored = await open(copy, { create: false });
+  expect(restored.secret).toBe(store.secret);
+  expect(await restored.count()).toMatchObject({ records: counts.records });
+  expect(await restored.begin(pending({ id: 'p-0', trackId: 'again' }), lease)).toEqual(
+    stored({ id: 'p-0', ...done }),
+  );
+});
+
+test('a backup of a file that nobody serves leaves nothing next to it', async () => {
+  const path = freshPath();
+  await (await open(path)).close();
+  await backupStore(path, join(root, 'idle.db'));
+  expect(readdirSync(dirname(path))).toEqual(['state.db']);
+});
+
+test('a damaged or empty file, and one that is no store, leave no copy', async () => {
+  const path = freshPath();
+  const store = await open(path);
+  for (let n = 0; n < 200; n++) await store.begin(pending({ id: `p-${n}` }), lease);
+  await store.close();
+  const target = join(root, 'none.db');
+  const other = join(root, 'other.db');
+  using database = new DatabaseSync(other);
+  database.exec('CREATE TABLE bookmark (url TEXT)');
+  await expect(backupStore(other, target)).rejects.toThrow('it belongs to another program');
+  const damaged = join(root, 'damaged.db');
+  const bytes = Buffer.alloc(statSync(path).size, 'x');
+  writeFileSync(damaged, bytes);
+  await expect(backupStore(damaged, target)).rejects.toThrow(`${damaged} was not copied to ${target}`);
+  await expect(backupStore(join(root, 'missing.db'), target)).rejects.toThrow('was not copied');
+  expect(readdirSync(root).filter((name) => name.startsWith('none.db'))).toEqual([]);
+  expect(existsSync(target)).toBe(false);
 });

@@ -1,0 +1,17 @@
+import type { HeldPayment } from '../../src/payments/protocol.ts';
+import type { PaymentState } from '../../src/payments/store.ts';
+
+/**
+ * The state of a key in a store.
+ * - `FREE`: no record.
+ * - `PENDING`: stored before the request leaves; it may have been sent.
+ * - `LEASE_OVER`: told as UNKNOWN, because the attempt did not record its end in time. It still may.
+ * - `UNKNOWN`, `DONE`, `REJECTED`: how the attempt ended.
+ */
+export type KeyState = 'FREE' | 'LEASE_OVER' | PaymentState;
+
+export function keyState(held: HeldPayment | null): KeyState {
+  if (held === null) return 'FREE';
+  const { state } = held.record;
+  return state === 'UNKNOWN' && held.awaited ? 'LEASE_OVER' : state;
+}
