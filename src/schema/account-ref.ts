@@ -4,12 +4,10 @@ import { type AccountRef as AccountName, type AccountRefBody, accountRef } from 
 import type { ViewIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { builder } from './builder.ts';
-import type { ReadContext } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
 import { fieldsOf, inputType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { nodeFromRecord, type ViewArgument } from './node.ts';
-import { findCounterparty, loadOtherAccounts, otherAccountNode } from './other-account.ts';
+import { link } from './link.ts';
+import { findCounterparty, otherAccountNode } from './other-account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
@@ -27,7 +25,7 @@ AccountRefObject.implement({
   description: accountRef.description ?? '',
   fields: (t) => ({
     ...fieldsOf(t, accountRef, 'named'),
-    account: t.field({
+    account: link(t, accountNode, {
       description:
         "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
       args: {
@@ -35,17 +33,22 @@ AccountRefObject.implement({
           description: "The view for reading the account. The default is the record's view.",
         }),
       },
-      ...nodeFromRecord(accountNode, accountIn),
+      fromRecord: true,
+      ids: ({ named, bankId, viewId }, { viewId: otherViewId }) => {
+        const accountId = unwrap(named.account_id);
+        if (!accountId) return null;
+        return {
+          bankId: validateBankId('a bank', unwrap(named.bank_id) ?? bankId),
+          accountId: validateBankId('an account', accountId),
+          viewId: restId('viewId', otherViewId ?? viewId),
+        };
+      },
     }),
     counterparty: t.field({
       type: otherAccountNode.object,
       nullable: true,
       description:
         'The payee as a counterparty of the paying account, found by its id. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
-      extensions: fieldExtensions({
-        prefetch: ({ payer }: NamedAccount, _args: object, context: ReadContext) =>
-          payer && loadOtherAccounts(payer, {}, context),
-      }),
       resolve: ({ named, payer }, _args, context) => {
         const accountId = unwrap(named.account_id);
         return payer && accountId ? findCounterparty(payer, accountId, context) : null;
@@ -53,16 +56,6 @@ AccountRefObject.implement({
     }),
   }),
 });
-
-function accountIn({ named, bankId, viewId }: NamedAccount, { viewId: otherViewId }: ViewArgument) {
-  const accountId = unwrap(named.account_id);
-  if (!accountId) return null;
-  return {
-    bankId: validateBankId('a bank', unwrap(named.bank_id) ?? bankId),
-    accountId: validateBankId('an account', accountId),
-    viewId: restId('viewId', otherViewId ?? viewId),
-  };
-}
 
 export const AccountRefInput = inputType(accountRef);
 

@@ -12,6 +12,7 @@ import type { ReadContext } from './context.ts';
 import { customerNode } from './customer.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
+import { link, links, recordOf } from './link.ts';
 import {
   byContent,
   checkNotRepeated,
@@ -21,17 +22,7 @@ import {
   isRepeatedIn,
   itemId,
 } from './list-item.ts';
-import {
-  accountOf,
-  defineNodeType,
-  identifiedBy,
-  idFromPath,
-  type NodeRef,
-  nodeFromIds,
-  nodesFromRecord,
-  noteOtherId,
-  recordOf,
-} from './node.ts';
+import { accountOf, defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
 import { isCodeOf, otherAccountNode, otherAccounts } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
@@ -232,7 +223,7 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
 const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
 
 /** A list of accounts: those that the bank lists for this one, through which they are read. */
-export const accountsFrom = <Parent, Args extends object = object>(
+export const accountsFrom = <Parent extends object, Args extends object = object>(
   idsOf: (parent: Parent, args: Args, context: ReadContext) => ViewIds,
   scopeOf: (args: Args) => Scope = () => 'permissions',
 ) =>
@@ -252,13 +243,10 @@ implementNode(accountNode, account, (t) => ({
     resolve: ofSource((node: AccountNode) => accountOf(node).accountId),
   }),
   version: t.string(versionField(accountVersion)),
-  view: t.field({
+  view: link(t, accountNode, {
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
-    ...nodeFromIds(accountNode, (account: AccountNode, { viewId }: { viewId: string }) => ({
-      ...accountOf(account),
-      viewId: restId('viewId', viewId),
-    })),
+    ids: (account, { viewId }) => ({ ...accountOf(account), viewId: restId('viewId', viewId) }),
   }),
   accounts: t.field({
     description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
@@ -273,37 +261,31 @@ implementNode(accountNode, account, (t) => ({
     },
     ...accountsFrom(accountOf, ({ scope }: { readonly scope: Scope }) => scope),
   }),
-  owners: t.field({
+  owners: links(t, customerNode, {
     description:
       'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
-    ...nodesFromRecord(
-      customerNode,
-      (account: AccountNode) => recordOf(account).owners,
-      ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
-      recordField(account, 'owners'),
-    ),
+    entries: (account) => recordOf(account).owners,
+    ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
+    shows: recordField(account, 'owners'),
   }),
   otherAccounts: t.field(otherAccounts),
-  otherAccount: t.field({
+  otherAccount: link(t, otherAccountNode, {
     description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
-    ...nodeFromIds(
-      otherAccountNode,
-      (account: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
-        ...accountOf(account),
-        otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-      }),
-    ),
+    ids: (account, { otherAccountId }) => ({
+      ...accountOf(account),
+      otherAccountId: notGlobalId('otherAccountId', otherAccountId),
+    }),
   }),
-  transaction: t.field({
+  transaction: link(t, transactionNode, {
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ...nodeFromIds(transactionNode, (account: AccountNode, { transactionId }: { transactionId: string }) => ({
+    ids: (account, { transactionId }) => ({
       ...accountOf(account),
       transactionId: restId('transactionId', transactionId),
-    })),
+    }),
   }),
   transactionRequests: t.field(transactionRequests),
 }));

@@ -7,8 +7,9 @@ import { builder, type ObjectFields } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
 import { notGlobalId, restId } from './global-id.ts';
+import { link } from './link.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, identifiedBy, idFromPath, NodeInterface, nodeFromIds } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, NodeInterface } from './node.ts';
 import { productNode, products } from './product.ts';
 import { pageArguments } from './relay-connection.ts';
 
@@ -46,20 +47,17 @@ BankObject.implement({
   fields: (t) => ({
     id: t.id(bankNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's Swift code (BIC). Costs no REST call.")),
-    customer: t.field({
+    customer: link(t, customerNode, {
       description:
         'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
       args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
-      ...nodeFromIds(customerNode, ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
-        bankId,
-        customerId: restId('customerId', customerId),
-      })),
+      ids: ({ bankId }, { customerId }) => ({ bankId, customerId: restId('customerId', customerId) }),
     }),
-    account: t.field({
+    account: link(t, accountNode, {
       description:
         'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
       args: whichAccount,
-      ...nodeFromIds(accountNode, viewOf),
+      ids: viewOf,
     }),
     accounts: t.field({
       description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
@@ -76,21 +74,15 @@ BankObject.implement({
       ...accountsFrom(viewOf, ({ scope }: AccountArguments & { readonly scope: Scope }) => scope),
     }),
     branches: t.field(branches),
-    branch: t.field({
+    branch: link(t, branchNode, {
       description: 'One branch, found in getBranches. REST: getBranches.',
       args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
-      ...nodeFromIds(branchNode, ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
-        bankId,
-        branchId: notGlobalId('branchId', branchId),
-      })),
+      ids: ({ bankId }, { branchId }) => ({ bankId, branchId: notGlobalId('branchId', branchId) }),
     }),
-    product: t.field({
+    product: link(t, productNode, {
       description: 'A product by id. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
-      ...nodeFromIds(productNode, ({ bankId }: BankIds, { productId }: { productId: string }) => ({
-        bankId,
-        productId: restId('productId', productId),
-      })),
+      ids: ({ bankId }, { productId }) => ({ bankId, productId: restId('productId', productId) }),
     }),
     products: t.field(products),
     messages: t.field({
@@ -102,16 +94,11 @@ BankObject.implement({
 });
 
 builder.queryField('bank', (t) =>
-  t.field({
+  link(t, bankNode, {
     description:
       'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
-    ...nodeFromIds(
-      bankNode,
-      (_root: object, { bankId }: { bankId?: string | null | undefined }, { defaults }) => ({
-        bankId: bankIdOr(defaults, bankId),
-      }),
-    ),
+    ids: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
   }),
 );
 
@@ -125,10 +112,10 @@ export const pathFields = <Parent extends BankIds>(
     ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
     resolve: ofSource(({ bankId }: BankIds) => bankId),
   }),
-  bank: t.field({
+  bank: link(t, bankNode, {
     description: `The bank through which the ${noun} is read. Costs no REST call.`,
-    ...nodeFromIds(bankNode, ({ bankId }: BankIds) => ({ bankId })),
-    nullable: false,
+    isNonNull: true,
+    ids: ({ bankId }) => ({ bankId }),
   }),
   ...Object.fromEntries(
     Object.entries<string | undefined>(ids).map(([id, description = '']) => [

@@ -13,8 +13,9 @@ import {
 } from './branch-search.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
+import { recordOf } from './link.ts';
 import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, recordOf } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
 

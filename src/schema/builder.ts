@@ -1,5 +1,7 @@
 import SchemaBuilder from '@pothos/core';
+import RelayPlugin from '@pothos/plugin-relay';
 import type { Context } from './context.ts';
+import { globalIdDescription } from './global-id.ts';
 
 export const builder = new SchemaBuilder<{
   Context: Context;
@@ -8,10 +10,40 @@ export const builder = new SchemaBuilder<{
     DateTime: { Input: Date; Output: Date };
     Decimal: { Input: string; Output: string };
   };
-}>({});
+  /** The parts of a connection besides Relay's. */
+  Connection: {
+    readonly nodes: Iterable<unknown>;
+    readonly totalCount: number | null | Promise<number | null>;
+  };
+}>({
+  plugins: [RelayPlugin],
+  relay: {
+    // Fields of the queries: see node.ts.
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+    nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
+    idFieldOptions: { description: globalIdDescription },
+    cursorType: 'String',
+    firstArgOptions: { description: 'At most so many entries after `after`; all by default.' },
+    afterArgOptions: { description: 'Only entries after this cursor.' },
+    lastArgOptions: { description: 'At most so many entries before `before`; all by default.' },
+    beforeArgOptions: { description: 'Only entries before this cursor.' },
+    pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
+    hasNextPageFieldOptions: { description: 'Whether entries follow this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether entries precede this page.' },
+    startCursorFieldOptions: { description: "The first edge's cursor; null where the page is empty." },
+    endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
+    pageInfoFieldOptions: { description: 'The place of the page in the list. Costs no further REST call.' },
+    edgesFieldOptions: { description: 'The entries, with their cursors. Costs no further REST call.' },
+    nodeFieldOptions: { description: 'The entry. Costs no further REST call.' },
+    cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
+  },
+});
 
 /** Pothos' types with those of this schema. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
+/** The fields of any output type: an object, or the queries. */
+export type Fields<Parent> = PothosSchemaTypes.RootFieldBuilder<Types, Parent>;
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 

@@ -4,8 +4,9 @@ import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsFrom } from './account.ts';
 import { bankNode, pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
+import { links, recordOf } from './link.ts';
 import { messagesFrom } from './message.ts';
-import { defineNodeType, identifiedBy, type NodeRef, nodesFromRecord, recordOf } from './node.ts';
+import { defineNodeType, identifiedBy, type NodeRef } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
@@ -24,14 +25,11 @@ export const customerVersion = (record: Customer) => versionOf(customer, record)
 implementNode(customerNode, customer, (t) => ({
   ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
   version: t.string(versionField(customerVersion)),
-  banks: t.field({
+  banks: links(t, bankNode, {
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
-    ...nodesFromRecord(
-      bankNode,
-      (customer: CustomerNode) => recordOf(customer).bank_id,
-      (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
-    ),
+    entries: (customer) => recordOf(customer).bank_id,
+    ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
   }),
   accounts: t.field({
     description:

@@ -1,15 +1,16 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Field } from '../contract/record.ts';
 import type { Selection } from '../executor/selection.ts';
+import type { Context } from './context.ts';
 
-/** What a field declares in its GraphQL extensions, for links (node.ts). */
+/** What a field declares in its GraphQL extensions, for links (link.ts). */
 export interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;
   /** The only part of the parent's record that the field needs. */
   readonly shows?: Field;
   /** Starts the reads of the field early, if the parent's ids are all that they need. */
-  readonly prefetch?: (parent: never, args: never, context: never, info: Selection) => unknown;
+  prefetch?(parent: object, args: object, context: Context, info: Selection): unknown;
   /** Whether the field makes a payment. */
   readonly payment?: true;
 }
@@ -29,16 +30,6 @@ export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
 
 const ofTypename: FieldExtensions = { answeredByIds: true };
 const nothing: FieldExtensions = {};
-
-/** Starts a read early. Its loader keeps the answer; an error is reported when the field itself is resolved. */
-export function startPrefetch(ask: () => unknown): void {
-  const ignore = () => {};
-  try {
-    Promise.resolve(ask()).catch(ignore);
-  } catch {
-    ignore();
-  }
-}
 
 /** Returns null if it throws: resolving the field itself reports the same error. */
 export function nullOnError<T>(ask: () => T): T | null {

@@ -4,18 +4,18 @@ import { type AccountIds, accountNode } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
+import { link, links } from './link.ts';
 import { sortedBy } from './list-work.ts';
-import { accountOf, nodeFromRecord, nodesFromRecord } from './node.ts';
+import { accountOf } from './node.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {
   Connection,
   type ConnectionShape,
   checkPage,
-  connectionTo,
-  type Edge,
   type PageArguments,
   pageArguments,
+  totalCountField,
 } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
@@ -31,8 +31,8 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
-/** A page of them, with the account; their ids are checked when they are used. */
-type KnownTransactions = ConnectionShape<TransactionIds> & ViewIds;
+/** A page of them; their ids are checked when they are used. */
+type KnownTransactions = ConnectionShape<TransactionIds>;
 
 /** The largest number of a caller's payments that are searched for those of the account. */
 const maxPayments = 1000;
@@ -81,27 +81,35 @@ function collect(
   );
 }
 
-const TransactionConnection = connectionTo(
-  transactionNode.object,
-  'transactions that bankql knows of',
-  'A transaction',
+const TransactionConnection = builder.connectionObject(
   {
-    nodes: {
-      description:
-        'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
-      ...nodesFromRecord(
-        transactionNode,
-        ({ nodes }: KnownTransactions) => Array.from(nodes, ({ transactionId }) => transactionId),
-        transactionIn,
-      ),
-    },
-    node: {
-      description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
-      ...nodeFromRecord(transactionNode, ({ node }: Edge<TransactionIds>) =>
-        transactionIn(node, node.transactionId),
-      ),
-    },
-    cursor: { description: 'The place of this transaction, for `after` and `before`.' },
+    type: transactionNode.object,
+    name: 'TransactionConnection',
+    description: 'A list of transactions that bankql knows of.',
+    fields: (t) => ({
+      nodes: links(t, transactionNode, {
+        description:
+          'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
+        entries: ({ nodes }) => [...nodes] as TransactionIds[],
+        ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
+      }),
+      totalCount: totalCountField(t),
+    }),
+  },
+  {
+    name: 'TransactionEdge',
+    description: 'A transaction and its place in a list.',
+    fields: (t) => ({
+      node: link(t, transactionNode, {
+        description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
+        fromRecord: true,
+        ids: ({ node }) => transactionIn(node, node.transactionId),
+      }),
+      cursor: t.exposeString('cursor', {
+        nullable: false,
+        description: 'The place of this transaction, for `after` and `before`.',
+      }),
+    }),
   },
 );
 
@@ -138,7 +146,7 @@ const knownTransactions = {
       collect(requests, paid, since ?? undefined),
     );
     const toNode = ({ id }: KnownTransaction) => ({ ...account, transactionId: id });
-    return Object.assign(new Connection(known, page, toNode, context), account);
+    return new Connection(known, page, toNode, context);
   },
 } as const;
 

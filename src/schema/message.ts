@@ -25,7 +25,9 @@ builder.objectField(MessageObject, 'id', (t) =>
 const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
 
 /** The caller's messages at a bank. */
-export const messagesFrom = <Parent>(bankOf: (parent: Parent, context: ReadContext) => BankIds) =>
+export const messagesFrom = <Parent extends object>(
+  bankOf: (parent: Parent, context: ReadContext) => BankIds,
+) =>
   connectionFromIds(
     MessageConnection,
     (parent: Parent, _args: object, context) =>

@@ -1,54 +1,22 @@
-import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { isOtherId, validateId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { getAccountsScope } from '../contract/account.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Field } from '../contract/record.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import {
-  argumentsOf,
-  type SelectedField,
-  type Selection,
-  selectedFields,
-  subselectionOf,
-  withDeferred,
-} from '../executor/selection.ts';
-import { getOrMake } from '../get-or-make.ts';
+import { type Selection, withDeferred } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import type { AccountIds } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import {
-  type FieldExtensions,
-  fieldExtensions,
-  fieldExtensionsOf,
-  startPrefetch,
-} from './field-extensions.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { byContent, findByContent, keyOfEntry, type ListedEntry, mapListItem } from './list-item.ts';
+import { needsOf } from './link.ts';
+import { byContent, findByContent, keyOfEntry, type ListedEntry } from './list-item.ts';
 
-/**
- * Links between records.
- *
- * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
- * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
- * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
- * fields that need only the ids are prefetched, so that independent calls are made at the same time.
- */
+/** Nodes: the objects that clients can read again by their global ids. */
 
-export const NodeInterface = builder.interfaceRef<object>('Node').implement({
-  description: 'Whatever can be read again by its global id.',
-  fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description: globalIdDescription,
-      resolve() {
-        throw new Error('a node type has no field `id`');
-      },
-    }),
-  }),
-});
+export const NodeInterface = builder.nodeInterfaceRef();
 
 /** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
@@ -167,7 +135,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
 ) {
   type Linked = NodeRef<Ids, Item>;
   const { name, bankIds, isListed, key, toKey, toIds, read, readByContent, idsOfRecord, onRead } = options;
-  const stepsOf = createSteps(name);
+  const needs = needsOf(name);
   const bankIdField = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
   const withReadRecord = (ids: Ids, record: Item, context: ReadContext): Linked => {
     onRead?.(ids, record, context);
@@ -208,17 +176,11 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
         return readByContent(ids, ids.contentHash, context).catch(onError);
       // Ids that only the record tells are the same for every field: deferred ones must not change them.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
-      const { needsRecord, needed, prefetches } = stepsOf(selection);
-      if (!needsRecord) return ids;
+      const { record, parts, prefetch } = needs(selection);
+      if (!record) return ids;
       // Deferred fields use the record too.
-      const reading = read(ids, context, selection.omitsDeferred === true ? null : needed);
-      for (const { prefetch, selected } of prefetches) {
-        if (!context.session.canPrefetch) break;
-        const below = subselectionOf(selected, info);
-        startPrefetch(() =>
-          prefetch(ids as never, argumentsOf(selected, info) as never, context as never, below),
-        );
-      }
+      const reading = read(ids, context, selection.omitsDeferred === true ? null : parts);
+      prefetch(ids, context, info);
       return reading.then((record) => withReadRecord(ids, record, context), onError);
     },
     /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
@@ -229,122 +191,6 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   };
   globalIdTypes.set(name, nodeType);
   return nodeType;
-}
-
-/** The requirements of following a link, which depend on the fields that are selected on the linked object. */
-interface Steps {
-  /** Whether a selected field needs more than the ids. */
-  readonly needsRecord: boolean;
-  /** The parts of the record that the selected fields need; null if one of them may need all. */
-  readonly needed: readonly Field[] | null;
-  /** The prefetches to start while the record is being read. */
-  readonly prefetches: readonly {
-    readonly prefetch: NonNullable<FieldExtensions['prefetch']>;
-    readonly selected: SelectedField;
-  }[];
-}
-
-/** The steps of a link to this type, computed once for a prepared selection. */
-function createSteps(name: string): (info: Selection) => Steps {
-  const known = new WeakMap<object, Steps>();
-  const make = (info: Selection): Steps => {
-    const type = info.schema.getType(name);
-    if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
-    const fields = selectedFields(info, type);
-    const needing = fields.map(({ field }) => fieldExtensionsOf(field)).filter((each) => !each.answeredByIds);
-    const needed = needing.flatMap(({ shows = [] }) => shows);
-    return {
-      needsRecord: needing.length > 0,
-      needed: needed.length === needing.length ? needed : null,
-      prefetches: fields.flatMap((selected) => {
-        const { prefetch } = fieldExtensionsOf(selected.field);
-        return prefetch === undefined ? [] : [{ prefetch, selected }];
-      }),
-    };
-  };
-  return (info) =>
-    info.details === undefined ? make(info) : getOrMake(known, info.details, () => make(info));
-}
-
-/** The record of a linked object, for a selected field that needs it. */
-export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
-  if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
-  return linked.record;
-}
-
-/**
- * A field that leads from a parent's ids to another object, or to null. Spread it into a Pothos field inside `fields`: it
- * provides the type, `resolve`, and the extensions that links use.
- */
-export function nodeFromIds<Ids extends object, Item, Parent, Args>(
-  nodeType: NodeType<Ids, Item>,
-  ids: (parent: Parent, args: Args, context: ReadContext) => NoInfer<Ids>,
-) {
-  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) =>
-    nodeType.load(ids(parent, args, context), context, info);
-  return {
-    type: nodeType.object,
-    nullable: true as const,
-    resolve,
-    extensions: fieldExtensions({ answeredByIds: true, prefetch: resolve }),
-  };
-}
-
-/** Passes on the errors of a list's entries, but the operation's limit of calls for one of them only: the others are null. */
-function reportLimitOnce() {
-  let isReported = false;
-  return (error: unknown): null => {
-    const isLimit = error instanceof BankqlError && error.code === 'CALL_BUDGET_EXCEEDED';
-    if (!isLimit || !isReported) {
-      isReported ||= isLimit;
-      throw error;
-    }
-    return null;
-  };
-}
-
-/** A field that leads from a parent's record to another object, or to null if the record names none. */
-export function nodeFromRecord<Ids extends object, Item, Parent, Args = object>(
-  nodeType: NodeType<Ids, Item>,
-  /** The ids, with the record if the parent's record contains it. */
-  ids: (parent: Parent, args: Args, context: ReadContext) => NodeRef<NoInfer<Ids>, NoInfer<Item>> | null,
-) {
-  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
-    const named = ids(parent, args, context);
-    return named === null || named.record !== undefined ? named : nodeType.load(named, context, info);
-  };
-  return { type: nodeType.object, nullable: true as const, resolve };
-}
-
-/**
- * A field that leads from a list in a parent's record to an object for each entry; each is read, and can fail,
- * separately. If `toIds` throws, the error is that of the entry. If the operation may not make that many calls, one entry
- * has the error, and the others that were not read are null. `shows`: the only part of the parent's record that it needs.
- */
-export function nodesFromRecord<Ids extends object, Item, Parent, Args = object>(
-  nodeType: NodeType<Ids, Item>,
-  entries: (parent: Parent, args: Args) => readonly string[] | null | undefined,
-  toIds: (parent: Parent, entry: string) => NoInfer<Ids>,
-  shows?: Field,
-) {
-  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
-    const named = unwrap(entries(parent, args));
-    if (!named) return named;
-    const onError = reportLimitOnce();
-    const load = (entry: string) => nodeType.load(toIds(parent, entry), context, info, onError);
-    return named.map((entry, index) => mapListItem(entry, index, load));
-  };
-  return {
-    type: [nodeType.object] as [typeof nodeType.object],
-    nullable: { list: true as const, items: true as const },
-    resolve,
-    extensions: fieldExtensions(shows ? { shows } : {}),
-  };
-}
-
-/** The argument of links to accounts that may be read through another view. */
-export interface ViewArgument {
-  readonly viewId?: string | null | undefined;
 }
 
 /**
@@ -373,13 +219,6 @@ export function noteOtherId(
 ): void {
   if (isOtherId(id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
 }
-
-/** Errors: BAD_USER_INPUT if one of them is not a valid id. */
-export const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
-  bankId: validateId('bankId', bankId),
-  accountId: validateId('accountId', accountId),
-  viewId: validateId('viewId', viewId),
-});
 
 /** Errors: BAD_USER_INPUT if it is not a global id. */
 function nodeOf(id: string) {

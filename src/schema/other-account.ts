@@ -18,18 +18,9 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
+import { link, recordOf } from './link.ts';
 import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
-import {
-  accountOf,
-  defineNodeType,
-  type ListedIds,
-  listedBy,
-  type NodeRef,
-  nodeFromIds,
-  nodeFromRecord,
-  recordOf,
-  type ViewArgument,
-} from './node.ts';
+import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { contains } from './text-search.ts';
 
@@ -209,11 +200,11 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
     accountId: 'The account that it is a counterparty of, from the path.',
     viewId: 'The view through which it is seen, from the path.',
   }),
-  account: t.field({
+  account: link(t, accountNode, {
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-    ...nodeFromIds(accountNode, accountOf),
+    ids: accountOf,
   }),
-  linkedAccount: t.field({
+  linkedAccount: link(t, accountNode, {
     description:
       "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
     args: {
@@ -221,7 +212,8 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
         description: "The view through which it is read; the counterparty's by default.",
       }),
     },
-    ...nodeFromRecord(accountNode, linkedAccountOf),
+    fromRecord: true,
+    ids: (other, { viewId }) => linkedAccountOf(other, viewId),
   }),
 }));
 
@@ -230,7 +222,7 @@ export const isCodeOf = (bankId: string, code: unknown): boolean =>
   typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
-function linkedAccountOf(other: OtherAccountNode, { viewId }: ViewArgument): ViewIds | null {
+function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
   if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);

@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { notGlobalId } from './global-id.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { type ConnectionShape, connectionTo, type Edge, notACursor } from './relay-connection.ts';
+import { type ConnectionShape, type Edge, notACursor } from './relay-connection.ts';
 import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -122,18 +122,39 @@ export const searchPayments = (
     }),
   );
 
-const PaymentConnection = connectionTo(PaymentObject, 'payments, newest first', 'A payment', {
-  edges: { description: 'The entries of the page with their cursors. Costs no REST call.' },
-  nodes: { description: 'The entries of the page. Costs no REST call.' },
-  totalCount: {
-    nullable: true,
-    description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
+const PaymentConnection = builder.connectionObject(
+  {
+    type: PaymentObject,
+    name: 'PaymentConnection',
+    description: 'A list of payments, newest first.',
+    edgesField: { description: 'The entries of the page with their cursors. Costs no REST call.' },
+    fields: (t) => ({
+      nodes: t.field({
+        type: [PaymentObject],
+        nullable: { list: true, items: true },
+        description: 'The entries of the page. Costs no REST call.',
+        resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
+      }),
+      totalCount: t.int({
+        nullable: true,
+        description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
+        resolve: ({ totalCount }) => totalCount,
+      }),
+    }),
   },
-  node: { description: 'The payment at this place. Costs no REST call.' },
-  cursor: {
-    description: 'The place of this payment, for `after` and `before`. It stays valid if others are added.',
+  {
+    name: 'PaymentEdge',
+    description: 'A payment and its place in a list.',
+    nodeField: { description: 'The payment at this place. Costs no REST call.' },
+    fields: (t) => ({
+      cursor: t.exposeString('cursor', {
+        nullable: false,
+        description:
+          'The place of this payment, for `after` and `before`. It stays valid if others are added.',
+      }),
+    }),
   },
-});
+);
 
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */
 const paymentsField = {

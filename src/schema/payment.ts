@@ -1,3 +1,4 @@
+import { validateId } from '../bank/ids.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
@@ -10,7 +11,8 @@ import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
 import { MoneyObject } from './fields.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
-import { NodeInterface, nodeFromRecord, type ViewArgument, validateViewIds } from './node.ts';
+import { link } from './link.ts';
+import { NodeInterface } from './node.ts';
 import { transactionNode } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */
@@ -54,17 +56,18 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
+/** Errors: BAD_USER_INPUT if one of them is not a valid id. */
+const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
+  bankId: validateId('bankId', bankId),
+  accountId: validateId('accountId', accountId),
+  viewId: validateId('viewId', viewId),
+});
+
 const payingAccount = ({ bankId, accountId }: PaymentRecord, viewId: string): ViewIds =>
   validateViewIds(bankId, accountId, viewId);
 
 const paidAccount = ({ bankId, toBankId, toAccountId }: PaymentRecord, viewId: string): ViewIds | null =>
   toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewId) : null;
-
-/** An account that a payment names, through the view that is asked for. */
-const accountOf = (idsOf: (payment: PaymentRecord, viewId: string) => ViewIds | null) =>
-  nodeFromRecord(accountNode, (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) =>
-    idsOf(payment, viewIdOr(defaults, viewId)),
-  );
 
 const payeeOf = (
   { toBankId, toAccountId, bankId, accountId }: PaymentRecord,
@@ -117,16 +120,18 @@ PaymentObject.implement({
       description: 'The code of the bank of the account that pays.',
     }),
     accountId: t.exposeID('accountId', { nullable: false, description: 'The id of the account that pays.' }),
-    account: t.field({
+    account: link(t, accountNode, {
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...accountOf(payingAccount),
+      fromRecord: true,
+      ids: (payment, { viewId }, { defaults }) => payingAccount(payment, viewIdOr(defaults, viewId)),
     }),
-    toAccount: t.field({
+    toAccount: link(t, accountNode, {
       description:
         'The account that is paid, at the bank that pays if the payment names no other; null if it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...accountOf(paidAccount),
+      fromRecord: true,
+      ids: (payment, { viewId }, { defaults }) => paidAccount(payment, viewIdOr(defaults, viewId)),
     }),
     to: t.field({
       type: AccountRefObject,
@@ -136,15 +141,16 @@ PaymentObject.implement({
       resolve: (payment, _args, { defaults }) =>
         payment.toAccountId === null && payment.toBankId === null ? null : payeeOf(payment, defaults.viewId),
     }),
-    transaction: t.field({
+    transaction: link(t, transactionNode, {
       description:
         'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ...nodeFromRecord(transactionNode, (payment: PaymentRecord, { viewId }: ViewArgument, { defaults }) => {
+      fromRecord: true,
+      ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
         const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
         return account ? transactionIn(account, transactionId) : null;
-      }),
+      },
     }),
     value: t.field({
       type: MoneyObject,

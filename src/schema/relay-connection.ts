@@ -1,22 +1,13 @@
 import type { InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
-import { builder, type Types } from './builder.ts';
+import { builder, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
 
 /** The arguments of a connection. */
-export const pageArguments = builder.args((t) => ({
-  first: t.int({
-    description: 'At most so many entries after `after`; all by default.',
-  }),
-  after: t.string({ description: 'Only entries after this cursor.' }),
-  last: t.int({
-    description: 'At most so many entries before `before`; all by default.',
-  }),
-  before: t.string({ description: 'Only entries before this cursor.' }),
-}));
+export const pageArguments = builder.args((t) => t.connectionArgs());
 
 export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
@@ -131,37 +122,18 @@ export class Connection<Item, Node> {
   }
 }
 
-type PageInfo = Connection<unknown, unknown>['pageInfo'];
-
 /** A page of a list as its GraphQL type reads it: a Connection, for example. */
-export interface ConnectionShape<Node> {
-  readonly edges: Iterable<Edge<Node>>;
-  readonly nodes: Iterable<Node>;
-  readonly pageInfo: PageInfo;
-  readonly totalCount: number | null | Promise<number | null>;
-}
+export type ConnectionShape<Node> = ReturnType<typeof connectionTo<Node>>['$inferType'];
 
-const PageInfoObject = builder.objectRef<PageInfo>('PageInfo').implement({
-  description: 'Information about a page of a connection.',
-  fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', {
-      nullable: false,
-      description: 'Whether entries follow this page.',
-    }),
-    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      nullable: false,
-      description: 'Whether entries precede this page.',
-    }),
-    startCursor: t.exposeString('startCursor', {
-      nullable: true,
-      description: "The first edge's cursor; null where the page is empty.",
-    }),
-    endCursor: t.exposeString('endCursor', {
-      nullable: true,
-      description: "The last edge's cursor; null where the page is empty.",
-    }),
-  }),
-});
+/** The number of entries of a connection that knows them all. */
+export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCount'>>(
+  t: ObjectFields<Page>,
+) =>
+  t.int({
+    nullable: false,
+    description: 'The number of entries in the whole list, not only in this page.',
+    resolve: ({ totalCount }) => totalCount as number,
+  });
 
 /** The GraphQL types of a list's pages and of their edges. */
 export function connectionTo<Node>(
@@ -169,66 +141,33 @@ export function connectionTo<Node>(
   /** The name of its entries, such as `branches`, and of one of them: `A branch`. */
   plural: string,
   entry: string,
-  /** How its fields differ from those of the bank's lists, as options of a Pothos field. */
-  own: { readonly [Field in 'edges' | 'nodes' | 'totalCount' | 'node' | 'cursor']?: object } = {},
 ) {
-  const EdgeObject = builder.objectRef<Edge<Node>>(`${type.name}Edge`).implement({
-    description: `${entry} and its place in a list.`,
-    fields: (t) => ({
-      node: t.field({
-        type,
-        nullable: true,
-        description: 'The entry. Costs no further REST call.',
-        resolve: ({ node }: Edge<Node>) => node,
-        ...own.node,
-      } as never),
-      cursor: t.exposeString('cursor', {
-        nullable: false,
-        description: 'Give it to `after` or `before`.',
-        ...own.cursor,
+  return builder.connectionObject(
+    {
+      type,
+      name: `${type.name}Connection`,
+      description: `A list of ${plural}.`,
+      fields: (t) => ({
+        nodes: t.field({
+          type: [type],
+          nullable: { list: true, items: true },
+          description: 'The entries of the page. Costs no further REST call.',
+          // A page creates its nodes without edges, and knows how many they are.
+          resolve: ({ nodes }) => nodes as Iterable<Node>,
+        }),
+        totalCount: totalCountField(t),
       }),
-    }),
-  });
-  return builder.objectRef<ConnectionShape<Node>>(`${type.name}Connection`).implement({
-    description: `A list of ${plural}.`,
-    fields: (t) => ({
-      edges: t.field({
-        type: [EdgeObject],
-        nullable: { list: true, items: true },
-        description: 'The entries, with their cursors. Costs no further REST call.',
-        resolve: ({ edges }) => edges,
-        ...own.edges,
-      }),
-      nodes: t.field({
-        type: [type],
-        nullable: { list: true, items: true },
-        description: 'The entries of the page. Costs no further REST call.',
-        resolve: ({ nodes }: ConnectionShape<Node>) => nodes,
-        ...own.nodes,
-      } as never),
-      pageInfo: t.field({
-        type: PageInfoObject,
-        nullable: false,
-        description: 'The place of the page in the list. Costs no further REST call.',
-        resolve: ({ pageInfo }) => pageInfo,
-      }),
-      totalCount: t.field({
-        type: 'Int',
-        nullable: false,
-        description: 'The number of entries in the whole list, not only in this page.',
-        resolve: ({ totalCount }: ConnectionShape<Node>) => totalCount,
-        ...own.totalCount,
-      } as never),
-    }),
-  });
+    },
+    { name: `${type.name}Edge`, description: `${entry} and its place in a list.` },
+  );
 }
 
 /**
  * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
  * `t.field`: it provides the type, `resolve`, and the extensions that links use.
  */
-export function connectionFromIds<Parent, Args extends object, Item, Node>(
-  type: ObjectRef<Types, ConnectionShape<Node>>,
+export function connectionFromIds<Parent extends object, Args extends object, Item, Node>(
+  type: ReturnType<typeof connectionTo<Node>>,
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
   /** Called once for a list, so that what its entries share is computed once. */
   nodesIn: (list: readonly Item[], parent: Parent, args: Args, context: ReadContext) => ToNode<Item, Node>,

@@ -14,17 +14,9 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { implementNode, MoneyObject } from './fields.ts';
+import { link, links, recordOf } from './link.ts';
 import { itemNotFound, madeFrom } from './list-item.ts';
-import {
-  accountOf,
-  defineNodeType,
-  type ListedIds,
-  listedBy,
-  type NodeRef,
-  nodeFromIds,
-  nodesFromRecord,
-  recordOf,
-} from './node.ts';
+import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
 import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 
@@ -163,9 +155,9 @@ implementNode(
   transactionRequestNode,
   transactionRequest,
   (t) => ({
-    account: t.field({
+    account: link(t, accountNode, {
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
-      ...nodeFromIds(accountNode, accountOf),
+      ids: accountOf,
     }),
     from: t.field({
       type: AccountRefObject,
@@ -185,15 +177,12 @@ implementNode(
       description: 'The amount. Null if the bank does not name it. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),
-    transactions: t.field({
+    transactions: links(t, transactionNode, {
       description:
         'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: idPage,
-      ...nodesFromRecord(
-        transactionNode,
-        (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
-        transactionIn,
-      ),
+      entries: (entry, page) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
+      ids: (entry, transactionId) => transactionIn(accountOf(entry), transactionId),
     }),
   }),
   ['from', 'body'],

@@ -7,20 +7,10 @@ import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { pathFields } from './bank.ts';
 import { implementNode } from './fields.ts';
-import {
-  accountOf,
-  defineNodeType,
-  identifiedBy,
-  type NodeRef,
-  nodeFromIds,
-  nodeFromRecord,
-  noteOtherId,
-  recordOf,
-} from './node.ts';
+import { link, recordOf } from './link.ts';
+import { accountOf, defineNodeType, identifiedBy, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
-
-type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
 export const transactionNode = defineNodeType({
@@ -40,15 +30,16 @@ implementNode(transactionNode, transaction, (t) => ({
     viewId: 'The view through which it is seen, from the path.',
     transactionId: 'The transaction id, from the path.',
   }),
-  account: t.field({
+  account: link(t, accountNode, {
     description: 'The account through which it was read. REST: getAccountsScope.',
-    ...nodeFromIds(accountNode, accountOf),
+    ids: accountOf,
   }),
   version: t.string(versionField(transactionVersion)),
-  thisAccount: t.field({
+  thisAccount: link(t, accountNode, {
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
-    ...nodeFromRecord(accountNode, (node: TransactionNode) => {
+    fromRecord: true,
+    ids: (node) => {
       const record = recordOf(node);
       const accountId = unwrap(record.this_account);
       if (!accountId) return null;
@@ -58,17 +49,18 @@ implementNode(transactionNode, transaction, (t) => ({
         accountId: validateBankId('an account', accountId),
         viewId: node.viewId,
       };
-    }),
+    },
   }),
-  otherAccount: t.field({
+  otherAccount: link(t, otherAccountNode, {
     description:
       "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
-    ...nodeFromRecord(otherAccountNode, (node: TransactionNode) => {
+    fromRecord: true,
+    ids: (node) => {
       const otherAccountId = unwrap(recordOf(node).other_account);
       if (!otherAccountId) return null;
       // Some banks write the whole counterparty instead of its id.
       const { data: record } = otherAccount.safeParse(namedObject(recordOf(node), 'other_account'));
       return { ...accountOf(node), otherAccountId, record };
-    }),
+    },
   }),
 }));

@@ -6,8 +6,8 @@ import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
+import { link } from './link.ts';
 import { messagesFrom } from './message.ts';
-import { nodeFromIds } from './node.ts';
 import { pageArguments } from './relay-connection.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
@@ -76,13 +76,13 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
         return encodeGlobalId('Viewer', JSON.stringify([bankId, viewId, ...ids]));
       },
     }),
-    customer: t.field({
+    customer: link(t, customerNode, {
       description: "The caller's own customer record. REST: getCustomer.",
-      ...nodeFromIds(customerNode, viewerCustomer),
+      ids: viewerCustomer,
     }),
-    account: t.field({
+    account: link(t, accountNode, {
       description: 'The default account of the login. REST: getAccountsScope.',
-      ...nodeFromIds(accountNode, viewerAccount),
+      ids: viewerAccount,
     }),
     accounts: t.field({
       description:
