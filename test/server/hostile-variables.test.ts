@@ -156,6 +156,18 @@ describe('refused with one error, under 1 kB, before any call', () => {
       'LIMIT_EXCEEDED',
     ],
     [
+      '600 unknown fields',
+      JSON.stringify({ query: `{ ${many(600, (n) => `x${n}`).join(' ')} }` }),
+      'LIMIT_EXCEEDED',
+    ],
+    [
+      '500 unknown directives',
+      JSON.stringify({ query: `{ __typename ${many(500, () => '@aa').join(' ')} }` }),
+      'LIMIT_EXCEEDED',
+    ],
+    ['30,000 ids that are none', withText(nodes, `[${many(30_000, () => '""').join()}]`), 'BAD_USER_INPUT'],
+    ['a batch of 1,000', `[${many(1000, () => '{"query":"{__typename}"}').join()}]`, 'BAD_USER_INPUT'],
+    [
       'an operation that is not there',
       '{"query":"query A { bank { branches { totalCount } } }","operationName":"B"}',
       'BAD_USER_INPUT',
