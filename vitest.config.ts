@@ -8,12 +8,8 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
-const alone = [
-  'test/engine/documents.test.ts',
-  'test/bank/bounded-memory.test.ts',
-  'test/server/rate-limit/bounded-counters.test.ts',
-];
+/** It weighs what its process keeps in memory. */
+const alone = ['test/bounded-memory.test.ts'];
 
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these

@@ -534,7 +534,7 @@ describe('two pages with one storage', () => {
       false,
       (_page, storage) => createPayments({ send, storage: { ...storage } }),
     ],
-  ])('make one key for each of 24 drafts: %s', async (_what, hasLocks, open) => {
+  ])('make one key for each of 8 drafts: %s', async (_what, hasLocks, open) => {
     if (!hasLocks) vi.stubGlobal('navigator', {});
     const storage = createSlowStorage();
     const pages = await Promise.all([0, 1].map((page) => open(page, storage)));
@@ -544,12 +544,9 @@ describe('two pages with one storage', () => {
       );
       return new Set(paid.map(({ state, idempotencyKey }) => `${state} ${idempotencyKey}`)).size;
     };
-    // Eight at a time, so that the server has room for them.
-    for (let first = 0; first < 24; first += 8) {
-      const counts = await Promise.all(Array.from({ length: 8 }, (_, n) => payDraft(first + n)));
-      expect(counts).toEqual(Array(8).fill(1));
-    }
-    expect(sent()).toBe(24);
+    const counts = await Promise.all(Array.from({ length: 8 }, (_, n) => payDraft(n)));
+    expect(counts).toEqual(Array(8).fill(1));
+    expect(sent()).toBe(8);
   });
 });
 

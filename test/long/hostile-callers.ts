@@ -5,10 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { Agent } from 'undici';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { pinApart } from './cores.ts';
-import { createSender } from './hostile-requests.ts';
 import { progress } from './progress.ts';
 
 /** What a caller within the limits does, again and again, on each of its connections. */
@@ -74,8 +73,36 @@ const goodCallers = 8;
 const perSecond = 5;
 const goodConnections = 4;
 
-/** A bank of 1,000 branches that answers after so many milliseconds, and refuses the key of those who made one up. */
-async function startBank(milliseconds: number) {
+/** Sends as one caller, over connections of its own: what another does to theirs must be nothing to it. */
+function createSender(origin: string, authId: string) {
+  const agent = new Agent();
+  return {
+    /** The answer, its status 0 where there was none, and how long it took in milliseconds. */
+    async send(body: string) {
+      const started = performance.now();
+      const response = await agent
+        .request({
+          origin,
+          path: '/graphql',
+          method: 'POST',
+          headers: {
+            'Content-Type': 'application/json',
+            'Ocp-Apim-Subscription-Key': 'key',
+            'Auth-Provider-Name': 'provider',
+            'Auth-ID': authId,
+          },
+          body,
+        })
+        .then(async (answer) => ({ status: answer.statusCode, text: await answer.body.text() }))
+        .catch((error: unknown) => ({ status: 0, text: String(error) }));
+      return { milliseconds: performance.now() - started, ...response };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
+async function startBank() {
   const branches = JSON.stringify({
     branches: Array.from({ length: 1000 }, (_, n) => ({
       id: `b${n}`,
@@ -97,17 +124,13 @@ async function startBank(milliseconds: number) {
     const status = headers['ocp-apim-subscription-key'] === 'made-up' ? 401 : 200;
     const account = /accounts\/([^/]+)\/[^/]+\/other_accounts$/.exec(url)?.[1];
     const body = url.endsWith('/branches') ? branches : '{"email":"somebody@bank.example"}';
-    const answer = () => {
-      response.writeHead(status, { 'Content-Type': 'application/json' });
-      if (account === undefined) response.end(status === 200 ? body : '{}');
-      else {
-        response.write(`{"otherAccounts":[{"id":"${account}","bank":"","holder":{"is_alias":false}}`);
-        response.write(otherAccounts);
-        response.end(']}');
-      }
-    };
-    if (milliseconds === 0) answer();
-    else setTimeout(answer, milliseconds);
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    if (account === undefined) response.end(status === 200 ? body : '{}');
+    else {
+      response.write(`{"otherAccounts":[{"id":"${account}","bank":"","holder":{"is_alias":false}}`);
+      response.write(otherAccounts);
+      response.end(']}');
+    }
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
@@ -148,7 +171,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   // They are connected before: Node accepts one connection in each iteration of the event loop, in their order.
   await Promise.all(
     good.flatMap(({ send }) =>
-      Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),
+      Array.from({ length: goodConnections }, () => send('{"query":"{ __typename }"}')),
     ),
   );
   const attackers = fork(join(import.meta.dirname, 'hostile-caller-process.ts'), [
@@ -179,7 +202,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
       goodQueries[nth % 11]?.(customerId) ?? `{ bank { customer(customerId: "c${nth}") { email } } }`;
     waits.push(
       Promise.race([
-        send({ body: JSON.stringify({ query }) }),
+        send(JSON.stringify({ query })),
         delay(mostPatienceMs).then(() => ({ status: 0, text: '', milliseconds: mostPatienceMs })),
       ]).then(({ status, text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
@@ -228,35 +251,17 @@ const describe = ({
   groups.map(({ behaviour, logins, connections }) => `${logins} × ${connections} ${behaviour}`).join(' + ') +
   ` (answered ${JSON.stringify(statuses)})`;
 
-export interface CallersOptions {
-  readonly say: (line: string) => void;
-  /** In megabytes (default: 256). */
-  readonly heap?: number | undefined;
-  /** By default each behaviour, by one login and by a hundred. */
-  readonly attacks?: readonly (readonly Group[])[] | undefined;
-  /** How long the bank takes for an answer, in milliseconds (default: 0). */
-  readonly bankMs?: number;
-}
-
 /**
  * Callers with proven names that keep within every limit. Beside one greedy caller, none of the good ones is refused, and they wait
  * little longer than alone. Beside a hundred, the process lives, and refusals come at once. Prints what the good callers felt;
  * returns what fails.
  */
-export async function tryCallers({
-  say,
-  heap = smallHeap,
-  attacks,
-  bankMs = 0,
-}: CallersOptions): Promise<readonly string[]> {
-  const names = Object.keys(behaviours) as Behaviour[];
-  const all =
-    attacks ??
-    names.flatMap((behaviour): Group[][] => [
-      [{ behaviour, logins: 1, connections: 50 }],
-      [{ behaviour, logins: 100, connections: 10 }],
-    ]);
-  await using bank = await startBank(bankMs);
+export async function tryCallers(say: (line: string) => void): Promise<readonly string[]> {
+  const all = (Object.keys(behaviours) as Behaviour[]).flatMap((behaviour): Group[][] => [
+    [{ behaviour, logins: 1, connections: 50 }],
+    [{ behaviour, logins: 100, connections: 10 }],
+  ]);
+  await using bank = await startBank();
   const start = async () => {
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
@@ -264,7 +269,7 @@ export async function tryCallers({
       STATE_URL: 'memory:',
       IDENTITY: 'headers',
       LOG_LEVEL: 'fatal',
-      NODE_OPTIONS: `--max-old-space-size=${heap} --max-semi-space-size=16`,
+      NODE_OPTIONS: `--max-old-space-size=${smallHeap} --max-semi-space-size=16`,
     });
     pinApart(started.child.pid ?? 0, process.pid);
     return started;
@@ -273,52 +278,23 @@ export async function tryCallers({
   await feel(bankql, []);
   const alone = await feel(bankql, []);
   const longest = Math.max(mostTimes * alone.p99, unfeltMs);
-  say(`callers within the limits, heap ${heap} MB; alone p99 ${alone.p99.toFixed(1)} ms`);
+  say(`callers within the limits, heap ${smallHeap} MB; alone p99 ${alone.p99.toFixed(1)} ms`);
   const failures: string[] = [];
   for (const [trial, groups] of all.entries()) {
-    progress(`callers within the limits, ${heap} MB: trial ${trial + 1} of ${all.length}`);
+    progress(`callers within the limits, ${smallHeap} MB: trial ${trial + 1} of ${all.length}`);
     const felt = await feel(bankql, groups);
     say(describe(felt));
     const isOne = groups.every(({ logins }) => logins === 1);
     const wrong = [
       felt.isAlive ? null : 'the process died',
-      felt.residentMegabytes > heap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
+      felt.residentMegabytes > smallHeap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
       isOne && felt.refused > 0 ? `${felt.refused} refused` : null,
       isOne && felt.p99 > longest ? `p99 ${felt.p99.toFixed(0)} ms` : null,
       !isOne && felt.refusalP99 > longestRefusalMs ? `refused in ${felt.refusalP99.toFixed(0)} ms` : null,
     ].filter((each) => each !== null);
-    if (wrong.length > 0) failures.push(`heap ${heap} MB, ${wrong.join(', ')}:${describe(felt)}`);
+    if (wrong.length > 0) failures.push(`heap ${smallHeap} MB, ${wrong.join(', ')}:${describe(felt)}`);
     if (!isAlive(bankql)) bankql = await start();
   }
   await bankql.stop('SIGKILL');
   return failures;
-}
-
-/** "100 x 10 large answers + 1 x 50 failing fields" */
-function parseAttack(text: string): readonly Group[] {
-  return text.split('+').map((group) => {
-    const [, logins, connections, name = ''] = /^\s*(\d+) x (\d+) (.*?)\s*$/.exec(group) ?? [];
-    const behaviour = (Object.keys(behaviours) as Behaviour[]).find((known) => known === name);
-    if (behaviour === undefined) throw new Error(`"${group}" is not like "100 x 10 large answers"`);
-    return { behaviour, logins: Number(logins), connections: Number(connections) };
-  });
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      heap: { type: 'string' },
-      attack: { type: 'string', multiple: true },
-      'bank-ms': { type: 'string', default: '0' },
-    },
-  });
-  const failures = await tryCallers({
-    say: (line) => process.stdout.write(`${line}\n`),
-    heap: values.heap === undefined ? undefined : Number(values.heap),
-    attacks: values.attack?.map(parseAttack),
-    bankMs: Number(values['bank-ms']),
-  });
-  progress(null);
-  for (const failure of failures) process.stdout.write(`failed: ${failure}\n`);
-  process.exitCode = failures.length > 0 ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../support/any-text.ts';
 import { exact, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 /**
@@ -7,7 +8,7 @@ import { exact, sentJson, startBankqlFixture } from '../support/bankql-fixture.t
  * digit by digit.
  */
 
-const text = fc.string({ unit: 'binary', maxLength: 12 });
+const text = fc.string({ unit: anyCharacter, maxLength: 12 });
 const texts = fc.array(text, { maxLength: 3 });
 const digits = fc
   .tuple(fc.boolean(), fc.bigInt(0n, 10n ** 30n), fc.stringMatching(/^(?:\.\d{1,25})?$/))

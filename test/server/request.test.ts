@@ -132,12 +132,12 @@ describe('the header Accept', () => {
   test.each([
     ['"', '"\\'],
     ['\\"', '\\"'],
-    ['a,', 'a;'],
+    ['a letter,', 'a letter;'],
     ['";', '",'],
   ])('takes time as its length does, whatever is in it: %s', (one, other) => {
     const startedAt = performance.now();
-    for (const text of [one.repeat(200_000), other.repeat(200_000), `"${one.repeat(200_000)}`])
-      mediaRanges(text);
+    const [ones, others] = [one, other].map((piece) => piece.repeat(200_000 / piece.length));
+    for (const text of [`${ones}`, `${others}`, `"${ones}`]) mediaRanges(text);
     expect(performance.now() - startedAt).toBeLessThan(inTimeMs);
   });
 });

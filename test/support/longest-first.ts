@@ -13,9 +13,7 @@ const longest = [
   'server/unread',
   'secrets-process',
   'server/attacks',
-  'bank/bounded-memory',
   'payments/at-most-once',
-  'server/rate-limit/bounded-counters',
   'ops/alerts',
   'payments/stores/postgres/postgres-driver',
   'examples/mobile-bff',
@@ -24,7 +22,6 @@ const longest = [
   'payments/stores/postgres/postgres-faults',
   'executor/differential',
   'payments/state-seen',
-  'engine/documents',
   'schema/call-estimate',
   'bank/retry',
 ].map((name) => `/test/${name}.test.ts`);

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import type { BankClient } from '../src/bank/client.ts';
+import { operations } from '../src/contract/operations.ts';
+import { DocumentCacheStats } from '../src/engine/documents.ts';
+import { BankqlError } from '../src/errors.ts';
+import { createRateLimiter } from '../src/server/rate-limit/rate-limiter.ts';
+import { anyAnswer } from './support/any-bank.ts';
+import { createTestClient, readFrom } from './support/bank-client.ts';
+import { createTestBankql } from './support/bankql.ts';
+import { answer, startFaultyBank } from './support/faulty-bank.ts';
+import { keptMegabytes } from './support/memory.ts';
+import { startRecordingBank } from './support/recording-bank.ts';
+
+/** Caches keep no more than they may, weighed in a process that runs nothing else. */
+
+/** A short text, of which fragments make nearly as many fields as an operation may hold. */
+const manyFields = (name: string) => `query ${name}($a: Boolean!, $b: Boolean!) {
+  bank {
+    bankId @skip(if: $a) id @skip(if: $b)
+    ${Array.from({ length: 19 }, (_, index) => `a${index}: account(accountId: "A") { ...A }`).join(' ')}
+  }
+}
+fragment A on Account {
+  id bankId accountId label number iban swiftBic types viewsAvailable ownerIds viewId bankIds
+  balance { amount currency } owners { ...C }
+}
+fragment C on Customer { id customerId legalName email mobilePhoneNumber bankIds bankId __typename }`;
+
+const documentCacheBytes = 16 * 1024 * 1024;
+
+test('documents whose fragments multiply, with all that @skip decides, take no more than a bounded memory', async () => {
+  const documentStats = new DocumentCacheStats();
+  await using bank = await startRecordingBank();
+  bank.otherwise(anyAnswer);
+  await using bankql = await createTestBankql({
+    bankUrl: bank.url,
+    limits: { timeoutMs: 600_000, restCalls: 1000 },
+    documentCacheBytes,
+    documentStats,
+  });
+  const askAll = async (from: number, to: number) => {
+    for (let index = from; index < to; index++) {
+      for (const a of [true, false]) {
+        for (const b of [true, false]) {
+          const { errors } = await bankql.ask(manyFields(`D${index}`), { a, b });
+          expect(errors).toBeUndefined();
+        }
+      }
+    }
+  };
+  const before = await keptMegabytes();
+  await askAll(0, 30);
+  const full = await keptMegabytes();
+  expect(documentStats.bytes).toBeGreaterThan(documentCacheBytes / 2);
+  await askAll(30, 60);
+  const later = await keptMegabytes();
+  expect(documentStats.bytes).toBeLessThanOrEqual(documentCacheBytes);
+  // As many again are kept at most as long as there is room.
+  expect(full - before).toBeLessThan(25);
+  expect(later - full).toBeLessThan(2.5);
+});
+
+test('300 documents of 45,000 characters leave no more than 60 do', async () => {
+  await using bank = await startRecordingBank();
+  await using bankql = await createTestBankql({ bankUrl: bank.url });
+  const rest = 'x'.repeat(45_000);
+  const ask = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) await bankql.ask(`{ a${n}: __typename } # ${n} ${rest}`);
+    return keptMegabytes();
+  };
+  const early = await ask(0, 60);
+  // 11 MB of text, kept several times over where nothing bounds it.
+  expect((await ask(60, 300)) - early).toBeLessThan(8);
+});
+
+/** How much more may be kept after 6,500 more paths, in megabytes, once the cache is full. */
+const mostGrowth = 1.5;
+
+/** A bank that remembers nothing: its memory must not be what is measured. */
+async function startForgetfulBank() {
+  let arrived = 0;
+  const bank = await startFaultyBank();
+  bank.behave((socket) => {
+    const [, target = ''] = bank.requests.pop()?.split(' ', 2) ?? [];
+    const id = target.slice(target.lastIndexOf('/') + 1);
+    arrived++;
+    if (id.startsWith('gone')) socket.write(answer(404, '{"message":"gone"}'));
+    else socket.write(answer(200, JSON.stringify({ id, bank_id: null })));
+  });
+  return { url: bank.url, arrived: () => arrived, [Symbol.asyncDispose]: () => bank.close() };
+}
+
+const isGone = (number: number) => number % 16 === 0;
+
+/**
+ * Reads `count` paths that nobody read before, `from` on, each as another caller: public records mostly, private ones,
+ * and some that are not there. Errors: where one is answered otherwise than the bank answered.
+ */
+async function readNewPaths(client: BankClient, from: number, count: number): Promise<void> {
+  const end = from + count;
+  let next = from;
+  const { getCustomer, getProduct } = operations;
+  const read = async () => {
+    while (next < end) {
+      const number = next++;
+      const credentials = { subscriptionKey: 'key', authProviderName: 'p', authId: `caller-${number}` };
+      const id = `${isGone(number) ? 'gone' : 'kept'}-${number}`;
+      const answered = await (number % 4 === 1
+        ? readFrom(client, getCustomer, { ids: { bankId: 'BANK', customerId: id }, credentials })
+        : readFrom(client, getProduct, { ids: { bankId: 'BANK', productId: id }, credentials })
+      ).then(({ answer }) => Reflect.get(Object(answer), 'id'), codeOf);
+      if (answered !== (isGone(number) ? 'NOT_FOUND' : id)) throw new Error(`${id} is answered ${answered}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, read));
+}
+
+const codeOf = (error: unknown) => (error instanceof BankqlError ? error.extensions.code : error);
+
+test('14,000 paths, each of another caller, leave no more than the cache may hold', async () => {
+  await using bank = await startForgetfulBank();
+  // No call may be refused because the machine is slow.
+  const patient = { timeoutMs: 120_000, waitMs: 120_000, slowCallMs: 120_000, breakerThreshold: 0 };
+  const cacheBytes = 2 * 1024 * 1024;
+  await using client = createTestClient(bank.url, {
+    publicCacheTtlMs: 600_000,
+    publicCacheBytes: cacheBytes,
+    connections: 32,
+    ...patient,
+  });
+  await readNewPaths(client, 0, 1000);
+  const empty = await keptMegabytes();
+  await readNewPaths(client, 1000, 6_500);
+  const full = await keptMegabytes();
+  await readNewPaths(client, 7_500, 6_500);
+  expect((await keptMegabytes()) - full).toBeLessThan(mostGrowth);
+  expect(full - empty).toBeLessThan(3);
+  expect(bank.arrived()).toBe(14_000);
+});
+
+test('whoever makes up 50,000 callers costs no more than the counters that may be kept, and is not in the way of others', async () => {
+  const limiter = createRateLimiter({ calls: 300, seconds: 60 }, { maxNames: 5000 });
+  const take = (authId: string) =>
+    limiter.take({ subscriptionKey: 'key', authProviderName: 'p', authId }, 'getBranches');
+  await take('first');
+  const before = await keptMegabytes();
+  for (let name = 0; name < 50_000; name++) await take(`made up ${name}`);
+  expect((await keptMegabytes()) - before).toBeLessThan(12);
+  await take('late');
+});
