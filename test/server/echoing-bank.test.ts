@@ -103,9 +103,9 @@ const echoes: readonly ((headers: string) => string)[] = [
 const statuses = [200, 302, 400, 401, 403, 429, 500, 503];
 
 describe.each([
-  ['the caller’s key', {}, statuses],
-  ['the operator’s key', { authenticate: authenticateByHeaders(secrets.operatorKey) }, [200, 400]],
-] as const)('a bank that writes all headers back, with %s', (_, options, statuses) => {
+  ['the caller’s key', {}],
+  ['the operator’s key', { authenticate: authenticateByHeaders(secrets.operatorKey) }],
+] as const)('a bank that writes all headers back, with %s', (_, options) => {
   test.each(questions)('tells nobody a secret of $what', async (question) => {
     await using bank = await startFaultyBank();
     await using bankql = await bankqlOver(bank, { ...options, bankOptions: { breakerThreshold: 0 } });
