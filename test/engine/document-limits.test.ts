@@ -1,5 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { checkParams } from '../../src/engine/params.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
@@ -109,5 +110,46 @@ describe('where the schema may not be asked for', () => {
     );
     expect(result.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
     expect(JSON.stringify(result)).not.toContain('Did you mean');
+  });
+});
+
+describe('the members of a request', () => {
+  const nothing = { query: null, operationName: null, variables: null, extensions: null, documentId: null };
+
+  test.each([
+    [{}, nothing],
+    [{ query: '{ a }' }, { ...nothing, query: '{ a }' }],
+    [{ query: null, variables: undefined, unknown: null }, nothing],
+    [
+      { query: '{ a }', unknown: 'x', id: 7, __proto__: {} },
+      { ...nothing, query: '{ a }' },
+    ],
+    [
+      { query: '{ a }', documentId: '' },
+      { ...nothing, query: '{ a }' },
+    ],
+    [
+      { documentId: 'id', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
+      { ...nothing, documentId: 'id', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
+    ],
+  ])('%j is taken', (asked, expected) => {
+    expect(checkParams(asked)).toEqual(expected);
+  });
+
+  test.each([
+    [null, /JSON object/],
+    ['{ a }', /JSON object/],
+    [[{ query: '{ a }' }], /Batches/],
+    [{ query: 1 }, /"query" has to be a text/],
+    [{ query: '{ a }', operationName: {} }, /"operationName" has to be a text/],
+    [{ query: '{ a }', variables: [] }, /"variables" has to be an object/],
+    [{ query: '{ a }', variables: '{}' }, /"variables" has to be an object/],
+    [{ query: '{ a }', extensions: 1 }, /"extensions" has to be an object/],
+    [{ doc_id: 7 }, /"doc_id" has to be a text/],
+    [{ documentId: 'secret', doc_id: 'secret 2' }, /"documentId" and "doc_id" differ/],
+    [{ documentId: 7 }, /"documentId" has to be a text/],
+  ])('%j is refused, and nothing of it repeated', (asked, message) => {
+    expect(() => checkParams(asked)).toThrow(message);
+    expect(() => checkParams(asked)).not.toThrow(/secret/);
   });
 });

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -7,8 +7,34 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
-import { pinApart } from './cores.ts';
 import { progress } from './progress.ts';
+
+/** Puts two processes on cores of their own, so that neither takes the other's time; nothing without taskset or with one core. */
+function pinApart(first: number, second: number): void {
+  try {
+    const [one, other] = coresOf(second);
+    if (one === undefined || other === undefined) return;
+    for (const [pid, core] of [
+      [first, one],
+      [second, other],
+    ])
+      execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
+  } catch {
+    // There is no taskset.
+  }
+}
+
+/** The cores that a process may use, of a line such as "pid 7's current affinity list: 0-2,5". */
+function coresOf(pid: number): string[] {
+  const line = execFileSync('taskset', ['--cpu-list', '--pid', String(pid)], { encoding: 'utf8' });
+  return (line.split(': ')[1] ?? '')
+    .trim()
+    .split(',')
+    .flatMap((range) => {
+      const [from = 0, to = from] = range.split('-').map(Number);
+      return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+    });
+}
 
 /** What a caller within the limits does, again and again, on each of its connections. */
 export const behaviours = {

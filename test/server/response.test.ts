@@ -21,7 +21,7 @@ test.each([1, 10_000, 20_000])(
   },
 );
 
-/** How an answer is sent. What it means over HTTP: http-cache.test.ts. */
+/** How an answer is sent. What it means over HTTP: http.test.ts. */
 
 const common = ['Cache-Control', 'no-store', 'X-Request-Id', 'r-1'];
 const jsonType = ['Content-Type', 'application/json; charset=utf-8'];

@@ -1,7 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BankqlError } from '../../src/errors.ts';
-import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -121,69 +120,23 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
   expect(other.log.join()).toContain('the secret of the inside');
 });
 
-test('while the state store is down payments are refused and reads go on', async () => {
-  bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });
-  const down = () => Promise.reject(new StoreUnavailable('down'));
-  const store = {
-    begin: down,
-    end: down,
-    find: down,
-    search: down,
-    settle: down,
-    count: down,
-    recover: down,
-    acceptLoss: down,
-    unwritten: 0,
-    drain: async () => {},
-    secret: '',
-    loss: null,
-    close: async () => {},
-  };
-  await using other = await createTestBankql({ bankUrl: bank.url, store });
-  const result = await other.ask(
-    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { payment { trackId } } }',
-  );
-  expect(result.errors?.[0]?.extensions).toEqual(
-    documented({
-      code: 'STATE_UNAVAILABLE',
-      idempotencyKey: 'k',
-      retryAfter: 2,
-      retryable: true,
-    }),
-  );
-  expect(bank.calls).toEqual([]);
-  const read = await other.ask('{ bank { branches { totalCount } } payment(idempotencyKey: "k") { state } }');
-  expect(read.data).toEqual({ bank: { branches: { totalCount: 0 } }, payment: null });
-  expect(read.errors?.map(({ extensions }) => extensions.code)).toEqual(['STATE_UNAVAILABLE']);
-});
-
-describe('introspection', () => {
-  const query = JSON.stringify({ query: '{ __schema { queryType { name } } }' });
-
-  test('answers where it is on', async () => {
-    expect(await (await post(query)).json()).toEqual({
-      data: { __schema: { queryType: { name: 'Query' } } },
-    });
-  });
-
-  test('is refused where it is off; __typename is not', async () => {
-    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
-    for (const document of [
-      '{ __schema { queryType { name } } }',
-      '{ __type(name: "Query") { name } }',
-      getIntrospectionQuery(),
-    ]) {
-      const result = await closed.ask(document);
-      expect(result.data).toBeUndefined();
-      expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
-        [
-          'GRAPHQL_VALIDATION_FAILED',
-          'Introspection is switched off here; the operator switches it on with EXPLORE=on.',
-        ],
-      ]);
-    }
-    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
-  });
+test('introspection is refused where it is off; __typename is not', async () => {
+  await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
+  for (const document of [
+    '{ __schema { queryType { name } } }',
+    '{ __type(name: "Query") { name } }',
+    getIntrospectionQuery(),
+  ]) {
+    const result = await closed.ask(document);
+    expect(result.data).toBeUndefined();
+    expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
+      [
+        'GRAPHQL_VALIDATION_FAILED',
+        'Introspection is switched off here; the operator switches it on with EXPLORE=on.',
+      ],
+    ]);
+  }
+  expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
 });
 
 test('an error that GraphQL keeps for the next caller is answered alike each time', async () => {
