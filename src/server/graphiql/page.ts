@@ -85,13 +85,6 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/**
- * Yoga gives GraphiQL a plugin of its own, and GraphiQL has its history only if it is given no plugins: this gives it
- * both. Only the bundle knows the history's name.
- */
-export const historyDefault = /\b(\w+)===void 0\?\[([A-Za-z_$][\w$]*)\]:\1/;
-const withHistory = (bundle: string) => bundle.replace(historyDefault, '$1===void 0?[$2]:[$2,...$1]');
-
 const readBrowserFile = (name: string) => readFile(new URL(`browser/${name}`, import.meta.url));
 
 /**
@@ -106,7 +99,7 @@ async function loadAssets() {
   const bundle = await import('@graphql-yoga/render-graphiql/graphiql');
   const own = await Promise.all(ownFiles.map(async (name) => [name, await readBrowserFile(name)] as const));
   const texts = {
-    'graphiql.js': withHistory(bundle.js),
+    'graphiql.js': bundle.js,
     'graphiql.css': bundle.css,
     'editor.worker.js': bundle.editorWorkerService,
     'json.worker.js': bundle.jsonWorker,

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { js } from '@graphql-yoga/render-graphiql/graphiql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { historyDefault, readExamples } from '../../../src/server/graphiql/page.ts';
+import { readExamples } from '../../../src/server/graphiql/page.ts';
 import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
 
 /** GraphiQL's page and its files as they go over the wire. What a browser makes of them: page.test.ts. */
@@ -115,8 +114,4 @@ test('where GraphiQL is off none of it is there', async () => {
     const { body } = await ask(url, { Accept: 'text/html' });
     expect(body.toString()).not.toMatch(/graphiql/i);
   }
-});
-
-test('the bundle has one place where GraphiQL takes its history for the only plugin', () => {
-  expect([...js.matchAll(new RegExp(historyDefault, 'g'))]).toHaveLength(1);
 });

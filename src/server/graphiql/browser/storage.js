@@ -14,8 +14,7 @@ function withoutHeaders(value) {
 const ofOpenTab = new Map(['query', 'variables', 'headers'].map((member) => [`graphiql:${member}`, member]));
 
 /**
- * What GraphiQL keeps in the browser: tabs, history, settings. Headers are credentials, and GraphiQL's history would keep
- * them whatever its setting says: here they are kept only while that is on.
+ * What GraphiQL keeps in the browser: tabs and settings. Headers are credentials: they are kept only while its setting is on.
  *
  * @param {Storage} storage the browser's
  * @param {string} prefix tells the sandbox's from those of a real bank that is served at the same address another day
