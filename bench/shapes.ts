@@ -10,7 +10,7 @@ export interface Shape {
   readonly calls: number;
 }
 
-/** How it is called in what is printed. */
+/** The name in tables and lines. */
 export const titleOf = ({ name, size }: Shape): string =>
   `${name.toUpperCase()}${size === '' ? '' : ` (${size})`}`;
 
@@ -33,7 +33,7 @@ fragment account on Account {
   calls: 2 * accounts + Math.min(accounts, 3),
 });
 
-/** No call: what the way in and out costs. */
+/** No call: the cost of a request and its answer alone. */
 export const q3: Shape = { name: 'q3', size: '', query: '{ __typename }', calls: 0 };
 
 /** The query of bankql's README. */

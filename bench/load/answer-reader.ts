@@ -9,7 +9,7 @@ export class AnswerReader {
   #length = 0;
 
   /**
-   * Takes what came; the body once it is whole.
+   * Takes the next bytes. Returns the body once it is whole.
    * Errors: an answer that is no 200, or whose end cannot be told.
    */
   take(bytes: Buffer): Buffer | null {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What the kernel tells of processes and cores. */
+/** Figures of the kernel about processes and cores. */
 
 /** A process and all that it started, whatever their names and groups. */
 function treeOf(pid: number): number[] {
@@ -13,7 +13,7 @@ function treeOf(pid: number): number[] {
 /** How long a tick of /proc is, in microseconds: 100 a second on every Linux that Node runs on. */
 const tickUs = 10_000;
 
-/** The processor time of all threads of a process and of those that it started, in microseconds. */
+/** The processor time of all threads of a process and of the processes that it started, in microseconds. */
 export function cpuOf(pid: number): number {
   let ticks = 0;
   for (const each of treeOf(pid)) {
@@ -24,7 +24,7 @@ export function cpuOf(pid: number): number {
   return ticks * tickUs;
 }
 
-/** Its memory in megabytes: what is resident now, and at most since it started. */
+/** The resident memory of a process and its children in megabytes: now, and the most since the start. */
 export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
   const texts = treeOf(pid).map((each) => readFileSync(`/proc/${each}/status`, 'utf8'));
   const sum = (line: RegExp) => texts.reduce((sum, text) => sum + Number(line.exec(text)?.[1]) / 1024, 0);
@@ -32,8 +32,8 @@ export function memoryOf(pid: number): { readonly now: number; readonly most: nu
 }
 
 /**
- * The processor time that processes have had of a core since the machine started, in microseconds; what a host has taken
- * away counts as well, what interrupts took does not.
+ * The processor time of all processes on a core since the machine started, in microseconds. It includes the time that a host
+ * has taken away, and not the time of interrupts.
  */
 export function cpuOfCore(core: number): number {
   const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? '';

@@ -27,8 +27,8 @@ function endGroup(pid: number): void {
 
 /**
  * Starts a contender in a folder and in a process group of its own, so that all of it can be ended, and waits until it answers.
- * `core`: the only one that it uses; null for any.
- * Errors: what the process printed, where it ended or took longer than a minute.
+ * `core`: the only core that it uses; null for any.
+ * Errors: an Error with the output of the process, if it ended or took longer than a minute.
  */
 export async function start(
   contender: Contender,
