@@ -9,10 +9,10 @@ import { start } from './load/process.ts';
 import { cores } from './measure.ts';
 import type { Options } from './options.ts';
 
-/** What the sections measure with. */
+/** The tools of the sections. */
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
-/** Puts this process, and what it starts from here on, on the load's core; false where that cannot be done. */
+/** Pins this process, and the ones that it starts later, to the load's core; false if that is impossible. */
 function pinLoad(): boolean {
   if (availableParallelism() < 2) return false;
   try {
@@ -36,9 +36,9 @@ export async function openBench(options: Options) {
     folder,
     /** Whether contenders have a core to themselves. */
     isPinned,
-    /** Prints a line about what was measured. */
+    /** Prints a line about a measurement. */
     say: (text: string) => void process.stderr.write(`${text}\n`),
-    /** Starts a contender and waits until it answers. Errors: what it printed, where it does not. */
+    /** Starts a contender and waits until it answers. Errors: an Error with its output. */
     async open(contender: Contender, environment: Readonly<Record<string, string>> = {}) {
       const own = await mkdtemp(join(folder, `${contender.name}-`));
       return start(contender, bank.url, own, isPinned ? cores.contender : null, environment);

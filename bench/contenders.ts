@@ -8,7 +8,7 @@ import type { Shape } from './shapes.ts';
 export interface Contender {
   readonly name: string;
   readonly title: string;
-  /** What is run, below this folder or in it. */
+  /** The program, as a path from this folder. */
   readonly program: string;
   /** Whether its calls have to be the fewest: a round with any other number fails. */
   readonly isExact?: boolean;
@@ -20,8 +20,7 @@ export interface Contender {
 }
 
 /**
- * By name only what a hundred accounts, or lists of 5,000 branches, need: the limits are there to refuse such queries, and
- * requests when the event loop is late.
+ * Raises only the limits that would refuse a query for a hundred accounts or for 5,000 branches.
  */
 export const raisedLimits = {
   MAX_REST_CALLS: '250',
@@ -70,7 +69,7 @@ export const bankqlOf = (checkout: string): Contender => ({
   program: resolve(checkout, 'test/support/main.ts'),
 });
 
-/** What starts a contender over a bank, at a port. */
+/** The command and the variables of a contender over a bank, at a port. */
 export const launch = (
   { program, bankVariable = 'BANK_URL', environment }: Contender,
   bankUrl: string,

@@ -30,7 +30,7 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 export const quantile = (sorted: Float64Array, share: number) =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
 
-/** The contender's core, and that of the load and the bank. */
+/** The contender's core, and the core of the load and the bank. */
 export const cores = { contender: 0, load: 1 } as const;
 
 /** The processor time of the contender, of this process (the load and the bank), and of both cores, in microseconds. */
@@ -83,7 +83,7 @@ export async function measureRound(
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
-    /** How much of its core the load and the bank took together: near 1, they are what is measured. */
+    /** How much of its core the load and the bank took together: near 1, the round measures them and not the contender. */
     loadBusy: 1 - idle,
     /** How much of the two cores other processes took. */
     othersBusy: othersCpu / (2 * took * 1e6),

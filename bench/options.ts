@@ -2,10 +2,6 @@ import { parseArgs } from 'node:util';
 import { contenders } from './contenders.ts';
 import { shapes } from './shapes.ts';
 
-/** The sections: see README.md. */
-export const sectionNames = ['a', 'b', 'c', 'd'] as const;
-export type SectionName = (typeof sectionNames)[number];
-
 export type Options = ReturnType<typeof readOptions>;
 
 const nameOf = ({ name }: { readonly name: string }) => name;
@@ -13,17 +9,8 @@ const nameOf = ({ name }: { readonly name: string }) => name;
 /** Errors: an option that is none. */
 export function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      quick: { type: 'boolean' },
-      only: text,
-      shapes: text,
-      sections: text,
-      before: text,
-      profile: text,
-    },
-  });
+  const texts = { only: text, shapes: text, sections: text, before: text, profile: text } as const;
+  const { values } = parseArgs({ args: [...args], options: { ...texts, quick: { type: 'boolean' } } });
   const names = (given: string | undefined, known: readonly string[]): Set<string> => {
     const chosen = given?.toLowerCase().split(',') ?? known;
     const unknown = chosen.find((name) => !known.includes(name));
@@ -39,7 +26,7 @@ export function readOptions(args: readonly string[]) {
     /** Contenders. The limit always takes part: the others are compared with it. */
     only: names(values.only, contenders.map(nameOf)).add('limit'),
     shapes: names(values.shapes, shapes.map(nameOf)),
-    sections: names(values.sections, sectionNames),
+    sections: names(values.sections, ['a', 'b', 'c', 'd']),
     /** Of one round. */
     seconds: quick ? 0.5 : 0.9,
     rounds: quick ? 2 : 6,

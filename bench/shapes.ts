@@ -8,11 +8,9 @@ export interface Shape {
   readonly query: string;
   /** The REST calls that it takes, each record asked for once. */
   readonly calls: number;
-  /** How many of them have to wait for each other. */
-  readonly chain: number;
 }
 
-/** How it is called in what is printed. */
+/** The name in tables and lines. */
 export const titleOf = ({ name, size }: Shape): string =>
   `${name.toUpperCase()}${size === '' ? '' : ` (${size})`}`;
 
@@ -22,7 +20,6 @@ export const q1 = (branches = 100): Shape => ({
   size: branches,
   query: `{ bank(bankId: "${bankWith(branches)}") { branches { nodes { branchId name address { city } } } } }`,
   calls: 1,
-  chain: 1,
 });
 
 /** Accounts by alias, each with its counterparties and its owners, who are three at most in all. */
@@ -34,11 +31,10 @@ fragment account on Account {
   label balance { amount currency } owners { legalName } otherAccounts { nodes { iban holder { name } } }
 }`,
   calls: 2 * accounts + Math.min(accounts, 3),
-  chain: 2,
 });
 
-/** No call: what the way in and out costs. */
-export const q3: Shape = { name: 'q3', size: '', query: '{ __typename }', calls: 0, chain: 0 };
+/** No call: the cost of a request and its answer alone. */
+export const q3: Shape = { name: 'q3', size: '', query: '{ __typename }', calls: 0 };
 
 /** The query of bankql's README. */
 export const q4: Shape = {
@@ -61,7 +57,6 @@ export const q4: Shape = {
   }
 }`,
   calls: 7,
-  chain: 2,
 };
 
 export const shapes: readonly Shape[] = [q1(), q2(), q3, q4];

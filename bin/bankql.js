@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has JavaScript,
-// which needs Node 22. Where this Node is older, the one that is installed beside bankql takes its place.
+// which needs Node 22. If this Node is older, bankql runs with the Node that was installed with it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const isSource = existsSync(new URL('../src/main.ts', import.meta.url));
 const oldest = isSource ? [24, 10] : [22, 19];
 const [major, minor] = process.versions.node.split('.').map(Number);
-// Of Node, the odd versions are no releases for production.
+// Odd versions of Node are no releases for production.
 const isFit = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 
 /** The Node of bankql's optional dependencies; null where none is for this machine. */
@@ -27,11 +27,11 @@ function bundledNode() {
 }
 
 if (isFit) {
-  // What V8 has compiled is kept beside the code, which is as trusted; it spares the next start two fifths of its time.
-  // Where the folder cannot be written, as in a container, nothing is kept. NODE_COMPILE_CACHE names another folder.
+  // Node's compile cache saves two fifths of the next start's time. It is beside the code, because it must be trusted as much.
+  // If the folder cannot be written, as in a container, nothing is cached. NODE_COMPILE_CACHE names another folder.
   const kept = fileURLToPath(new URL('../node_modules/.cache/bankql', import.meta.url));
   const isKept = Module.enableCompileCache?.(kept).directory !== undefined;
-  // For the threads of a SQLite store: what this process asked for is not theirs.
+  // The threads of a SQLite store do not inherit the call above, only the variable.
   if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
   await import(isSource ? '../src/main.ts' : '../dist/main.js');
 } else {
@@ -43,7 +43,7 @@ if (isFit) {
     process.exit(1);
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
-  // A terminal sends its signals to both; what is sent to this process alone has to reach the one that works.
+  // A terminal sends its signals to both processes. A signal to this process alone is passed on.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'])
     process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGKILL' ? 137 : 1)));

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Fills client/dist with what the package @bankql/client holds: compiled JavaScript, its types and the schema. */
+/** Fills client/dist with the contents of the package @bankql/client: compiled JavaScript, its types and the schema. */
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'client/dist');
 

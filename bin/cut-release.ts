@@ -7,7 +7,7 @@ import { cutChangelog } from './package.ts';
 
 /**
  * `npm run release:cut -- VERSION`: makes the commit of a version. Every file that names the version gets the new one, the changes
- * under Unreleased become its section with today's date, and its schema is the one that later versions are held against.
+ * under Unreleased become its section with today's date, and later versions are compared with its schema.
  */
 const root = join(import.meta.dirname, '..');
 const [version = ''] = process.argv.slice(2);

@@ -32,7 +32,7 @@ import { isDecimal, isIdList } from './common-schemas.ts';
 const table = `/** Whether a record, or an entry of a list, keeps the shape of its operation's answers: by the operation's id. */
 export const validators: Readonly<Record<string, (record: unknown) => boolean>> = {`;
 
-/** What is true of a value that keeps the shape. \`place\` is the code that names the value. */
+/** The condition that a value of the shape meets. `place` is the code of the value. */
 function conditionFor(shape: z.core.$ZodType, place: string, depth: number): string {
   const { check } = metaOf(shape);
   if (check !== undefined) return `${check.name}(${place})`;

@@ -5,7 +5,7 @@ interface Manifest {
 }
 
 /**
- * Without what only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in a package: an
+ * Without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in a package: an
  * installation gets the newest versions that the dependencies of dependencies allow.
  */
 export function publishedManifest(manifest: Manifest): Manifest {

@@ -15,14 +15,14 @@ export { version } from './version.ts';
 export interface Bankql {
   /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;
-  /** Reads again what can change while it runs, as SIGHUP does: the manifest, the keys, the certificates. Never rejects. */
+  /** Reloads the manifest, the keys and the certificates, as SIGHUP does. Never rejects. */
   reload(): Promise<void>;
-  /** Lets what is under way end, and closes it. */
+  /** Lets requests and payments in progress end, and closes the server. */
   stop(): Promise<void>;
 }
 
 export interface StartOptions {
-  /** Variables by their names, as docs/configuration.md has them: what the process would be started with. */
+  /** The variables of docs/configuration.md by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Files with further variables, as `--env-file` names them. */
   readonly envFiles?: readonly string[];
@@ -40,7 +40,7 @@ export interface MountedBankql extends Pick<Bankql, 'reload'> {
   fetch(request: Request): Promise<Response>;
   /** A listener for node:http: for Express, Fastify and others. It takes `request.body` if a parser has read the body. Never rejects. */
   node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse): Promise<void>;
-  /** Lets what is under way end, and closes the bank's connections and the payment store. */
+  /** Lets requests and payments in progress end, and closes the bank's connections and the payment store. */
   close(): Promise<void>;
 }
 

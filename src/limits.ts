@@ -12,7 +12,7 @@ interface Limit {
   readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
   /** How the value is written. */
   readonly as: 'count' | 'bytes' | 'ms' | 'share';
-  /** What is limited, for the documentation. */
+  /** The limited thing, for the documentation. */
   readonly meaning: string;
 }
 

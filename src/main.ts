@@ -12,8 +12,8 @@ import {
 import { tellPrimary } from './commands/workers/messages.ts';
 
 /**
- * The process, which runs one of the commands of commands.ts. It is the one file that knows the process; each command gets
- * what it needs of it.
+ * The process, which runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes the
+ * needed parts to the command.
  */
 
 const terminal = {
@@ -37,15 +37,15 @@ async function askAtTerminal(question: string): Promise<string> {
   }
 }
 
-// V8 moves what it finds to live long into the old generation from its birth on. Under load it takes a few requests for
-// everything that a request makes; what is old and dead keeps alive what is young, and each collection then copies nearly
-// all of it: a third of the processor's time for a small query.
+// V8 allocates objects directly in the old generation if earlier objects of the same place lived long. Under load it does so with
+// the objects of requests. Dead old objects then keep young ones alive, and each collection copies nearly all of them: a third of
+// the processor's time for a small query.
 setFlagsFromString('--no-allocation-site-pretenuring');
-// Of itself V8 lets the old generation grow to four times what lives in it. With twice, memory under load is
+// By default V8 lets the old generation grow to four times its live objects. With twice, memory under load is
 // a quarter less; collecting the old generation more often costs up to 4 % of the processor's time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
-// Behind `--` Node leaves --env-file to bankql, which says in a worker what is wrong with a file that cannot be read.
+// After `--`, Node leaves --env-file to bankql, which reports an unreadable file in a worker too.
 if (cluster.isPrimary) cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
 
 /** The exit code if the command fails. */
@@ -63,10 +63,10 @@ process.on('unhandledRejection', (reason) => {
   if (!failCurrentRequest(error)) crash(error);
 });
 
-// Node would open its inspector, to whoever may connect to it.
+// By default, Node would open its inspector.
 process.on('SIGUSR1', () => {});
 
-// A reader that has seen enough (`| head`) is no error: what is left to say goes nowhere, and work that was begun ends.
+// A reader that closes the pipe (`| head`) is no error: further output is dropped, and the work goes on.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -126,10 +126,10 @@ function onceShellEnds(end: () => void): void {
   timer.unref();
 }
 
-/** Runs what the words of the command line ask for. Errors: StartError. */
+/** Runs the command that the command line names. Errors: StartError. */
 async function run(): Promise<void> {
   const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
-  // Node reads its own before, and says nothing of what it leaves out.
+  // Node has read its own --env-file, but silently leaves out lines that it cannot read.
   const ofNode = takeEnvFiles(process.execArgv).envFiles;
   const invocation = readInvocation(words);
   if (typeof invocation === 'string') return terminal.write(invocation);

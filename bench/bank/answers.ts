@@ -3,15 +3,9 @@ import { accountCounts, branchCounts } from '../shapes.ts';
 import * as bank from './records.ts';
 
 /** The answer to one path, made once: the bytes around the serial that may be written anew. */
-export interface PreparedAnswer {
-  readonly operation: string;
-  readonly auth: Auth;
-  readonly whole: Buffer;
-  readonly beforeSerial: Buffer;
-  readonly afterSerial: Buffer;
-}
+export type PreparedAnswer = ReturnType<typeof prepare>;
 
-function prepare(operation: string, auth: Auth, record: unknown): PreparedAnswer {
+function prepare(operation: string, auth: Auth, record: unknown) {
   const body = JSON.stringify(record);
   const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const [before = '', after, ...more] = (head + body).split(bank.serialMark);

@@ -3,21 +3,13 @@ import { operations } from '../../src/contract/operations.ts';
 import { metaOf } from '../../src/contract/record.ts';
 
 /** The operations that the bench's queries need, from the contract. */
-const {
-  getAccountsScope,
-  getBranches,
-  getCustomer,
-  getOtherAccounts,
-  getTransaction,
-  getTransactionsRequest,
-} = operations;
 export const asked = [
-  getBranches,
-  getCustomer,
-  { ...getAccountsScope, path: getAccountsScope.path.replace('{scope}', 'views') },
-  getOtherAccounts,
-  getTransactionsRequest,
-  getTransaction,
+  operations.getBranches,
+  operations.getCustomer,
+  { ...operations.getAccountsScope, path: operations.getAccountsScope.path.replace('{scope}', 'views') },
+  operations.getOtherAccounts,
+  operations.getTransactionsRequest,
+  operations.getTransaction,
 ] as const;
 
 /** A shape of the contract as the bank sends it: an amount is a number. */

@@ -1,9 +1,9 @@
 /**
- * What the bench's bank holds: made by counting, so that every run sees the same bytes.
+ * The records of the bench's bank, made by counting, so that every run sees the same bytes.
  *
  * Amounts are such that `JSON.parse` loses no digit of them: exactness is not what is measured, and the peers have none.
- * In each record one field that no query selects ends in `serialMark`: what the stub writes anew where no two answers
- * may be the same.
+ * In each record one field that no query selects ends in `serialMark`. The stub replaces it, so that no two answers
+ * are the same.
  */
 
 /** Twelve digits that stand once in every answer of the bank. */

@@ -9,7 +9,7 @@ import { answers } from './limit-answers.ts';
  * of ids to their records. The query names the owners and transactions beforehand, so that all calls can be made at once.
  */
 
-/** A query in a contender's own words, and how the data of its answer becomes that of the bench's query. */
+/** A query in a contender's own words, and a function that makes the data of the bench's query from its answer. */
 export interface Question {
   readonly query: string;
   readonly answerOf: (data: Json) => Promise<unknown>;
@@ -37,7 +37,7 @@ function fieldFor(path: string): string {
   throw new Error(`no operation reads ${path}`);
 }
 
-/** The limit's function for the query tells which paths are read, and makes the answer of what they hold. */
+/** Runs the limit's function twice: once to find the paths that it reads, and for each answer to convert it. */
 export async function flatQuestion({ query }: Shape): Promise<Question> {
   const answer = answers.get(query);
   if (answer === undefined) throw new Error(`the limit does not answer ${query}`);

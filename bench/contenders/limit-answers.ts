@@ -5,7 +5,7 @@ import { paths } from './bank-schema.ts';
 /** Reads a path as one caller, parsed. */
 type Get = (path: string) => Promise<Json>;
 
-/** What is written by hand for one query: its calls, and the `data` of its answer. */
+/** The hand-written function for one query: makes its calls, and returns the `data` of its answer. */
 export type Answer = (get: Get) => Promise<unknown>;
 
 const branches =

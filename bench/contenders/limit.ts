@@ -5,9 +5,9 @@ import { credentialHeaders } from './bank-schema.ts';
 import { answers } from './limit-answers.ts';
 
 /**
- * The limit: what one would write by hand for these queries and no others. It reads the POSTed document, picks the
+ * The limit: an endpoint written by hand for these queries and no others. It reads the POSTed document, picks the
  * function that was written for it, makes the calls that bankql makes, and writes the same JSON. No framework, no
- * GraphQL, no check of what the bank answers, no deadline.
+ * GraphQL, no check of the bank's answers, no deadline.
  */
 
 /** As many connections as bankql has for reads. */

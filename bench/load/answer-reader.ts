@@ -5,49 +5,35 @@
 export class AnswerReader {
   #received: Buffer[] = [];
   #size = 0;
-  #bodyStart = 0;
-  /** The length of the whole answer; null while its head is not whole, and for an answer in chunks. */
-  #length: number | null = null;
+  /** The length of the whole answer, as far as it is known. */
+  #length = 0;
 
   /**
-   * Takes what came; the body once it is whole.
+   * Takes the next bytes. Returns the body once it is whole.
    * Errors: an answer that is no 200, or whose end cannot be told.
    */
   take(bytes: Buffer): Buffer | null {
     this.#received.push(bytes);
     this.#size += bytes.length;
-    if (this.#bodyStart === 0 && !this.#readHead()) return null;
-    if (this.#length !== null && this.#size < this.#length) return null;
-    const answer = this.#joined();
-    const body =
-      this.#length === null ? unchunked(answer, this.#bodyStart) : answer.subarray(this.#bodyStart);
-    if (body === null) return null;
-    this.#received = [];
-    this.#size = 0;
-    this.#bodyStart = 0;
-    this.#length = null;
+    if (this.#size < this.#length) return null;
+    const answer = this.#received.length === 1 ? bytes : Buffer.concat(this.#received, this.#size);
+    const body = this.#bodyOf(answer);
+    this.#received = body === null ? [answer] : [];
+    if (body !== null) [this.#size, this.#length] = [0, 0];
     return body;
   }
 
-  #joined(): Buffer {
-    const [first] = this.#received;
-    if (first !== undefined && this.#received.length === 1) return first;
-    const joined = Buffer.concat(this.#received, this.#size);
-    this.#received = [joined];
-    return joined;
-  }
-
-  #readHead(): boolean {
-    const answer = this.#joined();
+  #bodyOf(answer: Buffer): Buffer | null {
     const end = answer.indexOf('\r\n\r\n');
-    if (end === -1) return false;
+    if (end === -1) return null;
     const head = answer.toString('latin1', 0, end);
-    this.#bodyStart = end + 4;
     if (!head.startsWith('HTTP/1.1 200')) throw new Error(`answered ${answer.toString('utf8', 0, 2000)}`);
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    if (length !== undefined) this.#length = this.#bodyStart + Number(length);
-    else if (!/\r\ntransfer-encoding: *chunked/i.test(head)) throw new Error(`no length: ${head}`);
-    return true;
+    if (length === undefined && !/\r\ntransfer-encoding: *chunked/i.test(head))
+      throw new Error(`no length: ${head}`);
+    if (length === undefined) return unchunked(answer, end + 4);
+    this.#length = end + 4 + Number(length);
+    return answer.length < this.#length ? null : answer.subarray(end + 4);
   }
 }
 

@@ -12,9 +12,6 @@ interface Load {
   readonly expected: Buffer;
 }
 
-/** A turn of the event loop that takes less found nothing to do, in milliseconds. */
-const emptyTurnMs = 0.01;
-
 /**
  * Keeps this process, with the load and the bank in it, from falling asleep. To wake a core that sleeps costs 10 to 20 µs
  * on a virtual machine, and whoever sends pays for it: a contender that leaves the load waiting would be charged more for
@@ -29,7 +26,8 @@ function stayAwake(): () => number {
   const turn = () => {
     if (!isAwake) return;
     const now = performance.now();
-    if (now - last < emptyTurnMs) idleMs += now - last;
+    // A turn of the event loop that takes less than 10 µs found nothing to do.
+    if (now - last < 0.01) idleMs += now - last;
     last = now;
     setImmediate(turn);
   };

@@ -1,46 +1,39 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What the kernel tells of processes and cores. */
+/** Figures of the kernel about processes and cores. */
 
 /** A process and all that it started, whatever their names and groups. */
 function treeOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')
-      .trim()
-      .split(' ')
-      .filter(Boolean)
-      .map(Number),
+  const children = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'),
   );
-  return [pid, ...children.flatMap(treeOf)];
+  return [pid, ...(children.join(' ').match(/\d+/g) ?? []).map(Number).flatMap(treeOf)];
 }
 
 /** How long a tick of /proc is, in microseconds: 100 a second on every Linux that Node runs on. */
 const tickUs = 10_000;
 
-/** The processor time of all threads of a process and of those that it started, in microseconds. */
+/** The processor time of all threads of a process and of the processes that it started, in microseconds. */
 export function cpuOf(pid: number): number {
-  const ticks = treeOf(pid).map((each) => {
+  let ticks = 0;
+  for (const each of treeOf(pid)) {
     // The name in brackets may hold spaces; utime and stime are the 12th and 13th field behind it.
     const fields = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return Number(fields[11]) + Number(fields[12]);
-  });
-  return ticks.reduce((sum, each) => sum + each, 0) * tickUs;
+    ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return ticks * tickUs;
 }
 
-/** Its memory in megabytes: what is resident now, and at most since it started. */
+/** The resident memory of a process and its children in megabytes: now, and the most since the start. */
 export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
-  const sum = (name: string) =>
-    treeOf(pid)
-      .map((each) =>
-        Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1]),
-      )
-      .reduce((total, kilobytes) => total + kilobytes / 1024, 0);
-  return { now: sum('VmRSS'), most: sum('VmHWM') };
+  const texts = treeOf(pid).map((each) => readFileSync(`/proc/${each}/status`, 'utf8'));
+  const sum = (line: RegExp) => texts.reduce((sum, text) => sum + Number(line.exec(text)?.[1]) / 1024, 0);
+  return { now: sum(/VmRSS:\s+(\d+)/), most: sum(/VmHWM:\s+(\d+)/) };
 }
 
 /**
- * The processor time that processes have had of a core since the machine started, in microseconds; what a host has taken
- * away counts as well, what interrupts took does not.
+ * The processor time of all processes on a core since the machine started, in microseconds. It includes the time that a host
+ * has taken away, and not the time of interrupts.
  */
 export function cpuOfCore(core: number): number {
   const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? '';

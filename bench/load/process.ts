@@ -7,13 +7,7 @@ import { q3 } from '../shapes.ts';
 import { askOnce } from './fire.ts';
 
 /** A contender that listens. */
-export interface Running extends AsyncDisposable {
-  readonly contender: Contender;
-  readonly port: number;
-  readonly pid: number;
-  /** Ends it as an operator does. */
-  terminate(): Promise<void>;
-}
+export type Running = Awaited<ReturnType<typeof start>>;
 
 const groups = new Set<number>();
 
@@ -33,8 +27,8 @@ function endGroup(pid: number): void {
 
 /**
  * Starts a contender in a folder and in a process group of its own, so that all of it can be ended, and waits until it answers.
- * `core`: the only one that it uses; null for any.
- * Errors: what the process printed, where it ended or took longer than a minute.
+ * `core`: the only core that it uses; null for any.
+ * Errors: an Error with the output of the process, if it ended or took longer than a minute.
  */
 export async function start(
   contender: Contender,
@@ -42,7 +36,7 @@ export async function start(
   folder: string,
   core: number | null,
   environment: Readonly<Record<string, string>>,
-): Promise<Running> {
+) {
   const port = await freePort();
   const { command, environment: own } = launch(contender, bankUrl, port);
   const [file = '', ...args] = core === null ? command : ['taskset', '-c', String(core), ...command];
@@ -69,6 +63,7 @@ export async function start(
     contender,
     port,
     pid,
+    /** Ends it as an operator does. */
     async terminate() {
       process.kill(pid, 'SIGTERM');
       await ended;

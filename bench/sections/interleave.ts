@@ -43,7 +43,7 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
 async function interleave(
   { options, bank, open, say }: Bench,
   connections: number,
-  /** With the limit, which says what the right answer is. */
+  /** One of them is the limit, whose answer is right. */
   names: readonly string[],
   all: readonly Shape[],
   bankqlEnvironment?: Readonly<Record<string, string>>,
@@ -86,7 +86,7 @@ async function interleave(
 
 const root = join(import.meta.dirname, '../..');
 
-/** What goes into a cell of a table, and names no folder of this machine. */
+/** An error as the text of a cell of a table, without the folders of this machine. */
 export const reasonOf = (error: unknown): string =>
   String(error instanceof Error ? error.message : error)
     .replaceAll(root, '.')

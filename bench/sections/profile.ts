@@ -12,7 +12,6 @@ import { shapes } from '../shapes.ts';
 
 const warmUpSeconds = 3;
 const profileSeconds = 5;
-const listed = 15;
 
 /** Time without functions below it, as a share of the time that was not idle; the most expensive first. */
 function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
@@ -37,7 +36,7 @@ function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.P
   }
   return [...times]
     .sort(([, one], [, other]) => other - one)
-    .slice(0, listed)
+    .slice(0, 15)
     .map(([title, time]) => [title, ((100 * time) / total).toFixed(1)]);
 }
 

@@ -2,15 +2,10 @@ import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 
 /** Times from the start of the process to the first answer, in milliseconds. */
-export interface StartResult {
-  /** The first start of an installation: nothing is in Node's compile cache. */
-  readonly first: readonly number[];
-  /** A start after an earlier bankql has ended as operators end it, and kept its compiled code. */
-  readonly again: readonly number[];
-}
+export type StartResult = Awaited<ReturnType<typeof measureStart>>;
 
 /** D: how long bankql takes to be there. */
-export async function measureStart({ options, bank, open, folder, say }: Bench): Promise<StartResult> {
+export async function measureStart({ options, bank, open, folder, say }: Bench) {
   bank.reset();
   const startOnce = async (cache: string) => {
     const started = performance.now();
@@ -20,6 +15,7 @@ export async function measureStart({ options, bank, open, folder, say }: Bench):
     await running.terminate();
     return took;
   };
+  // `first`: nothing is in Node's compile cache. `again`: an earlier bankql has kept its compiled code there.
   const times = { first: [] as number[], again: [] as number[] };
   for (let index = 0; index < options.repeats; index++)
     times.first.push(await startOnce(`${folder}/first-${index}`));

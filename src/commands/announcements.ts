@@ -14,10 +14,10 @@ export interface Started extends ServiceStart {
 }
 
 interface AnnouncementOptions {
-  /** Whether people read what is written: they get text, and others lines of the log. */
+  /** Whether people read the output. They get text; otherwise the log gets lines. */
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;
-  /** Takes these lines whatever the level: what restarts, and when, is always worth one. */
+  /** Writes these lines at every log level: a restart is always logged. */
   readonly logger: Logger;
 }
 
@@ -35,7 +35,7 @@ export function createAnnouncements({ isTerminal, write, logger }: AnnouncementO
   };
 }
 
-/** What is served, where, and over which bank. */
+/** The sentences about the start: the addresses, the bank and the payment store. */
 const facts = ({ url, metricsUrl, sandboxUrl, bankUrl, stateLine, config }: Started): readonly string[] => [
   `bankql serves GraphQL at ${url}/graphql${config.graphiql ? ' (GraphiQL in a browser)' : ''}.`,
   sandboxUrl === null
@@ -78,7 +78,7 @@ function banner(started: Started): string {
   return [...facts(started), '', ...command, ''].join('\n');
 }
 
-/** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
+/** The line about the payment store at the start: the number of records, or a loud warning that records are missing. */
 export function describeState(
   counts: RowCounts | null,
   loss: string | null,
@@ -88,7 +88,7 @@ export function describeState(
   if (loss !== null)
     return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/operate.md, "A store that lost records".`;
   if (counts === null) return 'Payment records: the store does not answer at the moment.';
-  // A start is the beginning of such a store.
+  // A store in memory begins with the process.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
   const { records, pending, unknown, newestAt } = counts;
   if (records === 0 || newestAt === null) return 'Payment records: none.';

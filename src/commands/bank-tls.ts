@@ -8,7 +8,7 @@ import { StartError } from '../errors.ts';
 
 export type TlsFiles = NonNullable<Config['bankTls']>;
 
-/** How often the files are looked at, in milliseconds. Looking finds what other ways miss: links that are exchanged. */
+/** The interval between checks of the files, in milliseconds. Polling also notices symbolic links that change. */
 const lookEveryMs = 5000;
 
 const variables = { cert: 'BANK_TLS_CERT', key: 'BANK_TLS_KEY', ca: 'BANK_TLS_CA' } as const;
@@ -32,11 +32,11 @@ export async function readBankTls(files: TlsFiles) {
       throw new StartError(
         `${variables[name]}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
       );
-    // Behind a mark, OpenSSL would not see that a certificate begins.
+    // After a byte order mark, OpenSSL would not find the beginning of a certificate.
     return bytes.subarray(bytes.indexOf(mark) === 0 ? mark.length : 0);
   };
   const [cert, key, ca] = [await read('cert'), await read('key'), await read('ca')];
-  // OpenSSL takes a file without any for one that vouches for nobody.
+  // OpenSSL accepts a file without certificates, and then trusts nobody.
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
     throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
   try {
@@ -75,10 +75,10 @@ function expiryOf(pem: Buffer): number {
 
 export const daysLeft = (expiry: number, now: number): number => (expiry - now) / (24 * 60 * 60 * 1000);
 
-/** From so many days before its end on a certificate is warned of. */
+/** The number of days before the expiry of a certificate from which bankql warns. */
 const warnDays = 30;
 
-/** Warns of certificates that expire soon, and of those that have expired. */
+/** Warns of certificates that expire soon or have expired. */
 export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number): void {
   for (const [file, expiry] of expiries) {
     const days = Math.floor(daysLeft(expiry, now));
@@ -99,7 +99,7 @@ export function watchBankTls(
   const onChange = () => {
     reload().then(
       () => logger.info('the certificates for the bank have changed, and are used'),
-      // A certificate and its key are mostly not written at once: the next change may mend it.
+      // A certificate and its key are usually written one after the other: after the next change they may fit.
       ({ message }: Error) =>
         logger.warn(
           { reason: message },

@@ -11,8 +11,8 @@ export interface CliCommand {
   /** The process's exit code if the command cannot do its work (default: 1). */
   readonly failureCode?: number;
   /**
-   * Loads the command's own modules. Shape: what runs until a signal ends it; or, if its work is done, the process's exit
-   * code. Errors: StartError.
+   * Loads the command's own modules. Shape: a service that runs until a signal ends it, or, after the work is done, the exit
+   * code of the process. Errors: StartError.
    */
   run(context: CliContext): Promise<Service | number>;
 }
@@ -20,30 +20,30 @@ export interface CliCommand {
 /** The parts of the process that a command receives. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where values come from that a file gave: see resolveEnvironment. */
+  /** The files of the variables that came from files: see resolveEnvironment. */
   readonly sources: ReadonlyMap<string, string>;
   /** The words behind the command's name. */
   readonly args: readonly string[];
   /** The name of this process for others: its host and process id. */
   readonly replica: string;
   readonly write: (text: string) => void;
-  /** Whether people read what is written. */
+  /** Whether people read the output. */
   readonly isTerminal: boolean;
   /** For text that is not a result: a pipe receives only results. */
   readonly writeError: (text: string) => void;
-  /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */
+  /** Registers a function for the end of the process. It runs before earlier ones, and must be synchronous. */
   readonly onExit: (run: () => void) => void;
-  /** Asks whoever sits at the terminal; null if nobody does. */
+  /** Asks the person at the terminal; null if there is no terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
 
-/** What runs until a signal ends it. */
+/** A command that runs until a signal ends it. */
 export interface Service {
-  /** SIGHUP: reads again everything that can be. Never rejects. */
+  /** SIGHUP: reloads documents, keys and certificates. Never rejects. */
   reload(): Promise<void>;
   /** SIGUSR2: replaces the processes that serve by new ones, or leaves a warning if there is only one. Never rejects. */
   replaceWorkers?(): Promise<void>;
-  /** SIGTERM: lets what is under way end. */
+  /** SIGTERM: lets requests and payments in progress end. */
   stop(): Promise<void>;
   /** Settles if it ends without a signal; undefined if it never does. Errors: StartError. */
   readonly ended?: Promise<void>;
@@ -63,7 +63,7 @@ export function readWords<O extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Takes the steps one after the other, each although an earlier one failed. Errors: those of all steps, at the end. */
+/** Takes the steps one after the other, also after a failed one. Errors: an AggregateError with all failures, at the end. */
 export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {

@@ -8,7 +8,7 @@ import { sandboxHost } from '../sandbox/identity.ts';
 import { version } from '../version.ts';
 import { type CliCommand, readWords } from './command.ts';
 
-/** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
+/** The commands by name, in the order of `bankql help`. Each one loads its modules when it runs. */
 export const commands = {
   serve: {
     isService: true,

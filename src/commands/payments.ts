@@ -28,7 +28,7 @@ and show write nothing, neither in the store nor next to it.
 Exit codes: 0 done, 1 not done, or not all of it; the message on standard error says why.
 `;
 
-/** What a test gives in the place of the configuration, the clock and the store. */
+/** Replacements for the configuration, the clock and the store, for tests. */
 interface Given {
   readonly state?: OperatorContext['state'];
   readonly now?: number;
@@ -36,8 +36,8 @@ interface Given {
 }
 
 /**
- * `bankql payments`: what an operator does with payments and their records. Sends nothing to the bank. Gives the exit code.
- * Errors: StartError, which says what was not done.
+ * `bankql payments`: an operator's work with payments and their records. Sends nothing to the bank. Returns the exit code.
+ * Errors: StartError, which says which work was not done.
  */
 export async function managePayments(
   context: CliContext,
@@ -74,7 +74,7 @@ async function withStore<T>(
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
   notInMemory(url);
-  // Only the bankql that serves says what has expired: with a shorter retention than there, a command would delete records.
+  // Only the serving bankql decides which records have expired: a command with a shorter retention would delete too many.
   const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER };
   const store = await open(url, { ...kept, create: false }).catch(stopStart());
   try {

@@ -3,9 +3,9 @@ import { messageOf } from '../errors.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 
 /**
- * The effect of SIGHUP: each source is read again separately; null for one that there is not. If it cannot be used, the
- * one read before stays in use, and the log says so. Requests and payments that are under way notice nothing.
- * Shape: a function that never rejects; calls that overlap are done one after the other.
+ * The effect of SIGHUP: reloads each source; null stands for a source that is not configured. If a source cannot be used, the
+ * previous one stays in use, and the log says so. Requests and payments in progress notice nothing.
+ * Shape: a function that never rejects. Overlapping calls run one after the other.
  */
 export function createReload(
   logger: Logger,

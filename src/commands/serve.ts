@@ -32,7 +32,7 @@ import { openLogOutput } from './log-output.ts';
 import { createReload } from './reload.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
-/** How code of others starts bankql (src/index.ts). */
+/** Options of src/index.ts, which other programs use to start bankql. */
 export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {
   /** Other limits than the fixed ones; only tests have them. */
   readonly limits?: Partial<Limits>;
@@ -59,8 +59,8 @@ export async function serveBankql(
   const output = openLogOutput(1, false, { maxLength, onDropped });
   onExit(output.end);
   const logger = pino(logOptions(config.logLevel, secrets), output.stream);
-  // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
-  // be lost with the process.
+  // The lines of payments are written at every log level, and synchronously: a line that waits in memory is lost if the process
+  // is killed.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets), auditOutput.stream);

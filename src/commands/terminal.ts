@@ -18,7 +18,7 @@ const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo
 
 /** Describes why the start failed: one line if the reason is known, else the stack. */
 export function describeStartFailure(error: unknown): string {
-  // Words of the command line, names of files and messages of libraries may hold what a terminal would obey.
+  // Words of the command line, names of files and messages of libraries may contain control characters.
   if (error instanceof StartError) return error.message.split('\n').map(visible).join('\n');
   if (!(error instanceof Error)) return String(error);
   const isListening = 'syscall' in error && listenCalls.has(String(error.syscall));
@@ -43,7 +43,7 @@ export function formatFatalError(error: unknown): string {
   });
 }
 
-/** The reason of a rejected promise as an error; a reason that is not an error gets one that names the place. */
+/** The reason of a rejected promise as an error. For a reason of another type, makes an error whose stack shows the place. */
 export function rejectionOf(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   const error = new Error('A promise was rejected with what is no error.');

@@ -46,7 +46,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
   const shareOf = (total: number) => Math.ceil(total / workers);
   const explores = values.EXPLORE ?? bank === null;
   return {
-    /** How many processes serve. Limits of a process are its share of what all of them may take on. */
+    /** The number of processes that serve. They share the limits between them. */
     workers,
     /** Null: the embedded sandbox bank. */
     bank,
@@ -125,10 +125,10 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     persisted,
     // GraphiQL sends texts.
     graphiql: explores && persisted?.only !== true,
-    /** Whether a request may ask what it costs. */
+    /** Whether a request may ask for the REST calls that it makes. */
     explains: explores,
     logLevel: values.LOG_LEVEL,
-    /** How the bank says what became of a payment. */
+    /** The bank's words for the outcomes of payments. */
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
       statusPath: values.BANK_PAYMENT_STATUS,
       receiptPath: values.BANK_PAYMENT_RECEIPT,

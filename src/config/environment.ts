@@ -36,7 +36,7 @@ function givenOf(environment: Environment, name: VariableName): string | undefin
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 
-/** Why a text is not what it seems to be, as a remedy; null if it is. */
+/** The remedy for a text with quotes or invisible characters; null if it has none. */
 function disguiseOf(text: string, { isVerbatim = false, isList = false }: Variable): string | null {
   if (isVerbatim && text !== trimmed(text)) return 'take away the white space at its ends.';
   if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
@@ -45,8 +45,8 @@ function disguiseOf(text: string, { isVerbatim = false, isList = false }: Variab
 }
 
 /**
- * What the variables of an environment say; an empty one counts as unset.
- * Shape:  the values, and the problems of those that cannot be used; such a variable's value is its fallback.
+ * Reads the variables of an environment. An empty one counts as unset.
+ * Shape:  the values, and the problems of values that cannot be used. In place of such a value there is the fallback.
  */
 export function readVariables(environment: Environment): {
   readonly values: Values;
@@ -68,7 +68,7 @@ export function readVariables(environment: Environment): {
     }
     return variable.fallback;
   };
-  // The one place where texts become typed values: each is what its own format made of it.
+  // The one place where texts become typed values: the format of each variable makes its value.
   const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
   return { values, problems };
 }
@@ -130,10 +130,9 @@ function editDistance(one: string, other: string): number {
 type Sources = ReadonlyMap<string, string>;
 
 /**
- * Reads the files of `--env-file`, and those that hold secrets. What the environment itself sets comes first, then the
- * last of the files.
- * Shape:  the environment with what files add to it, and which of its variables they gave.
- * Errors: StartError if a file of `--env-file` cannot be read; ConfigError if that of a secret cannot.
+ * Reads the files of `--env-file` and the files of secrets. Values of the environment come first, then those of the last file.
+ * Shape:  the environment with the variables of the files, and `sources`: the file of each of these variables.
+ * Errors: StartError if a file of `--env-file` cannot be read; ConfigError if the file of a secret cannot be read.
  */
 export function resolveEnvironment(own: Environment, envFiles: readonly string[]) {
   const environment: Record<string, string | undefined> = {};

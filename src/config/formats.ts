@@ -10,7 +10,7 @@ import { isLoopback } from '../server/request.ts';
 
 /** How a variable is written. */
 interface TextFormat<T> {
-  /** Errors: an Error whose message says what to give. */
+  /** Errors: an Error whose message is the remedy. */
   readonly read: (text: string) => T;
   /** A value as it may be shown, whether it is refused or in force; by default as it is. */
   readonly show?: (text: string) => string;
@@ -116,7 +116,7 @@ export const identityClaims: TextFormat<readonly [provider: string, authId: stri
   }),
 };
 
-/** The format of a variable that need not be set. `unset` says what happens then. */
+/** The format of a variable that need not be set. `unset` describes the default. */
 export const optional = <T>(format: TextFormat<T>, unset = 'none') =>
   withDefault<T | undefined>(format, undefined, unset);
 
@@ -125,7 +125,7 @@ export const id = (variable: string): TextFormat<string> => ({
   read: (given) => validateId(variable, given),
 });
 
-/** How an id is made of what a request shows. */
+/** A template that makes an id from a caller's credentials. */
 export const viewerTemplate: TextFormat<string> = { read: validateViewerTemplate };
 
 /** The operator's subscription key, which is never shown. */
@@ -189,7 +189,7 @@ export const jsonPath: TextFormat<readonly string[]> = {
 /**
  * An origin as browsers send it: scheme, host, and a port that is not the scheme's own. Apps have schemes of their own
  * (`capacitor://localhost`), whose origin a URL does not tell.
- * Errors: an Error that says what to give instead.
+ * Errors: an Error whose message is the remedy.
  */
 function originOf(word: string): string {
   const refuse = (why: string) => new Error(`give origins such as https://app.example; ${word} is ${why}.`);

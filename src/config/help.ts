@@ -13,7 +13,7 @@ export const bySection = Object.entries(sections).map(([title, entries]) => ({
   entries: Object.entries(entries).map(([name, variable]): Entry => ({ name, variable })),
 }));
 
-/** A secret's own file is part of what is said of it. */
+/** The description of a variable. For a secret it names the variable of the secret's file too. */
 export const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
   isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that contains it` : description;
 

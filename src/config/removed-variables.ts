@@ -4,7 +4,7 @@ import type { ConfigProblem } from './config-error.ts';
 const fixed = (name: LimitName) => `fixed now: ${fixedText(name)}.`;
 const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';
 
-/** The settings of earlier versions, and what holds instead. */
+/** The settings of earlier versions, each with its replacement or fixed value. */
 const remedies: Readonly<Record<string, string>> = {
   APQ: 'clients send texts, or ids of PERSISTED_DOCUMENTS; automatic persisted queries fall back to texts.',
   BANK_BREAKER_OPEN_MS: 'an open breaker lets a trial call through after 10 s.',

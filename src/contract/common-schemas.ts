@@ -5,9 +5,9 @@ import { jsonNumber, maxDecimalLength } from './decimal.ts';
 /**
  * The values in records, with the ways in which banks are known to write them.
  *
- * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the specification
- * does not mark as required, and may hold fields that the contract does not know. A request body holds exactly what the
- * contract allows, and never a null.
+ * Answers and request bodies have shapes of their own. In an answer, a field may be missing or null unless the specification
+ * marks it as required, and there may be fields that the contract does not know. A request body has only fields of the
+ * contract, and never a null.
  */
 
 /**
@@ -81,7 +81,7 @@ export const textsOrText = z.array(text).meta({ interpret: (value) => listOf(tex
 
 const listOf = (only: string | undefined) => (only === undefined ? undefined : [only]);
 
-/** An id, or that of an object that some banks send in its place. */
+/** An id, or the id of an object that some banks send instead. */
 function idOf(value: unknown): string | undefined {
   if (!isObject(value)) return textIn(value);
   const { id, account_id: accountId } = value;

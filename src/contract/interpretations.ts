@@ -23,7 +23,7 @@ export type Path = readonly PropertyKey[];
 export interface RecordObserver {
   /** The value deviates, but has a meaning. */
   onDrift(path: Path, expected: string): void;
-  /** The value has no meaning. Returns what replaces it. */
+  /** The value has no meaning. Returns its replacement. */
   onViolation(path: Path, expected: string, message: string): unknown;
 }
 
@@ -44,7 +44,7 @@ interface Reading {
 type Read = (value: unknown, reading: Reading) => unknown;
 
 /**
- * Replaces what deviates in a record that breaks its shape by its meaning, in place.
+ * In a record that breaks its shape, replaces each deviating value by its meaning, in place.
  * Errors: those of the observer.
  */
 export const interpretRecord = (
@@ -58,7 +58,7 @@ const readers = new WeakMap<z.core.$ZodType, Read>();
 
 const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, createReader);
 
-/** Asking zod what a shape is takes longer than to look at the value: it is asked once. */
+/** The readers of shapes: to inspect a zod shape takes longer than to check a value, so each shape is inspected once. */
 function createReader(shape: z.core.$ZodType): Read {
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
     const absent = shape instanceof z.ZodOptional ? undefined : null;
@@ -91,7 +91,7 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Reads what breaks the shape itself, and not a member of it. */
+/** Reads a value that breaks the shape itself, not only one of its members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
@@ -101,7 +101,7 @@ function createBrokenReader(shape: z.core.$ZodType): Read {
     // zod takes longer to find its words than all the rest takes.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
-    // The contract's own words say what a value is not.
+    // The contract's own messages begin with "not".
     const expected = isOfType ? message.replace(/^not /, '') : type;
     if (meant === undefined) return observer.onViolation([...path], expected, message);
     observer.onDrift([...path], expected);

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 export type Auth = 'required' | 'optional' | 'none';
 
 /**
- * What an operation does at the bank.
+ * The effect of an operation at the bank.
  * - `read`: changes nothing, the POST queries included.
  * - `write`: changes a record.
  * - `payment`: moves money, or asks for it: sent at most once for an idempotency key.
@@ -29,7 +29,7 @@ export interface Operation {
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;
-  /** The singular name of what it returns: banks that wrap a record, or rename a list, use this name. */
+  /** The singular name of its records: banks that wrap a record, or rename a list, use this name. */
   readonly resource: string;
   /** The key of the list in an answer; null if the answer is the record itself. */
   readonly envelope: string | null;
@@ -40,7 +40,7 @@ export interface Operation {
   readonly answer: z.ZodObject | null;
 }
 
-/** What operations of one sort have in common. */
+/** The common properties of similar operations. */
 export const get = { method: 'GET', tracked: false, kind: 'read', body: null } as const;
 /** A POST that asks and changes nothing. */
 export const query = { method: 'POST', tracked: true, kind: 'read' } as const;
@@ -56,7 +56,7 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
 /** The ids that fill an operation's path template. */
 export type PathIds<T extends Operation> = { readonly [Name in PathNames<T['path']>]: string };
 
-/** What everything but REST calls an id of a path: `bankId` for BANK_ID. */
+/** bankql's name of an id in a path: `bankId` for BANK_ID. */
 type OwnName<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${Lowercase<First>}${Capitalize<Lowercase<Rest>>}`
   : Name;
@@ -66,7 +66,7 @@ export type OwnIds<T extends Operation> = {
   readonly [Name in PathNames<T['path']> as OwnName<Name>]: string;
 };
 
-/** What everything but REST calls an id of a path: `bankId` for BANK_ID. */
+/** bankql's name of an id in a path: `bankId` for BANK_ID. */
 export const ownName = (name: string): string =>
   name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
 

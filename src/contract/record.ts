@@ -18,11 +18,11 @@ declare module 'zod' {
 }
 
 interface ScalarMeta {
-  /** The GraphQL type, if it is not that of the zod type. */
+  /** The GraphQL type, if it does not follow from the zod type. */
   scalar?: 'Decimal' | 'ID';
-  /** How else banks write the value, and what it means. */
+  /** Interprets other forms in which banks write the value. */
   interpret?: Interpret;
-  /** The same check as that of the schema, as a function that creates no error. */
+  /** The schema's check as a function that creates no error. */
   check?: (value: unknown) => boolean;
 }
 
@@ -35,7 +35,7 @@ interface FieldMeta {
   holdsIds?: true;
   /** The field is a list in GraphQL. Bodies have its only entry. Answers have the entry or the list. */
   isOnlyEntry?: true;
-  /** Ends of the descriptions in the GraphQL type, in inputs, and in changes (by default that of inputs). */
+  /** Endings of the descriptions in the GraphQL type, in inputs, and in changes (by default the ending for inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
   /**
    * Another field of the GraphQL type with the text in a more precise form: a list of its parts, or its date (with the operation
@@ -47,9 +47,9 @@ interface FieldMeta {
 }
 
 interface RecordMeta {
-  /** The REST names in the order of the lines, which is that of the bodies that inputs make. */
+  /** The REST names in the order of the lines. Request bodies have this order too. */
   lines?: readonly string[];
-  /** The GraphQL input type, if its name is not that of the type with "Input", or its description is another. */
+  /** The GraphQL input type, if its name is not the type's name with "Input", or its description is another. */
   input?: { readonly name?: string; readonly description?: string };
   /** The GraphQL type of changes. Without it, a change replaces the value whole. */
   changes?: { readonly name: string; readonly description: string };
@@ -59,7 +59,7 @@ interface RecordMeta {
 export const metaOf = (schema: z.core.$ZodType): z.GlobalMeta => z.globalRegistry.get(schema) ?? {};
 
 interface RecordOptions extends Pick<RecordMeta, 'input' | 'changes'> {
-  /** The shape has the order of the lines. By default it is the specification's: that of the names. */
+  /** The shape has the order of the lines. By default it is alphabetical, as in the specification. */
   readonly keepsOrder?: true;
 }
 
@@ -84,7 +84,7 @@ export interface Field extends FieldMeta {
   /** The name of the member in the bank's JSON. */
   readonly rest: string;
   readonly name: string;
-  /** What the field means: the beginning of its description. */
+  /** The meaning of the field: the beginning of its description. */
   readonly description: string;
   readonly type: 'Boolean' | 'Decimal' | 'Float' | 'ID' | 'String' | z.ZodObject;
   readonly isList: boolean;

@@ -9,7 +9,7 @@ const requestBody = record('TransactionRequestBody', 'What was asked for.', {
   value: money.nullish().describe('How much is to be moved.'),
 });
 
-/** One item of `transaction-requests`. What it names of others, and its `body`, schema/transaction-request.ts resolves. */
+/** One item of `transaction-requests`. schema/transaction-request.ts resolves the records that it names, and its `body`. */
 export const transactionRequest = record(
   'TransactionRequest',
   'A request for a transaction. REST: getTransactionsRequest.',

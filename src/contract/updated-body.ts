@@ -28,7 +28,7 @@ type Missing = (path: string) => Error;
  * It contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
  * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
  * body's shape does not have are dropped, since requests may not contain them. The record must match its own shape.
- * Errors: that of `missing`.
+ * Errors: the error of `missing`.
  */
 export function updatedBody<T extends z.ZodObject>(
   shape: T,

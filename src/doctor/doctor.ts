@@ -149,7 +149,7 @@ const plain = (line: string, call: PreparedCall): string =>
 
 const isOfWord = (character = '') => /[\p{L}\p{N}_]/u.test(character);
 
-/** The text without the caller's credentials. One that is too short for `secretsOf` is chance within a longer word, and stays. */
+/** The text without the caller's credentials. A credential that is too short for `secretsOf` is replaced only as a whole word. */
 function withoutCredentials(text: string, { credentials }: PreparedCall): string {
   const long = secretsOf(credentials);
   return [credentials.subscriptionKey, credentials.authProviderName, credentials.authId]
