@@ -78,7 +78,7 @@ function banner(started: Started): string {
   return [...facts(started), '', ...command, ''].join('\n');
 }
 
-/** The line about the payment store at the start: the number of records, or a loud warning that records are missing. */
+/** The line about the payment store at the start: the age of its newest record, or a loud warning that records are missing. */
 export function describeState(
   counts: RowCounts | null,
   loss: string | null,
@@ -90,8 +90,8 @@ export function describeState(
   if (counts === null) return 'Payment records: the store does not answer at the moment.';
   // A store in memory begins with the process.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
-  const { records, pending, unknown, newestAt } = counts;
-  if (records === 0 || newestAt === null) return 'Payment records: none.';
+  const { pending, unknown, newestAt } = counts;
+  if (newestAt === null) return 'Payment records: none.';
   const open = pending + unknown === 0 ? '' : `; ${pending} PENDING, ${unknown} UNKNOWN`;
-  return `Payment records: ${records}, the newest ${formatAge(now - newestAt)} old${open}.`;
+  return `Payment records: the newest is ${formatAge(now - newestAt)} old${open}.`;
 }

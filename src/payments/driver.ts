@@ -35,7 +35,7 @@ export interface StoreDriver {
    * older than the retention do not match. So each page is full unless it is the last.
    */
   search(query: RowQuery): Promise<readonly StoredRow[]>;
-  /** Counts rows. Does not wait behind searches. */
+  /** Counts rows of unfinished payments. Does not wait behind searches. */
   count(): Promise<RowCounts>;
   /** Deletes some of the finished rows that are older than the retention. Shape: how many; 0 if none is left. */
   purge(): Promise<number>;
@@ -85,9 +85,6 @@ export const storedRow = z.object({
 export type StoredRow = Readonly<z.infer<typeof storedRow>>;
 
 export const rowCounts = z.object({
-  /** Without those that a purge would delete. */
-  records: number,
-  expired: number,
   pending: number,
   /** UNKNOWN, or PENDING with a lease that is over. */
   unknown: number,

@@ -150,7 +150,7 @@ export interface PaymentStore {
   recover(record: PaymentRecord, recoveredBy: string): Promise<boolean>;
   /** Records an operator's decision to continue without the lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string): Promise<void>;
-  /** Counts the records, for the start, the metrics and the operator. Does not wait behind searches. */
+  /** Counts unfinished payments, for the start and the metrics. Does not wait behind searches. */
   count(): Promise<RowCounts>;
   /**
    * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`

@@ -69,14 +69,14 @@ test('how many workers there are is said once, for all of them', () => {
 });
 
 const now = Date.UTC(2026, 0, 15);
-const counts = { records: 0, expired: 0, pending: 0, unknown: 0, newestAt: null, now };
+const counts = { pending: 0, unknown: 0, newestAt: null, now };
 
 test.each([
   [counts, 'Payment records: none.'],
-  [{ ...counts, records: 12, newestAt: now - 7_200_000 }, 'Payment records: 12, the newest 2 h 0 min old.'],
+  [{ ...counts, newestAt: now - 7_200_000 }, 'Payment records: the newest is 2 h 0 min old.'],
   [
-    { ...counts, records: 3, pending: 1, unknown: 2, newestAt: now },
-    'Payment records: 3, the newest 0 s old; 1 PENDING, 2 UNKNOWN.',
+    { ...counts, pending: 1, unknown: 2, newestAt: now },
+    'Payment records: the newest is 0 s old; 1 PENDING, 2 UNKNOWN.',
   ],
   [null, 'Payment records: the store does not answer at the moment.'],
 ])('the start says of %j: %s', (found, line) => {

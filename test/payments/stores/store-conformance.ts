@@ -243,7 +243,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         expect(await end(null)).toBe(true);
         expect(await end(null)).toBe(false);
         expect(await find()).toBeNull();
-        expect(await store.count()).toMatchObject({ records: 0, pending: 0, unknown: 0 });
+        expect(await store.count()).toMatchObject({ pending: 0, unknown: 0, newestAt: null });
         expect(await begin({ trackId: 'attempt-2' })).toBeNull();
         expect(await end(null)).toBe(false);
       });
@@ -299,7 +299,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         await pass(hour + 1);
         expect(await store.search({ states: [state] })).toEqual([]);
         expect(await store.search({ idPrefix: id })).toEqual([]);
-        expect(await store.count()).toMatchObject({ records: 0, expired: 1 });
         expect(await begin({ trackId: 'attempt-2' })).toBeNull();
         expect(await find()).toMatchObject({ state: 'PENDING', trackId: 'attempt-2' });
       });
@@ -361,7 +360,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         expect(await find()).toMatchObject(recovered);
         expect(await begin({ trackId: 'attempt-2' })).toMatchObject({ ...recovered, trackId });
         expect(await store.search({ states: ['UNKNOWN'] })).toHaveLength(1);
-        expect(await store.count()).toMatchObject({ records: 1, pending: 0, unknown: 1 });
+        expect(await store.count()).toMatchObject({ pending: 0, unknown: 1 });
       });
 
       test('leaves a record that is there', async () => {
@@ -512,7 +511,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
     });
 
     test('counts what is there', async () => {
-      expect(await store.count()).toMatchObject({ records: 0, pending: 0, unknown: 0, newestAt: null });
+      expect(await store.count()).toMatchObject({ pending: 0, unknown: 0, newestAt: null });
       await begin({ id: 'a' });
       await begin({ id: 'b' });
       await end(done, { id: 'b' });
@@ -520,7 +519,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
       await end(unknown, { id: 'c' });
       const newest = await store.find('c');
       expect(await store.count()).toMatchObject({
-        ...{ records: 3, expired: 0, pending: 1, unknown: 1 },
+        ...{ pending: 1, unknown: 1 },
         newestAt: newest?.createdAt,
       });
     });

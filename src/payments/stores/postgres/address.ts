@@ -2,8 +2,15 @@ import { readFile } from 'node:fs/promises';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-connection-string';
 
+/** Options of pg, as it names them. */
+type FurtherOptions = Pick<
+  PoolConfig,
+  | ('application_name' | 'options' | 'enableChannelBinding' | 'sslnegotiation')
+  | ('connectionTimeoutMillis' | 'keepAlive' | 'keepAliveInitialDelayMillis')
+>;
+
 /** The address of a PostgreSQL, the role and its password, and the protection of the connections. */
-export interface PostgresAddress {
+export interface PostgresAddress extends FurtherOptions {
   /** A name, an address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
@@ -12,20 +19,11 @@ export interface PostgresAddress {
   readonly database: string;
   /** Null where the connections are not encrypted. */
   readonly tls: PostgresTls | null;
-  readonly applicationName: string;
-  /** Settings that the server gets when a connection starts, such as Neon's `endpoint=…`. */
-  readonly options: string | undefined;
-  readonly channelBinding: boolean;
-  readonly connectTimeoutMs: number;
-  /** When an idle connection is probed for the first time, in milliseconds; null: never. */
-  readonly keepAliveMs: number | null;
 }
 
 interface PostgresTls {
   /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
-  /** Whether TLS starts at once, instead of being asked for in PostgreSQL's protocol. */
-  readonly isDirect: boolean;
   /** Files. */
   readonly rootCertificate: string | undefined;
   readonly certificate: string | undefined;
@@ -107,12 +105,13 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
     ...{ host, port, user, password: password || undefined, database },
     // pg goes on if a server offers no channel binding. A verified certificate keeps others out as well.
     tls: tls?.mode === 'require' && binding === 'require' ? { ...tls, mode: 'verify-full' } : tls,
-    applicationName: given('application_name') ?? 'bankql',
+    application_name: given('application_name') ?? 'bankql',
     options: given('options'),
-    channelBinding: binding !== 'disable',
-    connectTimeoutMs: milliseconds('connect_timeout', given) ?? usualConnectTimeoutMs,
-    keepAliveMs:
-      given('keepalives') === '0' ? null : (milliseconds('keepalives_idle', given) ?? usualKeepAliveMs),
+    enableChannelBinding: binding !== 'disable',
+    sslnegotiation: given('sslnegotiation') === 'direct' ? 'direct' : 'postgres',
+    connectionTimeoutMillis: milliseconds('connect_timeout', given) ?? usualConnectTimeoutMs,
+    keepAlive: given('keepalives') !== '0',
+    keepAliveInitialDelayMillis: milliseconds('keepalives_idle', given) ?? usualKeepAliveMs,
   };
 }
 
@@ -157,7 +156,6 @@ function parseAuthority(authority: string, hostParameter?: string, portParameter
 }
 
 function parseTls(given: (name: Parameter) => string | undefined, host: string): PostgresTls | null {
-  const isDirect = given('sslnegotiation') === 'direct';
   const [certificate, key, root] = [given('sslcert'), given('sslkey'), given('sslrootcert')];
   const wantsTls = [certificate, root].some((file) => file !== undefined);
   const mode = given('sslmode') ?? (isLocal(host) && !wantsTls ? 'disable' : 'verify-full');
@@ -165,14 +163,13 @@ function parseTls(given: (name: Parameter) => string | undefined, host: string):
     throw new AddressError('sslcert and sslkey belong together');
   // As in libpq, a Unix socket has no TLS: nothing leaves the machine.
   const tls = mode === 'disable' || host.startsWith('/') ? null : mode;
-  if (tls === null) {
-    if (isDirect) throw new AddressError('sslnegotiation=direct needs TLS, and this address has none');
-    return null;
-  }
+  if (tls === null && given('sslnegotiation') === 'direct')
+    throw new AddressError('sslnegotiation=direct needs TLS, and this address has none');
+  if (tls === null) return null;
   if (tls !== 'require' && tls !== 'verify-ca' && tls !== 'verify-full')
     throw new AddressError('sslmode is unknown');
   // `system` is libpq's name for the authorities that the system trusts.
-  return { mode: tls, isDirect, rootCertificate: root === 'system' ? undefined : root, certificate, key };
+  return { mode: tls, rootCertificate: root === 'system' ? undefined : root, certificate, key };
 }
 
 const isLocal = (host: string) => /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);
@@ -197,22 +194,12 @@ export const shownAddress = ({ host, port, database }: PostgresAddress): string 
   `postgres://${host.includes(':') && !host.startsWith('/') ? `[${host}]` : host}:${port}/${database}`;
 
 /** Options with which pg connects. Errors: those of a file that cannot be read. */
-export const clientOptions = async (address: PostgresAddress) =>
+export const clientOptions = async ({ tls, password, ...address }: PostgresAddress) =>
   ({
-    host: address.host,
-    port: address.port,
-    user: address.user,
-    database: address.database,
+    ...address,
     // A function, so that pg takes no password from elsewhere.
-    password: () => address.password ?? '',
-    ssl: address.tls === null ? false : await tlsOptions(address.tls),
-    sslnegotiation: address.tls?.isDirect === true ? 'direct' : 'postgres',
-    application_name: address.applicationName,
-    ...(address.options === undefined ? {} : { options: address.options }),
-    enableChannelBinding: address.channelBinding,
-    connectionTimeoutMillis: address.connectTimeoutMs,
-    keepAlive: address.keepAliveMs !== null,
-    keepAliveInitialDelayMillis: address.keepAliveMs ?? 0,
+    password: () => password ?? '',
+    ssl: tls !== null && (await tlsOptions(tls)),
   }) satisfies PoolConfig;
 
 /** Like libpq: with a root certificate, `require` checks who signed. */

@@ -3,9 +3,8 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'no
 import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
-import { type RowCounts, rowCounts } from '../../driver.ts';
-import { rowMethods } from './rows.ts';
 import { readSecret } from './schema.ts';
 
 /** All pages in one step: several steps would restart at each write between them, forever under load. */
@@ -16,11 +15,11 @@ const busyTimeoutMs = 5_000;
 
 /**
  * Copies a SQLite store's file while bankql serves, and checks the copy.
- * Shape:  counts of what the copy holds. The copy is one file, mode 0600. It gets its name only when it is complete and synced to
+ * Shape:  how many payments the copy holds, and when the newest began. The copy is one file, mode 0600. It gets its name only when it is complete and synced to
  *         disk.
  * Errors: an Error that names the file and the reason; then there is no copy. An existing file is never overwritten.
  */
-export async function backupStore(path: string, target: string): Promise<RowCounts> {
+export async function backupStore(path: string, target: string): Promise<z.infer<typeof contents>> {
   const draft = `${absolute(target)}.${randomUUID().slice(0, 8)}`;
   try {
     const url = pathToFileURL(absolute(path));
@@ -42,15 +41,19 @@ export async function backupStore(path: string, target: string): Promise<RowCoun
   }
 }
 
+/** Milliseconds since 1970; null if there is no payment. */
+const contents = z.object({ records: z.number(), newestAt: z.number().nullable() });
+
 /** Errors: an Error that says what is wrong with the copy. */
-function checkCopy(path: string): RowCounts {
+function checkCopy(path: string): z.infer<typeof contents> {
   using database = new DatabaseSync(path);
   const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
   if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
   if (readSecret(database) === null) throw new Error('it is empty');
   // A single file, without -wal and -shm.
   database.exec('PRAGMA journal_mode = DELETE');
-  return rowCounts.parse(rowMethods(database, Number.MAX_SAFE_INTEGER).count());
+  const all = 'SELECT count(*) AS records, max(created_at) AS newestAt FROM payment';
+  return contents.parse(database.prepare(all).get());
 }
 
 /** Writes a file, or the names in a folder, to disk, so that it survives a power failure. */

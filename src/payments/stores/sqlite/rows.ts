@@ -40,7 +40,7 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
   const purge = database.prepare(
     `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired(dialect)} LIMIT 100)`,
   );
-  const count = database.prepare(countSql(dialect, '(SELECT records FROM meta)'));
+  const count = database.prepare(countSql(dialect));
   return {
     insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
     recover: (row: NewRow, createdAt: number): boolean =>

