@@ -17,6 +17,7 @@ import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
 import { keptMegabytes } from '../support/memory.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { branchOf } from '../support/records.ts';
 import { lateBy, until } from '../support/waits.ts';
 
 let bank: RecordingBank;
@@ -52,7 +53,7 @@ const ofCustomer = (credentials: Credentials, id = 'c') => ({
   credentials,
 });
 const ofBank = (credentials: Credentials) => ({ ids: { bankId: 'B' }, credentials });
-const branches = { body: { branches: [{ acceptsDeposits: true, id: 'b-1' }] } };
+const branches = { body: { branches: [branchOf({ id: 'b-1' })] } };
 
 /** Holds the bank's answers back until they are released. */
 function held(reply: object) {
@@ -184,7 +185,7 @@ describe('public reads', () => {
     expect(bank.calls).toHaveLength(2);
     const client = clientWith();
     await readFrom(client, getBranches, ofBank(alice), { unshared: true });
-    bank.otherwise({ body: { branches: [{ acceptsDeposits: 'yes' }] } });
+    bank.otherwise({ body: { branches: [branchOf({ acceptsDeposits: 'yes' })] } });
     await readFrom(client, getBranches, ofBank(alice));
     await readFrom(client, getBranches, ofBank(alice));
     expect(bank.calls).toHaveLength(5);
@@ -201,7 +202,7 @@ describe('public reads', () => {
         body: { acceptsDeposits: true },
         credentials: { ...alice, authId: 'bob' },
       });
-    bank.on('PUT /v1/api/banks/B/branches/b', { body: { acceptsDeposits: true } });
+    bank.on('PUT /v1/api/banks/B/branches/b', { body: branchOf() });
     await write();
     await readFrom(client, getBranches, ofBank(alice));
     await readFrom(client, getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
@@ -271,7 +272,7 @@ test('a public record that does not exist is one call for all who ask together',
 
 describe('a long answer', () => {
   const long = (id: string) => ({
-    branches: [{ id, acceptsDeposits: true, location: { latitude: '1.5' }, name: 'n'.repeat(1_000_000) }],
+    branches: [branchOf({ id, location: { latitude: '1.5' }, name: 'n'.repeat(1_000_000) })],
   });
   const { length } = JSON.stringify(long('a'));
   const read = (client: BankClient, limits: ReadLimits) =>
@@ -404,10 +405,10 @@ describe('what is said of answers', () => {
       publicCacheTtlMs: 0,
       onDrift: ({ operation, field }) => void drifts.push(`${operation} ${field}`),
     });
-    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, location: { latitude: '1.5' } }] } });
+    bank.otherwise({ body: { branches: [branchOf({ location: { latitude: '1.5' } })] } });
     for (let turn = 1; turn <= 4; turn++) {
       const { answer } = await readFrom(client, getBranches, ofBank(alice));
-      expect(answer).toEqual([{ acceptsDeposits: true, location: { latitude: 1.5 } }]);
+      expect(answer).toEqual([branchOf({ location: { latitude: 1.5 } })]);
       expect(drifts).toEqual(Array(turn).fill('getBranches location.latitude'));
     }
   });

@@ -13,6 +13,7 @@ import {
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from '../support/recording-bank.ts';
+import { accountOf, branchOf } from '../support/records.ts';
 import { runCommand } from '../support/run-command.ts';
 import { canaries } from '../support/sample-calls.ts';
 import { startSandboxRecorder } from '../support/sandbox-recorder.ts';
@@ -294,7 +295,7 @@ describe('any bank', () => {
     expect((await examine(bank.url, { credentials })).of('getCustomer')).toEqual([
       expect.stringContaining('who is [redacted]? [redacted] stranger may not call'),
     ]);
-    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, label: 1, a: 1 }] } });
+    bank.otherwise({ body: { branches: [{ ...branchOf(), label: 1, a: 1 }] } });
     expect((await examine(bank.url, { credentials })).of('getBranches').slice(1)).toEqual([
       'unknown branches[].label',
       'unknown branches[].[redacted]',
@@ -316,7 +317,7 @@ describe('any bank', () => {
   test('fields that the contract does not know are named, at any depth, and are no fault', async () => {
     const product = { id: 'p', Name: 'n', meta: ['m'], extra: { deep: 1 } };
     bank.on('GET /v1/api/banks/BANK/products/p', { body: product });
-    const branch = { acceptsDeposits: true, address: { city: 'c', zip: '1' } };
+    const branch = branchOf({ address: { city: 'c', zip: '1' } });
     bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [branch, branch], total: 2 } });
     bank.on('POST /v1/api/banks/BANK/products', { body: { product: [] } });
     bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [] } });
@@ -378,7 +379,7 @@ describe('any bank', () => {
   });
 
   test('the scope of a single account is examined, and whether it answers with the account of the path', async () => {
-    bank.otherwise({ body: { balance: {}, id: 'another' } });
+    bank.otherwise({ body: accountOf({ id: 'another' }) });
     const { of } = await examine(bank.url, { accountScope: 'account' });
     const [row, ...differences] = of('getAccountsScope');
     expect(row).toMatch(/\/account /);
@@ -417,7 +418,7 @@ describe('any bank', () => {
 
   test('unknown fields without end are cut short', async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field-${index}`, 1]));
-    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, ...many }] } });
+    bank.otherwise({ body: { branches: [{ ...branchOf(), ...many }] } });
     const { of } = await examine(bank.url);
     expect(of('getBranches')).toHaveLength(22);
     expect(of('getBranches').at(-1)).toBe('unknown … and 30 more');

@@ -8,6 +8,7 @@ import { credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { documented } from '../support/documented.ts';
 import { transfer } from '../support/payment-client.ts';
+import { branchesOf } from '../support/records.ts';
 
 /** What an operation may make of little: how large its answer is, and how many errors are in it. */
 
@@ -17,14 +18,8 @@ const times = (count: number, make: (index: number) => string, separator = ' ') 
 /** A bank of 26 branches, whose accounts are there as well. */
 async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
   const fixture = await startBankqlFixture(options);
-  const branches = Array.from({ length: 26 }, (_, index) => ({
-    acceptsDeposits: true,
-    bank: 'BANK',
-    id: `branch-${index}`,
-    name: `Branch ${index}`,
-  }));
-  for (const id of ['BANK', 'TO-BANK'])
-    fixture.bank.on(`GET /v1/api/banks/${id}/branches`, { body: { branches } });
+  const body = branchesOf(26, (n) => ({ bank: 'BANK', id: `branch-${n}`, name: `Branch ${n}` }));
+  for (const id of ['BANK', 'TO-BANK']) fixture.bank.on(`GET /v1/api/banks/${id}/branches`, { body });
   fixture.bank.otherwise(({ path }) =>
     path.endsWith('/make-transaction')
       ? { body: { id: 'T1', status: 'COMPLETED' } }

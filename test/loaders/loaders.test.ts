@@ -17,6 +17,7 @@ import {
 import { createTestClient } from '../support/bank-client.ts';
 import { accountRecord } from '../support/full-records.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { branchOf } from '../support/records.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 
 const bankId = 'B';
@@ -113,7 +114,7 @@ describe('loaders', () => {
 
   test('of POST queries tell bodies apart', async () => {
     const line = `POST ${inBank}/branches`;
-    bank.on(line, ({ body }) => ({ body: { branches: [{ acceptsDeposits: true, name: body }] } }));
+    bank.on(line, ({ body }) => ({ body: { branches: [branchOf({ name: body })] } }));
     const queries = [{ id: 'B' }, { id: 'B', name: 'x' }, { id: 'B', name: 'y' }, { id: 'C' }];
     const load = () => Promise.all(queries.map((query) => loaders.postBranches.load({ bankId, query })));
     const [answers] = await Promise.all([load(), load()]);
@@ -178,7 +179,7 @@ describe('loaders', () => {
     expect(await loaders.customer.load({ bankId, customerId: 'c' })).toEqual({
       legal_name: 'C',
     });
-    expect(await loaders.branches.load({ bankId })).toEqual([{ acceptsDeposits: true }]);
+    expect(await loaders.branches.load({ bankId })).toEqual([branchOf()]);
     slow.resolve();
     expect(await Promise.all(asked)).toEqual([{}, {}]);
   });

@@ -17,6 +17,7 @@ import {
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { withLimits } from '../support/limits.ts';
 import { pay, transfer } from '../support/payment-client.ts';
+import { branchesOf } from '../support/records.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { until } from '../support/waits.ts';
@@ -39,29 +40,15 @@ const of = (caller: string) => ({
 const good = of('good');
 const operation = (query: string) => JSON.stringify({ query });
 
-const branches = JSON.stringify({
-  branches: Array.from({ length: 26 }, (_, n) => ({
+const branches = JSON.stringify(branchesOf(26, (n) => ({ id: `b${n}`, name: `Branch ${n}` })));
+const longBranches = JSON.stringify(branchesOf(500, (n) => ({ id: `b${n}`, name: 'x'.repeat(1400) })));
+const manyBranches = JSON.stringify(
+  branchesOf(2000, (n) => ({
     id: `b${n}`,
-    acceptsDeposits: true,
-    name: `Branch ${n}`,
-  })),
-});
-const longBranches = JSON.stringify({
-  branches: Array.from({ length: 500 }, (_, n) => ({
-    id: `b${n}`,
-    acceptsDeposits: true,
-    name: 'x'.repeat(1400),
-  })),
-});
-
-const manyBranches = JSON.stringify({
-  branches: Array.from({ length: 2000 }, (_, n) => ({
-    id: `b${n}`,
-    acceptsDeposits: true,
     address: { city: `City ${n % 10}` },
     location: { latitude: n % 90, longitude: n % 180 },
   })),
-});
+);
 
 /** The bank's slow answers, until a test lets them go. */
 const slow = { released: Promise.withResolvers<void>() };

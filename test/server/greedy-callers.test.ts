@@ -12,21 +12,20 @@ import { AttackedProcess } from '../support/attacked-process.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
 import { answer, lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { claims, createKey, type Issuer, sign, startIssuer } from '../support/issuer.ts';
+import { branchOf } from '../support/records.ts';
 import { connectTo, postText } from '../support/requests.ts';
 
 /** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
 
 const many = JSON.stringify({
   branches: Array.from({ length: 1000 }, (_, n) => ({
-    id: `branch-${n}`,
     branch_id: `branch-${n}`,
     bank_id: 'many',
-    name: `Branch number ${n}`,
-    acceptsDeposits: true,
+    ...branchOf({ id: `branch-${n}`, name: `Branch number ${n}` }),
     address: { city: `City ${n}`, line_1: `${n} Main Street` },
   })),
 });
-const few = JSON.stringify({ branches: [{ id: 'b', name: 'B', acceptsDeposits: true }] });
+const few = JSON.stringify({ branches: [branchOf({ id: 'b', name: 'B' })] });
 /** The calls for the bank `held`, which are answered when a test wants, and their paths in the order of arrival. */
 const held: Socket[] = [];
 const arrived: string[] = [];
