@@ -6,7 +6,9 @@ import { getTransaction, type Transaction, transaction } from '../contract/trans
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { pathFields } from './bank.ts';
+import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
+import { restId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { accountOf, defineNodeType, identifiedBy, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
@@ -64,3 +66,14 @@ implementNode(transactionNode, transaction, (t) => ({
     },
   }),
 }));
+
+builder.objectField(accountNode.object, 'transaction', (t) =>
+  link(t, transactionNode, {
+    description: 'One transaction of the account. REST: getTransaction.',
+    args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
+    ids: (account, { transactionId }) => ({
+      ...accountOf(account),
+      transactionId: restId('transactionId', transactionId),
+    }),
+  }),
+);
