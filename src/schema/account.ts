@@ -7,7 +7,7 @@ import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { BankObject, pathFields } from './bank.ts';
+import { BankObject, bankFields } from './bank.ts';
 import { builder, type Fields } from './builder.ts';
 import { type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
@@ -247,7 +247,8 @@ export const accountsField = <Parent extends object, Args extends InputFieldMap>
   });
 
 implementNode(accountNode, account, (t) => ({
-  ...pathFields(t, 'account', { viewId: 'The view through which the account is seen, from the path.' }),
+  ...bankFields(t, 'account'),
+  viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
   accountId: t.id({
     ...idFromPath(
       "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",

@@ -1,4 +1,3 @@
-import type { FieldMap } from '@pothos/core';
 import { ofSource } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type ObjectFields } from './builder.ts';
@@ -33,28 +32,15 @@ builder.queryField('bank', (t) =>
   }),
 );
 
-/** The fields of a record that the path of its request answers: its bank, and the ids that have a description. */
-export const pathFields = <Parent extends BankIds>(
-  t: ObjectFields<Parent>,
-  noun: string,
-  ids: { readonly [Id in Exclude<keyof Parent, 'bankId'>]?: string } = {},
-): FieldMap => ({
+/** The fields of a record for its bank, which the path of its request answers. */
+export const bankFields = <Parent extends BankIds>(t: ObjectFields<Parent>, noun: string) => ({
   bankId: t.id({
     ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    resolve: ofSource(({ bankId }: BankIds) => bankId),
+    resolve: ofSource(({ bankId }) => bankId),
   }),
   bank: link(t, bankNode, {
     description: `The bank through which the ${noun} is read. Costs no REST call.`,
     isNonNull: true,
     ids: ({ bankId }) => ({ bankId }),
   }),
-  ...Object.fromEntries(
-    Object.entries<string | undefined>(ids).map(([id, description = '']) => [
-      id,
-      t.id({
-        ...idFromPath(description),
-        resolve: ofSource((parent: Parent) => String(Reflect.get(parent, id))),
-      }),
-    ]),
-  ),
 });

@@ -1,6 +1,6 @@
 import { type Branch, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { BankObject, pathFields } from './bank.ts';
+import { BankObject, bankFields } from './bank.ts';
 import {
   branchQueryOf,
   branchSearch,
@@ -48,7 +48,7 @@ export async function readBranchForUpdate(ids: BranchIds, context: ReadContext):
 export const branchVersion = (record: Branch) => versionOf(branch, record);
 
 implementNode(branchNode, branch, (t) => ({
-  ...pathFields(t, 'branch'),
+  ...bankFields(t, 'branch'),
   version: t.string(versionField(branchVersion)),
   distanceKm: t.float({
     nullable: true,

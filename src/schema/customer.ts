@@ -2,13 +2,13 @@ import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsField } from './account.ts';
-import { BankObject, bankNode, pathFields } from './bank.ts';
+import { BankObject, bankFields, bankNode } from './bank.ts';
 import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import { messagesField } from './message.ts';
-import { defineNodeType, identifiedBy } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
@@ -22,7 +22,8 @@ export const customerNode = defineNodeType({
 export const customerVersion = (record: Customer) => versionOf(customer, record);
 
 implementNode(customerNode, customer, (t) => ({
-  ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
+  ...bankFields(t, 'customer'),
+  customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
   version: t.string(versionField(customerVersion)),
   banks: links(t, bankNode, {
     description:

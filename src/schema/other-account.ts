@@ -13,14 +13,14 @@ import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
 import { type AccountIds, accountNode, isCodeOf } from './account.ts';
-import { pathFields } from './bank.ts';
+import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
-import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { accountOf, defineNodeType, idFromPath, type ListedIds, listedBy, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 import { contains } from './text-search.ts';
 
@@ -180,10 +180,9 @@ function namesIn(list: readonly OtherAccount[]) {
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
 implementNode(otherAccountNode, otherAccount, (t) => ({
-  ...pathFields(t, 'counterparty', {
-    accountId: 'The account that it is a counterparty of, from the path.',
-    viewId: 'The view through which it is seen, from the path.',
-  }),
+  ...bankFields(t, 'counterparty'),
+  accountId: t.exposeID('accountId', idFromPath('The account that it is a counterparty of, from the path.')),
+  viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
   account: link(t, accountNode, {
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
     ids: accountOf,

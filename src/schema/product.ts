@@ -2,7 +2,7 @@ import { validateId } from '../bank/ids.ts';
 import { getProduct, type Product, type ProductQuery, postProducts, product } from '../contract/product.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { BankObject, pathFields } from './bank.ts';
+import { BankObject, bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
@@ -70,7 +70,7 @@ export const productVersion = (record: Product): string =>
   versionOf(product, { ...record, bank_id: listOf(record.bank_id) });
 
 implementNode(productNode, product, (t) => ({
-  ...pathFields(t, 'product'),
+  ...bankFields(t, 'product'),
   version: t.string(versionField(productVersion)),
 }));
 
