@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  defaultFieldResolver,
   type ExecutionResult,
   type FieldNode,
   type GraphQLAbstractType,
@@ -269,7 +270,9 @@ export class FieldPlan extends ValuePlan {
       memoised((type: GraphQLObjectType) => attempt(() => plan.compileObject(nodes, type))),
     );
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
-    this.resolve = field.resolve ?? null;
+    // Pothos gives each exposed field the default resolver.
+    const { resolve = defaultFieldResolver } = field;
+    this.resolve = resolve === defaultFieldResolver ? null : resolve;
     this.takesInfo = !isOfSource(field.resolve);
     this.arguments = argumentsWithoutVariables(field, nodes, plan.details.operation);
     this.index = index;

@@ -1,17 +1,18 @@
+import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
-import { validateBankId } from '../bank/ids.ts';
+import { validateBankId, withoutHeadOffice } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
-import type { Scope, ViewIds } from '../loaders/loaders.ts';
-import { pathFields } from './bank.ts';
-import { builder } from './builder.ts';
-import type { ReadContext } from './context.ts';
+import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
+import { BankObject, bankFields } from './bank.ts';
+import { builder, type Fields } from './builder.ts';
+import { type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
 import { implementNode } from './fields.ts';
-import { notGlobalId, restId } from './global-id.ts';
+import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import {
   byContent,
@@ -23,11 +24,8 @@ import {
   itemId,
 } from './list-item.ts';
 import { accountOf, defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
-import { isCodeOf, otherAccountNode, otherAccounts } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
-import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
-import { transactionNode } from './transaction.ts';
-import { transactionRequests } from './transaction-request.ts';
+import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 
 const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
 
@@ -132,6 +130,10 @@ const loadSingle = (ids: ViewIds, { session, defaults }: ReadContext): Promise<A
 /** The other ids that a single read of an account takes. An id cannot contain a line break. */
 const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
 
+/** Whether a code in a record is that of a bank. */
+export const isCodeOf = (bankId: string, code: unknown): boolean =>
+  typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
+
 /** A list may contain accounts of other banks; under the same id, this bank may have a different account. */
 const isOfBank = (account: Account, ids: ViewIds): boolean =>
   typeof account.bank_id !== 'string' || account.bank_id === '' || namesBank(account, ids);
@@ -222,20 +224,31 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
 
 const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
 
-/** A list of accounts: those that the bank lists for this one, through which they are read. */
-export const accountsFrom = <Parent extends object, Args extends object = object>(
-  idsOf: (parent: Parent, args: Args, context: ReadContext) => ViewIds,
-  scopeOf: (args: Args) => Scope = () => 'permissions',
+/** A field that lists accounts: those that the bank lists for one, through which they are read. */
+export const accountsField = <Parent extends object, Args extends InputFieldMap>(
+  t: Fields<Parent>,
+  {
+    description,
+    args,
+    ids,
+    scopeOf = () => 'permissions',
+  }: {
+    readonly description: string;
+    readonly args?: Args;
+    readonly ids: (parent: Parent, args: InputShapeFromFields<Args>, context: ReadContext) => ViewIds;
+    readonly scopeOf?: (args: InputShapeFromFields<Args>) => Scope;
+  },
 ) =>
-  connectionFromIds(
-    AccountConnection,
-    (parent: Parent, args: Args, context) =>
-      loadAccounts(idsOf(parent, args, context), scopeOf(args), context),
-    (list, parent, args, context) => accountsIn(list, idsOf(parent, args, context), scopeOf(args)),
-  );
+  listField(t, AccountConnection, {
+    description,
+    args: args as Args,
+    load: (parent, given, context) => loadAccounts(ids(parent, given, context), scopeOf(given), context),
+    nodesIn: (list, parent, given, context) => accountsIn(list, ids(parent, given, context), scopeOf(given)),
+  });
 
 implementNode(accountNode, account, (t) => ({
-  ...pathFields(t, 'account', { viewId: 'The view through which the account is seen, from the path.' }),
+  ...bankFields(t, 'account'),
+  viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
   accountId: t.id({
     ...idFromPath(
       "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
@@ -248,10 +261,9 @@ implementNode(accountNode, account, (t) => ({
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     ids: (account, { viewId }) => ({ ...accountOf(account), viewId: restId('viewId', viewId) }),
   }),
-  accounts: t.field({
+  accounts: accountsField(t, {
     description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
     args: {
-      ...pageArguments,
       scope: t.arg({
         type: AccountScope,
         required: true,
@@ -259,7 +271,8 @@ implementNode(accountNode, account, (t) => ({
         description: 'All accounts that the caller may see, or the views of this one.',
       }),
     },
-    ...accountsFrom(accountOf, ({ scope }: { readonly scope: Scope }) => scope),
+    ids: accountOf,
+    scopeOf: ({ scope }) => scope,
   }),
   owners: links(t, customerNode, {
     description:
@@ -268,24 +281,38 @@ implementNode(accountNode, account, (t) => ({
     ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     shows: recordField(account, 'owners'),
   }),
-  otherAccounts: t.field(otherAccounts),
-  otherAccount: link(t, otherAccountNode, {
-    description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
+}));
+
+const whichAccount = builder.args((t) => ({
+  accountId: t.id({ required: true, description: "The account's id at the bank, as `accountId` shows it." }),
+  viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
+}));
+
+const viewOf = (
+  { bankId }: BankIds,
+  { accountId, viewId }: InputShapeFromFields<typeof whichAccount>,
+  { defaults }: ReadContext,
+): ViewIds => ({ bankId, accountId: restId('accountId', accountId), viewId: viewIdOr(defaults, viewId) });
+
+builder.objectFields(BankObject, (t) => ({
+  account: link(t, accountNode, {
+    description:
+      'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
+    args: whichAccount,
+    ids: viewOf,
+  }),
+  accounts: accountsField(t, {
+    description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
     args: {
-      otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
+      ...whichAccount,
+      scope: t.arg({
+        type: AccountScope,
+        required: true,
+        defaultValue: 'views',
+        description: 'All accounts that the caller may see, or the views of this one.',
+      }),
     },
-    ids: (account, { otherAccountId }) => ({
-      ...accountOf(account),
-      otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-    }),
+    ids: viewOf,
+    scopeOf: ({ scope }) => scope,
   }),
-  transaction: link(t, transactionNode, {
-    description: 'One transaction of the account. REST: getTransaction.',
-    args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ids: (account, { transactionId }) => ({
-      ...accountOf(account),
-      transactionId: restId('transactionId', transactionId),
-    }),
-  }),
-  transactionRequests: t.field(transactionRequests),
 }));

@@ -1,8 +1,7 @@
-import { type Branch, type BranchQuery, branch, getBranches } from '../contract/branch.ts';
+import { type Branch, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { pathFields } from './bank.ts';
+import { BankObject, bankFields } from './bank.ts';
 import {
-  type BranchSearch,
   branchQueryOf,
   branchSearch,
   branchSelection,
@@ -11,24 +10,17 @@ import {
   coordinatesOf,
   distanceKm,
 } from './branch-search.ts';
+import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { recordOf } from './link.ts';
+import { notGlobalId } from './global-id.ts';
+import { link, recordOf } from './link.ts';
 import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
-import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { connectionTo, listField } from './relay-connection.ts';
 
 type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
-
-type BranchNode = NodeRef<BranchIds, Branch>;
-
-/** The branches of a bank: all, or those that a query asks for. */
-const loadBranches = (
-  { bankId, query }: { bankId: string; query: BranchQuery | null },
-  { loaders }: ReadContext['session'],
-): Promise<Branch[]> =>
-  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
 const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
 
@@ -55,25 +47,8 @@ export async function readBranchForUpdate(ids: BranchIds, context: ReadContext):
 
 export const branchVersion = (record: Branch) => versionOf(branch, record);
 
-/** The field of a bank that lists them. */
-export const branches = {
-  description:
-    'Branches of the bank. REST: getBranches; with `filter`, postBranches. bankql searches that list for all other arguments.',
-  args: { ...pageArguments, ...branchSearch },
-  ...connectionFromIds(
-    connectionTo(branchNode.object, 'branches', 'A branch'),
-    ({ bankId }: BankIds, args: BranchSearch, context) => {
-      const select = branchSelection(args);
-      const listed = loadBranches({ bankId, query: branchQueryOf(args) }, context.session);
-      return select === null ? listed : listed.then((list) => select(list, context.lists));
-    },
-    (list, { bankId }) =>
-      (record): BranchNode => ({ bankId, branchId: itemId(record), list, record }),
-  ),
-};
-
 implementNode(branchNode, branch, (t) => ({
-  ...pathFields(t, 'branch'),
+  ...bankFields(t, 'branch'),
   version: t.string(versionField(branchVersion)),
   distanceKm: t.float({
     nullable: true,
@@ -91,5 +66,30 @@ implementNode(branchNode, branch, (t) => ({
       const to = coordinatesOf(recordOf(node));
       return to && distanceKm(from, to);
     },
+  }),
+}));
+
+const BranchConnection = connectionTo(branchNode.object, 'branches', 'A branch');
+
+builder.objectFields(BankObject, (t) => ({
+  branch: link(t, branchNode, {
+    description: 'One branch, found in getBranches. REST: getBranches.',
+    args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
+    ids: ({ bankId }, { branchId }) => ({ bankId, branchId: notGlobalId('branchId', branchId) }),
+  }),
+  branches: listField(t, BranchConnection, {
+    description:
+      'Branches of the bank. REST: getBranches; with `filter`, postBranches. bankql searches that list for all other arguments.',
+    args: branchSearch,
+    load({ bankId }, args, { session, lists }) {
+      const select = branchSelection(args);
+      const query = branchQueryOf(args);
+      const { branches, postBranches } = session.loaders;
+      const listed = query === null ? branches.load({ bankId }) : postBranches.load({ bankId, query });
+      return select === null ? listed : listed.then((list) => select(list, lists));
+    },
+    nodesIn:
+      (list, { bankId }) =>
+      (record) => ({ bankId, branchId: itemId(record), list, record }),
   }),
 }));

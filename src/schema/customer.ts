@@ -1,17 +1,16 @@
 import { validateBankId } from '../bank/ids.ts';
 import { type Customer, customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
-import { accountsFrom } from './account.ts';
-import { bankNode, pathFields } from './bank.ts';
+import { accountsField } from './account.ts';
+import { BankObject, bankFields, bankNode } from './bank.ts';
+import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
-import { links, recordOf } from './link.ts';
-import { messagesFrom } from './message.ts';
-import { defineNodeType, identifiedBy, type NodeRef } from './node.ts';
+import { restId } from './global-id.ts';
+import { link, links, recordOf } from './link.ts';
+import { messagesField } from './message.ts';
+import { defineNodeType, identifiedBy, idFromPath } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
-import { pageArguments } from './relay-connection.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
-
-type CustomerNode = NodeRef<CustomerIds, Customer>;
 
 /** Customers by bank and customer id. Read through getCustomer. */
 export const customerNode = defineNodeType({
@@ -23,7 +22,8 @@ export const customerNode = defineNodeType({
 export const customerVersion = (record: Customer) => versionOf(customer, record);
 
 implementNode(customerNode, customer, (t) => ({
-  ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
+  ...bankFields(t, 'customer'),
+  customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
   version: t.string(versionField(customerVersion)),
   banks: links(t, bankNode, {
     description:
@@ -31,18 +31,23 @@ implementNode(customerNode, customer, (t) => ({
     entries: (customer) => recordOf(customer).bank_id,
     ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
   }),
-  accounts: t.field({
+  accounts: accountsField(t, {
     description:
       "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
-    args: pageArguments,
-    ...accountsFrom((customer: CustomerNode, _args: object, context) =>
-      viewerAccount(viewerWhoIs(customer, context)),
-    ),
+    ids: (customer, _args, context) => viewerAccount(viewerWhoIs(customer, context)),
   }),
-  messages: t.field({
-    description:
-      "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
-    args: pageArguments,
-    ...messagesFrom(viewerWhoIs),
-  }),
+  messages: messagesField(
+    t,
+    "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
+    viewerWhoIs,
+  ),
 }));
+
+builder.objectField(BankObject, 'customer', (t) =>
+  link(t, customerNode, {
+    description:
+      'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
+    args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
+    ids: ({ bankId }, { customerId }) => ({ bankId, customerId: restId('customerId', customerId) }),
+  }),
+);

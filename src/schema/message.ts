@@ -1,11 +1,12 @@
 import { message } from '../contract/message.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { builder } from './builder.ts';
+import { BankObject } from './bank.ts';
+import { builder, type Fields } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { objectType } from './fields.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { contentHashOf } from './list-item.ts';
-import { connectionFromIds, connectionTo } from './relay-connection.ts';
+import { connectionTo, listField } from './relay-connection.ts';
 
 export const MessageObject = objectType(message);
 
@@ -24,14 +25,20 @@ builder.objectField(MessageObject, 'id', (t) =>
 
 const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
 
-/** The caller's messages at a bank. */
-export const messagesFrom = <Parent extends object>(
+/** A field that lists the caller's messages at a bank. */
+export const messagesField = <Parent extends object>(
+  t: Fields<Parent>,
+  description: string,
   bankOf: (parent: Parent, context: ReadContext) => BankIds,
 ) =>
-  connectionFromIds(
-    MessageConnection,
-    (parent: Parent, _args: object, context) =>
-      context.session.loaders.messagesOwner.load(bankOf(parent, context)),
-    () => (record) => record,
-    (entry) => (typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry)),
-  );
+  listField(t, MessageConnection, {
+    description,
+    load: (parent, _args, context) => context.session.loaders.messagesOwner.load(bankOf(parent, context)),
+    nodesIn: () => (record) => record,
+    nameOf: (entry) =>
+      typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry),
+  });
+
+builder.objectField(BankObject, 'messages', (t) =>
+  messagesField(t, 'Messages of the calling customer. REST: getMessagesOwner.', (bank) => bank),
+);

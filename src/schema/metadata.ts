@@ -12,7 +12,7 @@ import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { byContent, findByContent, findListItem, itemId, keyOfEntry, type ListedEntry } from './list-item.ts';
 import { defineNodeType, type NodeRef } from './node.ts';
-import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { connectionTo, listField } from './relay-connection.ts';
 
 interface MetadataIds extends ListedEntry<MetadataEntry> {
   readonly query: MetadataQuery;
@@ -46,21 +46,17 @@ implementNode(metadataNode, metadataEntry);
 const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries', 'A metadata entry');
 
 builder.queryField('metadata', (t) =>
-  t.field({
+  listField(t, MetadataConnection, {
     description: 'Metadata entries with this id. REST: postMetadata.',
     args: {
-      ...pageArguments,
       id: t.arg.id({
         required: true,
         description: 'The name of the set of entries, such as `languages` at the sandbox.',
       }),
     },
-    ...connectionFromIds(
-      MetadataConnection,
-      (_root: object, { id }: { id: string }, context) =>
-        loadMetadata({ id: notGlobalId('id', id) }, context),
-      (list, _root, query) =>
-        (record): MetadataNode => ({ query: { id: query.id }, metadataId: itemId(record), list, record }),
-    ),
+    load: (_root, { id }, context) => loadMetadata({ id: notGlobalId('id', id) }, context),
+    nodesIn:
+      (list, _root, { id }) =>
+      (record) => ({ query: { id }, metadataId: itemId(record), list, record }),
   }),
 );

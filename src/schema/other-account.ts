@@ -1,5 +1,5 @@
 import type { InputShapeFromFields } from '@pothos/core';
-import { validateBankId, validateId, withoutHeadOffice } from '../bank/ids.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import {
   getOtherAccounts,
@@ -12,16 +12,16 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode } from './account.ts';
-import { pathFields } from './bank.ts';
+import { type AccountIds, accountNode, isCodeOf } from './account.ts';
+import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
-import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
-import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
+import { accountOf, defineNodeType, idFromPath, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 import { contains } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
@@ -41,7 +41,6 @@ const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
 });
 
 const search = builder.args((t) => ({
-  ...pageArguments,
   filter: t.field({
     type: OtherAccountFilter,
     description: 'Only counterparties with this IBAN, this id, or both.',
@@ -180,26 +179,10 @@ function namesIn(list: readonly OtherAccount[]) {
 /** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
-const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties', 'A counterparty');
-
-/** The field of an account that lists them. */
-export const otherAccounts = {
-  description:
-    'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
-  args: search,
-  ...connectionFromIds(
-    OtherAccountConnection,
-    (account: AccountIds, args: OtherAccountSearch, context) =>
-      loadOtherAccounts(accountOf(account), args, context),
-    otherAccountsIn,
-  ),
-};
-
 implementNode(otherAccountNode, otherAccount, (t) => ({
-  ...pathFields(t, 'counterparty', {
-    accountId: 'The account that it is a counterparty of, from the path.',
-    viewId: 'The view through which it is seen, from the path.',
-  }),
+  ...bankFields(t, 'counterparty'),
+  accountId: t.exposeID('accountId', idFromPath('The account that it is a counterparty of, from the path.')),
+  viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
   account: link(t, accountNode, {
     description: 'The account that it is a counterparty of. REST: getAccountsScope.',
     ids: accountOf,
@@ -217,10 +200,6 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
 }));
 
-/** Whether a code in a record is that of a bank. */
-export const isCodeOf = (bankId: string, code: unknown): boolean =>
-  typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
-
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
@@ -233,3 +212,25 @@ function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefi
     viewId: validateId('viewId', viewId ?? other.viewId),
   };
 }
+
+const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties', 'A counterparty');
+
+builder.objectFields(accountNode.object, (t) => ({
+  otherAccount: link(t, otherAccountNode, {
+    description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
+    args: {
+      otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
+    },
+    ids: (account, { otherAccountId }) => ({
+      ...accountOf(account),
+      otherAccountId: notGlobalId('otherAccountId', otherAccountId),
+    }),
+  }),
+  otherAccounts: listField(t, OtherAccountConnection, {
+    description:
+      'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+    args: search,
+    load: (account, args, context) => loadOtherAccounts(accountOf(account), args, context),
+    nodesIn: (list, account) => otherAccountsIn(list, account),
+  }),
+}));

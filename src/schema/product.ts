@@ -1,21 +1,19 @@
-import type { InputShapeFromFields } from '@pothos/core';
 import { validateId } from '../bank/ids.ts';
 import { getProduct, type Product, type ProductQuery, postProducts, product } from '../contract/product.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { pathFields } from './bank.ts';
+import { BankObject, bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
-import { notGlobalId } from './global-id.ts';
+import { notGlobalId, restId } from './global-id.ts';
+import { link } from './link.ts';
 import { itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, type NodeRef, noteOtherId } from './node.ts';
+import { defineNodeType, type ListedIds, listedBy, noteOtherId } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
-import { connectionFromIds, connectionTo, pageArguments } from './relay-connection.ts';
+import { connectionTo, listField } from './relay-connection.ts';
 
 type ProductIds = ListedIds<'bankId', 'productId', Product>;
-
-type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id of its own is looked up in the list of all products. */
 export const productNode = defineNodeType({
@@ -53,16 +51,11 @@ const ProductFilter = builder.inputType('ProductFilter', {
   }),
 });
 
-const search = builder.args((t) => ({
-  ...pageArguments,
-  filter: t.field({
-    type: ProductFilter,
-    description: 'Those with this id, or this id and name; all by default.',
-  }),
-}));
-
 /** The query of postProducts. Errors: BAD_USER_INPUT. */
-function queryOf({ filter }: InputShapeFromFields<typeof search>, { defaults }: ReadContext): ProductQuery {
+function queryOf(
+  filter: typeof ProductFilter.$inferInput | null | undefined,
+  { defaults }: ReadContext,
+): ProductQuery {
   const { id = defaults.allProductsId, name } = filter ?? {};
   if (id == null)
     throw badUserInput(
@@ -72,24 +65,35 @@ function queryOf({ filter }: InputShapeFromFields<typeof search>, { defaults }: 
   return omitNullish({ id: notGlobalId('filter.id', id), name });
 }
 
-/** The field of a bank that lists them. */
-export const products = {
-  description: 'Products of the bank. REST: postProducts.',
-  args: search,
-  ...connectionFromIds(
-    connectionTo(productNode.object, 'products', 'A product'),
-    ({ bankId }: BankIds, args: InputShapeFromFields<typeof search>, context) =>
-      context.session.loaders.postProducts.load({ bankId, query: queryOf(args, context) }),
-    (list, { bankId }) =>
-      (record): ProductNode => ({ bankId, productId: itemId(record), list, record }),
-  ),
-};
-
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const productVersion = (record: Product): string =>
   versionOf(product, { ...record, bank_id: listOf(record.bank_id) });
 
 implementNode(productNode, product, (t) => ({
-  ...pathFields(t, 'product'),
+  ...bankFields(t, 'product'),
   version: t.string(versionField(productVersion)),
+}));
+
+const ProductConnection = connectionTo(productNode.object, 'products', 'A product');
+
+builder.objectFields(BankObject, (t) => ({
+  product: link(t, productNode, {
+    description: 'A product by id. REST: getProduct.',
+    args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
+    ids: ({ bankId }, { productId }) => ({ bankId, productId: restId('productId', productId) }),
+  }),
+  products: listField(t, ProductConnection, {
+    description: 'Products of the bank. REST: postProducts.',
+    args: {
+      filter: t.arg({
+        type: ProductFilter,
+        description: 'Those with this id, or this id and name; all by default.',
+      }),
+    },
+    load: ({ bankId }, { filter }, context) =>
+      context.session.loaders.postProducts.load({ bankId, query: queryOf(filter, context) }),
+    nodesIn:
+      (list, { bankId }) =>
+      (record) => ({ bankId, productId: itemId(record), list, record }),
+  }),
 }));

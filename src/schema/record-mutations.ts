@@ -1,15 +1,15 @@
-import type { ObjectRef } from '@pothos/core';
 import type { z } from 'zod';
 import { isOtherId } from '../bank/ids.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import { metaOf, recordFields } from '../contract/record.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { Selection } from '../executor/selection.ts';
-import { builder, type InputFields, type Types } from './builder.ts';
+import { builder, type InputFields } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { changesType, clearedBy, inputType, ownIdIn } from './fields.ts';
+import { link } from './link.ts';
 import { shownId } from './list-item.ts';
+import type { NodeType } from './node.ts';
 
 /**
  * What the mutations of records share. A put sends a whole record. An update reads the record, changes it and writes it
@@ -62,26 +62,20 @@ export function changesInput(t: InputFields, changed: z.ZodObject) {
 }
 
 /** A written record: its ids, and the record if the bank's answer shows it. */
-interface Written {
+interface Written<Ids, Item> {
   /** Null if the bank's answer does not show the record, and it has no id to be read by. */
-  readonly ids: object | null;
-  readonly record: object | null;
+  readonly ids: Ids | null;
+  readonly record: Item | null;
   readonly trackId: string;
-}
-
-interface WrittenNodeType {
-  readonly name: string;
-  readonly object: ObjectRef<Types, object>;
-  load(ids: never, context: Context, info: Selection): object | Promise<object>;
 }
 
 /**
  * The payload of a mutation that writes a record. The record is read if the bank's answer does not show it, and a
  * selected field needs it.
  */
-export const writtenPayload = (
+export const writtenPayload = <Ids extends object, Item extends object>(
   name: string,
-  nodeType: WrittenNodeType,
+  nodeType: NodeType<Ids, Item>,
   {
     write,
     read,
@@ -95,25 +89,20 @@ export const writtenPayload = (
     /** When the record is null without an error. */
     readonly whenNull?: string;
   },
-) =>
-  builder.objectRef<Written>(name).implement({
+) => {
+  const noun = nounOf(nodeType.name);
+  return builder.objectRef<Written<Ids, Item>>(name).implement({
     description: `The bank's answer to ${write.id}.`,
-    fields: (t) => {
-      const noun = nounOf(nodeType.name);
-      return {
-        [noun]: t.field({
-          type: nodeType.object,
-          nullable: true,
-          description: `The ${noun} ${shown}.${whenNull ? ` ${whenNull}` : ''} REST then: ${read.id}.`,
-          resolve({ ids, record }, _args, context, info) {
-            if (ids === null || record !== null) return ids && { ...ids, record };
-            return nodeType.load(ids as never, context, info);
-          },
-        }),
-        trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
-      };
-    },
+    fields: (t) => ({
+      [noun]: link(t, nodeType, {
+        description: `The ${noun} ${shown}.${whenNull ? ` ${whenNull}` : ''} REST then: ${read.id}.`,
+        fromRecord: true,
+        ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
+    }),
   });
+};
 
 /** An update of a record. */
 interface RecordUpdate<Put extends WriteOperation, Item extends object> {

@@ -1,6 +1,6 @@
-import type { InputShapeFromFields, ObjectRef } from '@pothos/core';
+import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
-import { builder, type ObjectFields, type Types } from './builder.ts';
+import { builder, type Fields, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
@@ -162,34 +162,54 @@ export function connectionTo<Node>(
   );
 }
 
-/**
- * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
- * `t.field`: it provides the type, `resolve`, and the extensions that links use.
- */
-export function connectionFromIds<Parent extends object, Args extends object, Item, Node>(
-  type: ReturnType<typeof connectionTo<Node>>,
-  load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
+interface ListOptions<Parent, Args extends InputFieldMap, Item, Node> {
+  readonly description: string;
+  /** The arguments besides those of the page. */
+  readonly args?: Args;
+  readonly load: (
+    parent: Parent,
+    args: InputShapeFromFields<Args>,
+    context: ReadContext,
+  ) => Promise<readonly Item[]>;
   /** Called once for a list, so that what its entries share is computed once. */
-  nodesIn: (list: readonly Item[], parent: Parent, args: Args, context: ReadContext) => ToNode<Item, Node>,
+  readonly nodesIn: (
+    list: readonly NoInfer<Item>[],
+    parent: Parent,
+    args: InputShapeFromFields<Args>,
+    context: ReadContext,
+  ) => ToNode<NoInfer<Item>, Node>;
   /** What cursors call an entry; by default its id. */
-  nameOf?: NameOf,
+  readonly nameOf?: NameOf;
+}
+
+/** A field that lists records, which its parent's ids and its arguments determine. */
+export function listField<Parent extends object, Args extends InputFieldMap, Item, Node>(
+  t: Fields<Parent>,
+  type: ReturnType<typeof connectionTo<Node>>,
+  { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
 ) {
-  const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
-    const page = checkPage(args);
-    return load(parent, args, context).then(
-      (list) => new Connection(list, page, nodesIn(list, parent, args, context), context, nameOf),
+  type Given = InputShapeFromFields<Args> & PageArguments;
+  const resolve = (parent: Parent, given: Given, context: Context) => {
+    const page = checkPage(given);
+    return load(parent, given, context).then(
+      (list) => new Connection(list, page, nodesIn(list, parent, given, context), context, nameOf),
     );
   };
-  const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {
-    checkPage(args);
-    return load(parent, args, context);
-  };
-  return {
+  return t.field({
     type,
-    nullable: true as const,
-    resolve,
-    extensions: fieldExtensions({ answeredByIds: true, prefetch }),
-  };
+    nullable: true,
+    description,
+    args: { ...(args as Args), ...pageArguments },
+    extensions: fieldExtensions({
+      answeredByIds: true,
+      prefetch(parent: Parent, given: Given, context: Context) {
+        checkPage(given);
+        return load(parent, given, context);
+      },
+    }),
+    // Pothos' type of the arguments is not computed for a type parameter.
+    resolve: resolve as never,
+  });
 }
 
 /** The name of an entry in its list; null if it has no name. */

@@ -17,7 +17,7 @@ import { implementNode, MoneyObject } from './fields.ts';
 import { link, links, recordOf } from './link.ts';
 import { itemNotFound, madeFrom } from './list-item.ts';
 import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
-import { connectionFromIds, connectionTo, pageArguments, type ToNode } from './relay-connection.ts';
+import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 
 /** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */
@@ -53,7 +53,6 @@ export function loadRequests(account: AccountIds, { session }: ReadContext): Pro
 }
 
 const search = builder.args((t) => ({
-  ...pageArguments,
   status: t.stringList({
     description: 'Only requests with one of these statuses, in any case of letters.',
   }),
@@ -131,16 +130,11 @@ export function transactionIdsOf({ transaction_ids }: TransactionRequest): reado
 
 export const TransactionRequestObject = transactionRequestNode.object;
 
-/** The field of an account that lists them. */
-export const transactionRequests = {
-  description: 'Requests for payments from this account. REST: getTransactionsRequest.',
-  args: search,
-  ...connectionFromIds(
-    connectionTo(TransactionRequestObject, 'transaction requests', 'A transaction request'),
-    findRequests,
-    transactionRequestsIn,
-  ),
-};
+const TransactionRequestConnection = connectionTo(
+  TransactionRequestObject,
+  'transaction requests',
+  'A transaction request',
+);
 
 const named = (
   { bankId, viewId }: ViewIds,
@@ -186,4 +180,13 @@ implementNode(
     }),
   }),
   ['from', 'body'],
+);
+
+builder.objectField(accountNode.object, 'transactionRequests', (t) =>
+  listField(t, TransactionRequestConnection, {
+    description: 'Requests for payments from this account. REST: getTransactionsRequest.',
+    args: search,
+    load: findRequests,
+    nodesIn: transactionRequestsIn,
+  }),
 );

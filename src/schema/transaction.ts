@@ -5,10 +5,12 @@ import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
-import { pathFields } from './bank.ts';
+import { bankFields } from './bank.ts';
+import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
+import { restId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { accountOf, defineNodeType, identifiedBy, noteOtherId } from './node.ts';
+import { accountOf, defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
 import { versionField, versionOf } from './record-version.ts';
 
@@ -25,11 +27,10 @@ export const transactionNode = defineNodeType({
 export const transactionVersion = (record: Transaction) => versionOf(transaction, record);
 
 implementNode(transactionNode, transaction, (t) => ({
-  ...pathFields(t, 'transaction', {
-    accountId: 'The account through which it was read, from the path.',
-    viewId: 'The view through which it is seen, from the path.',
-    transactionId: 'The transaction id, from the path.',
-  }),
+  ...bankFields(t, 'transaction'),
+  accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
+  viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
+  transactionId: t.exposeID('transactionId', idFromPath('The transaction id, from the path.')),
   account: link(t, accountNode, {
     description: 'The account through which it was read. REST: getAccountsScope.',
     ids: accountOf,
@@ -64,3 +65,14 @@ implementNode(transactionNode, transaction, (t) => ({
     },
   }),
 }));
+
+builder.objectField(accountNode.object, 'transaction', (t) =>
+  link(t, transactionNode, {
+    description: 'One transaction of the account. REST: getTransaction.',
+    args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
+    ids: (account, { transactionId }) => ({
+      ...accountOf(account),
+      transactionId: restId('transactionId', transactionId),
+    }),
+  }),
+);

@@ -1,14 +1,13 @@
 import { unwrap } from '../bank/response.ts';
 import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
-import { accountNode, accountsFrom } from './account.ts';
+import { accountNode, accountsField } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { link } from './link.ts';
-import { messagesFrom } from './message.ts';
-import { pageArguments } from './relay-connection.ts';
+import { messagesField } from './message.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
 /** The ids of the viewer. */
@@ -84,17 +83,16 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       description: 'The default account of the login. REST: getAccountsScope.',
       ids: viewerAccount,
     }),
-    accounts: t.field({
+    accounts: accountsField(t, {
       description:
         'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
-      args: pageArguments,
-      ...accountsFrom<Viewer>(viewerAccount),
+      ids: viewerAccount,
     }),
-    messages: t.field({
-      description: "The bank's messages to the caller. REST: getMessagesOwner.",
-      args: pageArguments,
-      ...messagesFrom((viewer: Viewer) => viewer),
-    }),
+    messages: messagesField(
+      t,
+      "The bank's messages to the caller. REST: getMessagesOwner.",
+      (viewer) => viewer,
+    ),
   }),
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
+import { alice as aliceHeaders } from '../../src/commands/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
@@ -7,6 +8,7 @@ import { readExamples } from '../../src/server/graphiql/page.ts';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
+import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 const exampleOperations = await readExamples();
 
@@ -228,4 +230,27 @@ describe('bankql in front of the sandbox bank', () => {
     expect(paid.data?.makeTransaction?.payment?.account?.balance?.amount).toBe('9007199254740993.24');
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.81');
   });
+});
+
+test('the mutations of the staff are FORBIDDEN for customers at the sandbox', async () => {
+  await using fixture = await startRecordedSandbox();
+  const ask = async (document: string, caller: string) => {
+    const { errors } = await fixture.bankql.ask(
+      `mutation { ${document} }`,
+      {},
+      { ...aliceHeaders, 'Auth-ID': caller },
+    );
+    return errors?.map(({ extensions }) => extensions.code);
+  };
+  for (const document of [
+    'putAccount(input: { accountId: "alice-current", account: { balance: { amount: "1.00", currency: "EUR" } } }) { trackId }',
+    'putBranch(input: { branchId: "nicosia-main", branch: { acceptsDeposits: true } }) { trackId }',
+    'updateBranch(input: { branchId: "nicosia-main", changes: { name: "Mine" } }) { trackId }',
+    'putProduct(input: { product: { productId: "current-plus", name: "Mine" } }) { trackId }',
+    'updateProduct(input: { productId: "current-plus", changes: { name: "Mine" } }) { trackId }',
+    'putCustomerMessage(input: { customerId: "alice", message: "m", fromDepartment: "d", fromPerson: "p" }) { trackId }',
+  ]) {
+    expect([document, await ask(document, 'alice')]).toEqual([document, ['FORBIDDEN']]);
+    expect([document, await ask(document, 'staff')]).toEqual([document, undefined]);
+  }
 });

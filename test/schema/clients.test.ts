@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { isAbstractType, isObjectType } from 'graphql';
+import { composeServices } from '@theguild/federation-composition';
+import { buildSchema, isAbstractType, isObjectType, parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { schema } from '../../src/schema/schema.ts';
+import { printedSchema, schema } from '../../src/schema/schema.ts';
 
 /** docs/clients.md configures the caches of clients as the schema requires. */
 
@@ -31,4 +32,21 @@ test('graphcache is told every type without an id, except those that it knows by
       !/^(Query|Mutation|PageInfo)$|(Connection|Edge)$/.test(type.name),
   );
   expect(namesIn(said)).toEqual(keyless.map(({ name }) => name).sort());
+});
+
+test('a gateway composes the schema as it is with another subgraph', () => {
+  const offers = `
+    extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])
+    type Query { offers: [Offer!]! }
+    type Offer @key(fields: "id") { id: ID! text: String! branchId: ID! }
+  `;
+  const result = composeServices([
+    { name: 'bankql', typeDefs: parse(printedSchema()), url: 'http://localhost/graphql' },
+    { name: 'offers', typeDefs: parse(offers), url: 'http://localhost/offers' },
+  ]);
+  expect(result.errors).toBeUndefined();
+  const query = buildSchema(result.publicSdl ?? '').getQueryType();
+  expect(isObjectType(query) && Object.keys(query.getFields())).toEqual(
+    expect.arrayContaining(['bank', 'viewer', 'payment', 'nodes', 'offers']),
+  );
 });
