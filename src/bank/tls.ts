@@ -35,7 +35,7 @@ export const tlsOptions = (secureContext: SecureContext | undefined) => ({
   ...(secureContext === undefined ? {} : { secureContext }),
 });
 
-/** What Node and OpenSSL call a handshake that failed, and what it means. The first that fits holds. */
+/** The codes of Node and OpenSSL for failed handshakes, with their meaning. The first match counts. */
 const failures: readonly (readonly [code: RegExp, words: string])[] = [
   [
     /^ERR_SSL_.*ALERT_CERTIFICATE_REQUIRED$/,

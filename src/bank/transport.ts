@@ -116,7 +116,7 @@ export function createTransport(options: TransportOptions): Transport {
   const { proxyUrl = null } = network;
   const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
     options;
-  /** All that were opened and may still have calls. */
+  /** The dispatchers that were opened and may still have calls. */
   const opened = new Set<Dispatcher>();
 
   function openPools(secureContext: SecureContext | undefined) {
@@ -222,7 +222,7 @@ const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
 const done = Promise.resolve();
 
-/** One request and its answer, from the wait for its turn to the last byte: undici's handler for it. */
+/** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
 class Exchange implements Dispatcher.DispatchHandler, GateCall {
   readonly caller: Identity;
   readonly operation: string;
