@@ -58,7 +58,7 @@ export class CircuitBreaker {
     const fault = this.#faultOf(result);
     const saysNothing = fault === null && result instanceof TransportFailure;
     if (this.#state === 'half-open') {
-      // After a trial that says nothing about the bank, the next call is one.
+      // If the trial call says nothing about the bank, the next call is the trial.
       if (saysNothing) this.#change('open');
       else if (fault !== null) this.#open(fault);
       else this.#close();

@@ -20,7 +20,7 @@ export interface Identity {
 
 /** A caller: the credentials that the bank receives, and anything else known about the caller. */
 export interface Caller extends Credentials {
-  /** Whether its identity is proven, and the subscription key is the operator's, which says nothing of the caller. */
+  /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
   /** Left out if it is not known how the caller came by these credentials. */
   readonly identity?: Identity;

@@ -114,8 +114,8 @@ function decoded(segment: string): string {
 }
 
 /**
- * The ids that the caller asked with, which are no secrets to them. The subscription key may be the operator's: an id that
- * contains it is not among them.
+ * The ids in the caller's request: the caller knows them already. An id that contains the subscription key is left out, since the
+ * key may be the operator's.
  */
 const knownIds = ({ operation, path, credentials: { subscriptionKey } }: PreparedCall) =>
   idsIn(operation.path, path).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
@@ -130,7 +130,7 @@ function idsText(call: PreparedCall): string {
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
-/** The error of a write; if the answer that it is about proves nothing, it also says that the write may have been executed. */
+/** The error of a write. If the bank's answer proves nothing, the error also says that the write may have been executed. */
 export function withMayBeDone(error: BankqlError): BankqlError {
   const { code, retryable: _, ...details } = error.extensions;
   if (code !== 'BANK_BAD_RESPONSE' && code !== 'BANK_ERROR') return error;
@@ -154,7 +154,7 @@ function waitIn(response: HttpResponse): ErrorDetails {
   return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
 }
 
-/** The longest body of an error whose words are read, in bytes: reading them takes up to 0.5 microseconds for each. */
+/** The longest error body that is parsed, in bytes. Parsing takes up to 0.5 microseconds for each byte. */
 export const maxErrorLength = 65_536;
 
 /** How much of the bank's text an error shows, in characters. */
@@ -223,7 +223,7 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 }
 
 const plainCode = /^[\w.:-]{1,64}$/;
-/** An `error` may be the code itself, if it is one word that looks like one. */
+/** The member `error` may be a code: a single word with a capital letter or one of these characters. */
 const looksLikeCode = /[A-Z_.:]/;
 /** As in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;

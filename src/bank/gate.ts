@@ -170,7 +170,7 @@ export class Gate {
     }
     held.calls += more;
     held.byOperation.set(operation, (held.byOperation.get(operation) ?? 0) + more);
-    // A Map that grows and shrinks with each call leaves tables behind.
+    // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
     if (held.calls === 0 && this.#held.size > maxIdle) this.#held.delete(name);
   }
 
@@ -197,7 +197,7 @@ export class Gate {
     this.#timer ??= this.#expireIn(this.#options.waitMs);
   }
 
-  /** One timer for all: they wait equally long. After a pause of the event loop, calls that have ended are noticed first. */
+  /** One timer for all calls, because they wait equally long. After a pause of the event loop, ended calls are noticed first. */
   #expireIn(milliseconds: number): NodeJS.Timeout {
     return setTimeout(() => setImmediate(() => this.#expire()), milliseconds).unref();
   }
@@ -216,7 +216,10 @@ export class Gate {
     }
   }
 
-  /** Serves the operations in turn, and the callers of each. A call that fails at once is noticed by the loop: it must not nest. */
+  /**
+   * Serves the operations in turn, and the callers of each in turn. A call that fails at once calls this method again; the outer loop
+   * then continues, so that the calls do not nest.
+   */
   #serve(): void {
     this.#isFreed = true;
     if (this.#isServing) return;

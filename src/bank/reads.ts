@@ -31,7 +31,7 @@ export interface ReadLimits {
   /** Whether to join no call and skip the cache, so that the reads of a mutation see its writes. */
   readonly unshared?: boolean;
   /**
-   * Called with the answer's source, if that is no call of its own; `ageMs` is the age of a stale answer. It must not
+   * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
    * throw.
    */
   readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
@@ -243,7 +243,7 @@ class SharedCall implements CallLimits, Cancellation {
   readonly #readers: Set<Reader>;
   #bytes: number;
 
-  /** Assigned here: each class with initializers takes one more call, for each read. */
+  /** Fields are assigned here, because field initializers would cost one more call for each read. */
   constructor(
     deadline: number,
     operationDeadline: OperationDeadline | null,

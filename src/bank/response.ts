@@ -171,8 +171,8 @@ function nothingIn({ envelope }: Operation, json: unknown): string {
 }
 
 /**
- * A value of an answer to compute with.
- * Errors: BANK_BAD_RESPONSE, where the bank broke the contract in its place.
+ * Returns a value of an answer for code that computes with it.
+ * Errors: BANK_BAD_RESPONSE, if the value broke the contract.
  */
 export function unwrap<T>(value: T): Exclude<T, Error> {
   if (value instanceof Error) throw value;
@@ -207,7 +207,7 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** How it drifts: it stood elsewhere than the specification has it, or says nothing; null for neither. */
+  /** The kind of drift: the content is in another place than in the specification, or empty; null if there is none. */
   readonly drift: 'envelope' | 'empty-record' | null;
 }
 
@@ -288,7 +288,7 @@ const inCamelCase = (name: string) =>
 
 const names = new WeakMap<object, readonly string[]>();
 
-/** The members of a record. They are asked for with every answer. */
+/** The names of a record's members. They are cached, because every answer needs them. */
 const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
   getOrMake(names, record, () => Object.keys(record.shape));
 

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 
-/** Opens connections to the bank. One for all pools, so that one connection takes up the TLS session of another. */
+/** Opens connections to the bank. All pools share it, so that a connection can resume the TLS session of another. */
 export function createConnector(
   timeoutMs: number,
   secureContext: SecureContext | undefined,

@@ -83,7 +83,7 @@ export interface Transport {
   usage(): readonly PoolUsage[];
   /** The number of calls under way: reads or writes, whichever are more. */
   held(): number;
-  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  /** Opens new connections with these certificates from now on. Earlier connections get no further calls. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
@@ -156,7 +156,7 @@ export function createTransport(options: TransportOptions): Transport {
     return {
       gate: new Gate({ max: connections, waitMs }),
       dispatcherAt(now) {
-        // undici's own `clientTtl` asks for the time of day for each connection in use, at each call.
+        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();
         return dispatcher;
       },

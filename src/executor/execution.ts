@@ -15,9 +15,9 @@ import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
-  /** Afterwards it tells how large the answer is (default: no limits). */
+  /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** Whose time the completion of later values uses. */
+  /** The operation whose share of time is used to complete values that arrive later. */
   readonly operation?: SlicedOperation;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;

@@ -101,7 +101,7 @@ export function selects(
 }
 
 /**
- * The same, computed again.
+ * As selectedFields, but not from the prepared selection: computed anew.
  * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
  */
 export function collectFields(

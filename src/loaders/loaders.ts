@@ -145,7 +145,7 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
       return key;
     };
     return new DataLoader<Wanted<T>, Answer<T>, string>(
-      // A batch of one. An error as a value: DataLoader forgets a key whose batch rejects.
+      // A batch of one. An error is returned as a value, because DataLoader forgets a key if its batch rejects.
       async ([wanted]) => {
         try {
           const { answer } = await read(operation, wanted as Wanted<T>);
