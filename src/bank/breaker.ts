@@ -31,10 +31,10 @@ const minCalls = 20;
 export class CircuitBreaker {
   readonly #operation: Operation;
   readonly #options: CircuitBreakerOptions;
-  /** What was counted of each of the last seconds. */
+  /** The counts of each of the last seconds. */
   #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
-  /** Counts state changes: the outcome of a call that began before one is ignored. */
+  /** Incremented with each change of state. The outcome of a call that began in an earlier generation is ignored. */
   #generation = 0;
   #openedAt = 0;
 
@@ -58,7 +58,7 @@ export class CircuitBreaker {
     const fault = this.#faultOf(result);
     const saysNothing = fault === null && result instanceof TransportFailure;
     if (this.#state === 'half-open') {
-      // After a trial that says nothing about the bank, the next call is one.
+      // If the trial call says nothing about the bank, the next call is the trial.
       if (saysNothing) this.#change('open');
       else if (fault !== null) this.#open(fault);
       else this.#close();

@@ -79,7 +79,7 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
-  /** Invalidates what a write would change (Reads.invalidate), although it is not sent. */
+  /** Invalidates the same reads as a write, without sending it (Reads.invalidate). */
   invalidate(call: PreparedCall): void;
   /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
@@ -178,7 +178,7 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    // Reads are keyed by their request, so that the answer is that of this operation.
+    // Reads are keyed by their request, so the answer has this operation's type.
     async read(operation, input, limits) {
       const call = prepareCall(prefix, operation, input);
       try {

@@ -3,7 +3,7 @@ import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 
-/** What a caller shows the bank; null where the caller gave none. */
+/** The credentials that a caller sends to the bank; null where the caller gave none. */
 export interface Credentials {
   readonly subscriptionKey: string | null;
   readonly authProviderName: string | null;
@@ -14,13 +14,13 @@ export interface Credentials {
 export interface Identity {
   /** Different for each caller, and for each way in which a caller proves who it is. */
   readonly name: string;
-  /** The name, if it is proven; otherwise that of the peer which claims it. */
+  /** The name, if it is proven; otherwise the name of the peer that claims it. */
   readonly group: string;
 }
 
 /** A caller: the credentials that the bank receives, and anything else known about the caller. */
 export interface Caller extends Credentials {
-  /** Whether its identity is proven, and the subscription key is the operator's, which says nothing of the caller. */
+  /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
   /** Left out if it is not known how the caller came by these credentials. */
   readonly identity?: Identity;
@@ -80,17 +80,17 @@ export function credentialHeadersFor(operation: Operation, credentials: Credenti
   return headers;
 }
 
-/** What a bank's text must not give away. Shorter values would blot out ordinary words. */
+/** The credentials to redact from a bank's texts. Shorter values are left in: ordinary words may contain them. */
 export const secretsOf = (credentials: Credentials): string[] =>
   Object.values(credentials).filter(
     (value): value is string => typeof value === 'string' && value.length >= 4,
   );
 
-/** SHA-256 of the values, told apart from each other by JSON: what tells callers apart holds no credential. */
+/** SHA-256 of the values as a JSON array. It identifies callers without containing a credential. */
 export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
   oneHash('sha256', JSON.stringify(values), 'base64');
 
-/** What is derived from a request's credentials once, however many calls it makes. */
+/** Values derived from a request's credentials, each computed once per request. */
 export class CallerIdentity implements Identity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
@@ -124,7 +124,7 @@ export class CallerIdentity implements Identity {
     return this.#keyId;
   }
 
-  /** Identifies what the bank is shown of the caller with this operation. */
+  /** Identifies the credentials that the bank gets with this operation. */
   identityFor({ auth }: Operation): string {
     return auth === 'none' ? this.keyId : this.id;
   }

@@ -8,7 +8,7 @@ export interface Waiter {
 interface OperationDeadlineOptions {
   /** When waiters give up, in milliseconds of performance.now(); never if omitted. */
   readonly deadline?: number;
-  /** Makes them give up when it is aborted. */
+  /** Waiters give up when this signal is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -79,11 +79,11 @@ export class OperationDeadline {
 }
 
 /**
- * The cancellation of one call, which ends what the call waits for at the moment. That is one thing at a time, so no list
- * of listeners is needed.
+ * The cancellation of one call. It ends the wait that the call is in. A call waits for one thing at a time, so there is no list
+ * of listeners.
  */
 export interface Cancellation {
-  /** What the call waits for; null if that cannot be ended. */
+  /** The wait of the call; null if it does not wait, or cannot be cancelled now. */
   pending: { onCancel(): void } | null;
   readonly isCancelled: boolean;
 }

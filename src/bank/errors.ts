@@ -114,13 +114,13 @@ function decoded(segment: string): string {
 }
 
 /**
- * The ids that the caller asked with, which are no secrets to them. The subscription key may be the operator's: an id that
- * contains it is not among them.
+ * The ids in the caller's request: the caller knows them already. An id that contains the subscription key is left out, since the
+ * key may be the operator's.
  */
 const knownIds = ({ operation, path, credentials: { subscriptionKey } }: PreparedCall) =>
   idsIn(operation.path, path).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
 
-/** What was asked for, by the ids of the path. */
+/** The ids of the path, for a message. */
 function idsText(call: PreparedCall): string {
   const ids = knownIds(call).filter(([name]) => name !== 'scope');
   return ids.length === 0 ? '' : ` (${ids.map(([name, id]) => `${name}=${id}`).join(', ')})`;
@@ -130,7 +130,7 @@ function idsText(call: PreparedCall): string {
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
-/** The error of a write; if the answer that it is about proves nothing, it also says that the write may have been executed. */
+/** The error of a write. If the bank's answer proves nothing, the error also says that the write may have been executed. */
 export function withMayBeDone(error: BankqlError): BankqlError {
   const { code, retryable: _, ...details } = error.extensions;
   if (code !== 'BANK_BAD_RESPONSE' && code !== 'BANK_ERROR') return error;
@@ -148,13 +148,13 @@ export function retryAfterOf({ headers }: HttpResponse): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/** What an error says of the wait that the bank asks for. */
+/** The error's details about the wait that the bank asks for (Retry-After). */
 function waitIn(response: HttpResponse): ErrorDetails {
   const seconds = retryAfterOf(response);
   return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
 }
 
-/** The longest body of an error whose words are read, in bytes: reading them takes up to 0.5 microseconds for each. */
+/** The longest error body that is parsed, in bytes. Parsing takes up to 0.5 microseconds for each byte. */
 export const maxErrorLength = 65_536;
 
 /** How much of the bank's text an error shows, in characters. */
@@ -168,7 +168,7 @@ interface ErrorBody {
 
 const nothing: ErrorBody = { words: '', code: null };
 
-/** Bodies that were read: an attempt is reported and becomes an error, and both show what it says. */
+/** Parsed error bodies. The report of an attempt and its error both need the body; it is parsed once. */
 const bodies = new WeakMap<HttpResponse, ErrorBody>();
 
 const bodyOf = (response: HttpResponse): ErrorBody =>
@@ -189,7 +189,7 @@ function read(text: string): ErrorBody {
   try {
     json = JSON.parse(text);
   } catch {
-    // Not JSON: markup is of no use to anybody; plain text is.
+    // Not JSON. Plain text is kept; markup would help nobody.
     return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
   }
   if (typeof json === 'string') return { words: json, code: null };
@@ -223,7 +223,7 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 }
 
 const plainCode = /^[\w.:-]{1,64}$/;
-/** An `error` may be the code itself, if it is one word that looks like one. */
+/** The member `error` may be a code: a single word with a capital letter or one of these characters. */
 const looksLikeCode = /[A-Z_.:]/;
 /** As in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;
@@ -256,7 +256,7 @@ export function redact(
   maxLength: number,
   known: readonly string[] = [],
 ): string {
-  // Longest first: one may begin like another.
+  // Longest first, because a secret may be the beginning of a longer one.
   const sorted = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length);
   const longest = sorted[0]?.length;
   if (longest === undefined) return text.slice(0, maxLength);
@@ -274,7 +274,7 @@ export function redact(
 
 /** Whether the secret at this index of the text is part of a known text there. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  // It is, if the known text is anywhere where it would contain the secret.
+  // Look for the known text at every position where it would cover the secret.
   const start = Math.max(0, index + secret.length - known.length);
   return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }

@@ -35,9 +35,12 @@ interface GateOptions {
 
 /** The part of the calls that one caller, or all unproven callers of one peer, may have under way. */
 const { cap: callerShare } = uses.connections;
-/** That of one bank operation: more, so that one caller cannot have all of it, and less than all, for the other operations. */
+/**
+ * The part of the calls that one bank operation may have under way: more than a caller's share, so that one caller cannot use all
+ * of it, and less than all, so that other operations continue.
+ */
 const operationShare = 3 / 4;
-/** How many callers and peers without a call stay known. */
+/** The number of callers and peers without a call that are remembered. */
 const maxIdle = 1000;
 
 /** The calls that a caller, or a peer, has under way. */
@@ -102,7 +105,7 @@ export class Gate {
 
   /** Lets a call through at once, or lets it wait for its turn. */
   ask(call: GateCall): void {
-    // A call that fits overtakes none: those that wait do not fit.
+    // If this call fits, no waiting call does, so it overtakes nobody.
     if (this.#fits(call)) this.#letThrough(call);
     else this.#enqueue(call);
   }
@@ -167,7 +170,7 @@ export class Gate {
     }
     held.calls += more;
     held.byOperation.set(operation, (held.byOperation.get(operation) ?? 0) + more);
-    // A Map that grows and shrinks with each call leaves tables behind.
+    // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
     if (held.calls === 0 && this.#held.size > maxIdle) this.#held.delete(name);
   }
 
@@ -194,7 +197,7 @@ export class Gate {
     this.#timer ??= this.#expireIn(this.#options.waitMs);
   }
 
-  /** One timer for all: they wait equally long. After a pause of the event loop, calls that have ended are noticed first. */
+  /** One timer for all calls, because they wait equally long. After a pause of the event loop, ended calls are noticed first. */
   #expireIn(milliseconds: number): NodeJS.Timeout {
     return setTimeout(() => setImmediate(() => this.#expire()), milliseconds).unref();
   }
@@ -213,7 +216,10 @@ export class Gate {
     }
   }
 
-  /** Serves the operations in turn, and the callers of each. A call that fails at once is noticed by the loop: it must not nest. */
+  /**
+   * Serves the operations in turn, and the callers of each in turn. A call that fails at once calls this method again; the outer loop
+   * then continues, so that the calls do not nest.
+   */
   #serve(): void {
     this.#isFreed = true;
     if (this.#isServing) return;
@@ -222,7 +228,7 @@ export class Gate {
       this.#isFreed = false;
       for (const [key, waiting] of this.#waiting) {
         if (this.#free === 0) break;
-        // Its next call waits behind those of the others.
+        // The operation goes to the end, so that the others are served before its next call.
         const isServed = this.#serveOne(waiting);
         if (isServed && this.#waiting.size > 1 && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       }

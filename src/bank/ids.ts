@@ -22,8 +22,8 @@ function idProblem(id: string): string | null {
 
 /**
  * An id that can become one segment of a path, as it is.
- * `name` is what the caller knows the id as, `argument` the path to it if it is an argument.
- * Errors: BAD_USER_INPUT, which says what is wrong with it and does not repeat it.
+ * `name` is the caller's name for the id, `argument` its path if it is an argument.
+ * Errors: BAD_USER_INPUT, which gives the fault of the id, but not the id.
  */
 export function validateId(name: string, id: string, argument?: string): string {
   if (plainId.test(id)) return id;
@@ -37,8 +37,8 @@ export function validateId(name: string, id: string, argument?: string): string 
 }
 
 /**
- * An id that the bank wrote, which is to be asked for.
- * Errors: BANK_BAD_RESPONSE, which says what is wrong with it and does not repeat it.
+ * Checks an id from the bank before it is used in a call.
+ * Errors: BANK_BAD_RESPONSE, which gives the fault of the id, but not the id.
  */
 export function validateBankId(name: string, id: string): string {
   const wrong = plainId.test(id) ? null : idProblem(id);

@@ -1,4 +1,4 @@
-/** Values that the JSON of an answer may hold, and records that its list may: what costs about 100 ms to parse and check. */
+/** The most values in an answer's JSON, and records in its list. So many take about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
 /** Shorter bodies, in bytes, are not counted: a value takes two at least. */
@@ -13,7 +13,7 @@ const brace = 0x7b;
 /**
  * Why JSON text would take too long to parse; null if it would not. Commas and opening braces and brackets outside of strings are
  * counted: each value but the first has one of them in front of it, or is one.
- * Shape: what it holds too much of, such as `more than 250000 values`.
+ * Shape: the reason, such as `more than 250000 values`.
  */
 export function whatTakesTooLong(json: Uint8Array): string | null {
   if (json.length <= countedLength) return null;

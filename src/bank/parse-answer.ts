@@ -5,7 +5,7 @@ import { type HttpResponse, type HttpResult, TransportFailure } from './http-mes
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { type Drift, ErrorInSuccess, parseResponse, validateResponse } from './response.ts';
 
-/** A successful answer that cannot be read. Contains nothing of what the bank wrote. */
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
 export interface UnreadableAnswer {
   readonly operation: string;
   readonly trackId: string | null;

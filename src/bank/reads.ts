@@ -26,12 +26,12 @@ export interface ReadsOptions {
 export interface ReadLimits {
   /** Shared by all reads of an operation; as long as the call itself takes if omitted. */
   readonly operationDeadline?: OperationDeadline | null;
-  /** That of the same operation (default: nothing is bounded). */
+  /** The budget of the GraphQL operation (default: none, so that nothing is bounded). */
   readonly readBudget?: ReadBudget | null;
-  /** Joins no call and takes nothing from the cache: the reads of a mutation see what it wrote. */
+  /** Whether to join no call and skip the cache, so that the reads of a mutation see its writes. */
   readonly unshared?: boolean;
   /**
-   * Called with the answer's source, if that is no call of its own; `ageMs` is the age of a stale answer. It must not
+   * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
    * throw.
    */
   readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
@@ -42,9 +42,9 @@ export interface ReadResult {
   readonly answer: unknown;
   /** The Track-ID of the call that was answered; null for an operation without one. */
   readonly trackId: string | null;
-  /** Its size on the wire. */
+  /** The size of the bank's response, in bytes on the wire. */
   readonly bytes: number;
-  /** The bank's status. */
+  /** The HTTP status of the bank's response. */
   readonly status: number;
   /** False if a value in it is an error: such answers are not cached. */
   readonly isValid: boolean;
@@ -169,7 +169,7 @@ export class Reads {
     }
   }
 
-  /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
+  /** Invalidates the reads that a write affects. Call it before and after the write. */
   invalidate({ operation, caller }: PreparedCall): void {
     this.#open.delete(caller.id);
     if (operation.audience !== 'public') return;
@@ -220,7 +220,7 @@ interface Arriving {
   readonly most: number;
 }
 
-/** One that waits for a call, until its operation ends. */
+/** A read that waits for a call, until its GraphQL operation ends. */
 interface Reader extends Waiter {
   readonly limits: ReadLimits;
   resolve(result: ReadResult): void;
@@ -243,7 +243,7 @@ class SharedCall implements CallLimits, Cancellation {
   readonly #readers: Set<Reader>;
   #bytes: number;
 
-  /** Assigned here: each class with initializers takes one more call, for each read. */
+  /** Fields are assigned here, because field initializers would cost one more call for each read. */
   constructor(
     deadline: number,
     operationDeadline: OperationDeadline | null,

@@ -14,9 +14,9 @@ export interface CallReport {
   readonly callId?: string;
   /** Why no whole answer came, as in TransportFailure; null if one did. */
   readonly reason: TransportFailure['reason'] | null;
-  /** The same in words; also what is wrong with an answer whose status is 3xx. */
+  /** The reason in words; also the fault of an answer whose status is 3xx. */
   readonly failure: string | null;
-  /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
+  /** The bank's text in a 4xx or 5xx answer, bounded and without credentials. */
   readonly bankText: string | null;
 }
 

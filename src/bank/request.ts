@@ -54,7 +54,7 @@ export function readKey({ id, path, body }: Operation, wanted: Readonly<Record<s
   return body === null ? key : `${key}\n${JSON.stringify(wanted.query)}`;
 }
 
-/** Those of the given ids that an operation's path has, in its order. */
+/** The given ids that are in the operation's path, in the path's order. */
 export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): OwnIds<T>;
 export function pathIds({ path }: Operation, given: object): object {
   return Object.fromEntries(templateOf(path).ids.map(({ own }) => [own, Reflect.get(given, own)]));
@@ -80,7 +80,7 @@ export interface CallInput<T extends Operation> {
 }
 
 /**
- * Identifies what a read with a body asks for, whoever asks; the path identifies one without. Different reads have different
+ * Identifies a read with a body, independent of the caller. A read without a body is identified by its path. Different reads have different
  * keys, since no two of them have the same path and both a body or none (test/bank/ids.test.ts).
  */
 export const requestKey = (path: string, body: string): string => `${path} ${body}`;
@@ -90,9 +90,9 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
   readonly caller: CallerIdentity;
-  /** Its path, without the prefix of the bank's address. */
+  /** The path, without the prefix of the bank's address. */
   readonly path: string;
-  /** What it asks for, whoever asks: the path, or what requestKey returns. */
+  /** Identifies the read, independent of the caller: the path, or the result of requestKey. */
   readonly key: string;
   /** Without the Track-ID, which belongs to one sending. */
   readonly request: HttpRequest;
@@ -155,6 +155,6 @@ export const resend = (call: PreparedCall): PreparedCall => ({
   resendCount: call.resendCount + 1,
 });
 
-/** What every error of a call says. */
+/** The details that every error of a call has. */
 export const errorDetailsOf = ({ operation, trackId }: PreparedCall): ErrorDetails =>
   trackId === null ? { operation: operation.id } : { operation: operation.id, trackId };

@@ -25,14 +25,14 @@ export const isJsonType = (type: string): boolean => jsonType.test(type);
 /** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
 
-/** A place where the bank's habits differ from the specification, and bankql took what it meant. */
+/** A deviation from the specification that bankql accepted, because its meaning is known. */
 export interface Drift {
   readonly operation: string;
   /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
   readonly field: string;
 }
 
-/** What may drift of an answer as a whole, and how. */
+/** The kinds of drift that concern a whole answer, each with its description. */
 export const responseDrifts = {
   'content-type': 'the content type is not that of JSON',
   'byte-order-mark': 'a byte order mark stands before the JSON',
@@ -133,7 +133,7 @@ export function validateResponse<T extends Operation>(
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
 
-  // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
+  // Only here does JSON get the contract's type. Members that are not in the contract have no type.
   const validate = validators[operation.id] ?? (() => false);
   const isList = operation.envelope !== null && Array.isArray(value);
   if (isList ? value.every(validate) : validate(value)) return { answer: value as Answer<T>, isValid: true };
@@ -171,8 +171,8 @@ function nothingIn({ envelope }: Operation, json: unknown): string {
 }
 
 /**
- * A value of an answer to compute with.
- * Errors: BANK_BAD_RESPONSE, where the bank broke the contract in its place.
+ * Returns a value of an answer for code that computes with it.
+ * Errors: BANK_BAD_RESPONSE, if the value broke the contract.
  */
 export function unwrap<T>(value: T): Exclude<T, Error> {
   if (value instanceof Error) throw value;
@@ -207,16 +207,16 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** How it drifts: it stood elsewhere than the specification has it, or says nothing; null for neither. */
+  /** The kind of drift: the content is in another place than in the specification, or empty; null if there is none. */
   readonly drift: 'envelope' | 'empty-record' | null;
 }
 
-/** An answer that tells of an error, although its status is that of a success. */
+/** An answer that contains an error, although its status is 2xx. */
 export class ErrorInSuccess extends Error {
   override readonly name = 'ErrorInSuccess';
 }
 
-/** The members that hold an error, and those that hold words about one. */
+/** The names of members that contain an error, or the text of one. */
 export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
 /** Members that hold the code of an error. */
@@ -268,7 +268,7 @@ function listIn(operation: Operation, json: unknown): ResponseContent | undefine
   return undefined;
 }
 
-/** Whether a list that is not where it belongs is one of records. */
+/** Whether a value in an unexpected place is a list of records. */
 const isList = (value: unknown): value is unknown[] =>
   Array.isArray(value) && (value.length === 0 || value.some(isObject));
 
@@ -276,7 +276,7 @@ const isList = (value: unknown): value is unknown[] =>
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 
-/** The keys of an answer that name what the operation answers, in any spelling: `other_accounts`. */
+/** The keys of an answer that are the operation's resource in any spelling, such as `other_accounts`. */
 export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
   const name = inCamelCase(resource);
   const names = [name, `${name}s`, `${name}es`];
@@ -288,7 +288,7 @@ const inCamelCase = (name: string) =>
 
 const names = new WeakMap<object, readonly string[]>();
 
-/** The members of a record. They are asked for with every answer. */
+/** The names of a record's members. They are cached, because every answer needs them. */
 const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
   getOrMake(names, record, () => Object.keys(record.shape));
 
@@ -364,6 +364,6 @@ export function errorWords(answer: object, depth = 0): string {
       );
     })
     .filter((text) => text !== '');
-  // Some frameworks say it twice.
+  // Some frameworks repeat the text.
   return [...new Set(words)].join(' ');
 }

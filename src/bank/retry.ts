@@ -24,7 +24,7 @@ export class Retries {
     this.#left = Math.min(maxBurst, this.#left + this.#share);
   }
 
-  /** Whether it failed in a way that may be transient. */
+  /** Whether a retry may help, because the failure may be transient. */
   mayHelp(result: HttpResult): boolean {
     return this.#left >= 1 && isTransient(result);
   }

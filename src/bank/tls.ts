@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 
-/** Opens connections to the bank. One for all pools, so that one connection takes up the TLS session of another. */
+/** Opens connections to the bank. All pools share it, so that a connection can resume the TLS session of another. */
 export function createConnector(
   timeoutMs: number,
   secureContext: SecureContext | undefined,
@@ -35,7 +35,7 @@ export const tlsOptions = (secureContext: SecureContext | undefined) => ({
   ...(secureContext === undefined ? {} : { secureContext }),
 });
 
-/** What Node and OpenSSL call a handshake that failed, and what it means. The first that fits holds. */
+/** The codes of Node and OpenSSL for failed handshakes, with their meaning. The first match counts. */
 const failures: readonly (readonly [code: RegExp, words: string])[] = [
   [
     /^ERR_SSL_.*ALERT_CERTIFICATE_REQUIRED$/,

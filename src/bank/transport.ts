@@ -83,7 +83,7 @@ export interface Transport {
   usage(): readonly PoolUsage[];
   /** The number of calls under way: reads or writes, whichever are more. */
   held(): number;
-  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  /** Opens new connections with these certificates from now on. Earlier connections get no further calls. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ export function createTransport(options: TransportOptions): Transport {
   const { proxyUrl = null } = network;
   const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
     options;
-  /** All that were opened and may still have calls. */
+  /** The dispatchers that were opened and may still have calls. */
   const opened = new Set<Dispatcher>();
 
   function openPools(secureContext: SecureContext | undefined) {
@@ -156,7 +156,7 @@ export function createTransport(options: TransportOptions): Transport {
     return {
       gate: new Gate({ max: connections, waitMs }),
       dispatcherAt(now) {
-        // undici's own `clientTtl` asks for the time of day for each connection in use, at each call.
+        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();
         return dispatcher;
       },
@@ -222,7 +222,7 @@ const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
 const done = Promise.resolve();
 
-/** One request and its answer, from the wait for its turn to the last byte: undici's handler for it. */
+/** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
 class Exchange implements Dispatcher.DispatchHandler, GateCall {
   readonly caller: Identity;
   readonly operation: string;

@@ -2,7 +2,7 @@ import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { OperationDeadline } from './deadline.ts';
 
-/** An update of a record: a read, and a write of what the read led to. */
+/** An update of a record: a read, and a write that is derived from it. */
 interface Update<Body, Result> {
   readonly deadline: OperationDeadline;
   /** Reads the record and returns what to write. May be called twice. */

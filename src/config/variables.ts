@@ -52,7 +52,7 @@ export const sections = {
   'The bank': {
     BANK_BASE_URL: variable(
       optional(bankAddress, 'none: the sandbox bank'),
-      "the bank's address, in front of every path of the specification; without `/v1/api`, with which each path begins",
+      "the bank's address, without the `/v1/api` with which each path of the specification begins",
     ),
     BANK_ALLOW_HTTP: variable(
       flag(false),

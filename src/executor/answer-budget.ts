@@ -6,7 +6,7 @@ export interface AnswerLimits {
   readonly values: number;
   /** The length of its JSON, in bytes. */
   readonly bytes: number;
-  /** What one of its values counts among those of the process (default: 1). */
+  /** How much one value of the answer counts in the process's total of values (default: 1). */
   readonly cost?: number;
 }
 
@@ -21,7 +21,7 @@ export const valuesAtOnce = 1000;
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 
-/** What a member's name adds to JSON: its quotes, the colon, and a comma or brace. */
+/** The bytes around a member's name in JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
 /**
@@ -55,7 +55,7 @@ export class AnswerLimitError extends GraphQLError {
     super(`${message}${advice}.`, { path: [], extensions: { code } });
   }
 
-  /** Whether the same operation may succeed when others need less. */
+  /** Whether the same operation may succeed later, when other operations use less. */
   get isTemporary(): boolean {
     return this.extensions.code === 'OVERLOADED';
   }
@@ -153,8 +153,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Counts what takes as much memory as so many values until the operation ends, but is not in its answer. False if there is no
-   * room for it: then the operation ends.
+   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is no room;
+   * then the operation ends.
    */
   keep(values: number): boolean {
     if (this.#exceeded !== null) return false;
@@ -206,7 +206,7 @@ export class AnswerBudget {
   }
 }
 
-/** The errors of an answer; a last one gives the number of those that it omits. */
+/** The errors of an answer; if some are omitted, a last error gives their number. */
 export function boundErrors(shown: readonly GraphQLError[], omitted: number): readonly GraphQLError[] {
   if (omitted === 0) return shown;
   const message = `${omitted} more fields failed; an answer shows the first ${maxErrors} errors.`;

@@ -34,15 +34,15 @@ import { type ExecuteOptions, Execution } from './execution.ts';
 import { collectFields, fragmentsOf, isOfSource, type SelectedField, type Selection } from './selection.ts';
 
 /**
- * Compiles operations: what an executor otherwise works out for each record of each request (which fields are selected,
- * their types, how their values are completed) is worked out once and stored in a plan.
+ * Compiles operations. Other executors determine for each record of each request which fields are selected, their types, and how
+ * their values are completed. Here, this is determined once for each operation, and stored in a plan.
  *
- * A plan is plain data, which execute.ts interprets. No code is generated from the document: graphql-jit does that, and
- * executes what a client puts into a string literal.
+ * A plan is plain data, which execute.ts interprets. No code is generated from the document: graphql-jit does that, and a
+ * client's string literal may then be executed as code.
  */
 export interface PrepareOptions {
   readonly schema: GraphQLSchema;
-  /** It has been validated. */
+  /** The validated document. */
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   /** Whether errors leave out suggestions that name parts of the schema. */
@@ -200,7 +200,7 @@ function constantObject({
   return { data, values: fields.length, bytes };
 }
 
-/** What is known before execution about the value of a field, or about the entries of its list. */
+/** The static properties of a field's value, or of the entries of its list. */
 export class ValuePlan {
   /** The field's response name (its alias, if it has one). */
   readonly name: string;
@@ -214,11 +214,11 @@ export class ValuePlan {
   readonly leaf: GraphQLLeafType | null;
   readonly object: GraphQLObjectType | null;
   readonly abstract: GraphQLAbstractType | null;
-  /** The entries of the list. */
+  /** The plan of the list's entries. */
   readonly entry: ValuePlan | null;
   /** Whether strings need no coercion. */
   readonly isText: boolean;
-  /** That of `object`, once it has been compiled. */
+  /** The plan of `object`, once it has been compiled. */
   objectPlan: ObjectPlan | null = null;
   /** The fields that are selected on an object of this type; compiled when the first one is completed. Errors: GraphQLError. */
   readonly objectPlanOf: (type: GraphQLObjectType) => ObjectPlan;
@@ -227,7 +227,7 @@ export class ValuePlan {
     { name, field, nodes }: SelectedField,
     parentType: GraphQLObjectType,
     objectPlanOf: ValuePlan['objectPlanOf'],
-    /** That of a list's entries, if it is not the field's. */
+    /** The type of a list's entries; by default the field's type. */
     entryType?: GraphQLOutputType,
   ) {
     const type = entryType ?? field.type;

@@ -60,8 +60,8 @@ async function executeSerially(execution: Execution, fields: readonly ObjectPlan
 }
 
 /**
- * The selected fields of an object; the placeholder if some are pending. They are charged to the budget once they have
- * been started. Errors: that of a non-null field.
+ * Executes the selected fields of an object; returns the placeholder if some are pending. The fields are charged to the budget
+ * after they have started. Errors: the error of a non-null field.
  */
 function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue): Data | PendingValue {
   const { fields } = plan;
@@ -73,7 +73,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // For the `info` of a resolver that takes it, an error, and what is not a leaf.
+      // Needed only for a resolver that takes `info`, for an error, and for an object or list.
       let pending: PendingField | null = null;
       try {
         const given = field.arguments ?? execution.argumentsOf(field);

@@ -15,9 +15,9 @@ import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
-  /** Afterwards it tells how large the answer is (default: no limits). */
+  /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** Whose time the completion of later values uses. */
+  /** The operation whose share of time is used to complete values that arrive later. */
   readonly operation?: SlicedOperation;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;
@@ -164,7 +164,7 @@ export class PendingRoot {
 
 /**
  * Completes a value that a resolver returned; returns the PendingField if it is not complete yet.
- * Errors: what is wrong with the value; the caller adds the location and path.
+ * Errors: the fault of the value, without location and path, which the caller adds.
  */
 type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) => unknown;
 
@@ -173,14 +173,14 @@ type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) => unkn
  * value that is pending. The members of `info` are computed when they are read.
  */
 export class PendingField implements GraphQLResolveInfo, PreparedSelection {
-  // One is created for nearly every value: declared fields, private ones too, would cost a second call for each.
+  // An instance is created for nearly every value. Class fields, also private ones, would cost a second call for each.
   declare readonly execution: Execution;
   declare readonly parent: PendingValue;
   declare readonly details: ValuePlan;
   declare readonly key: string | number;
   /** The object or list, while some of its members are outstanding. */
   declare members: Data | unknown[] | null;
-  /** How many of them are. */
+  /** The number of outstanding members. */
   declare outstanding: number;
   /** Null already stands here because of an error: errors below it are not reported any more. */
   declare isNulled: boolean;
@@ -297,7 +297,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     return this.parent instanceof PendingField ? this.parent : undefined;
   }
 
-  /** The `info` of the field's resolver; for a list entry, that of its list. */
+  /** The `info` of the field's resolver; for a list entry, the `info` of the list. */
   get info(): PendingField {
     let pending: PendingField = this;
     while (pending.details.typename === undefined && pending.#prev !== undefined) pending = pending.#prev;

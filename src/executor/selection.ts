@@ -41,12 +41,12 @@ export interface Selection
 
 /** A selection for which everything that stays the same between executions is computed once; not by graphql's own executor. */
 export interface PreparedSelection {
-  /** The same object in each execution, as a cache key for what is derived from the selection. */
+  /** The same object in each execution, as a cache key for values derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The arguments of one of these fields. Errors: GraphQLError. */
   argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
-  /** What is selected below one of these fields. */
+  /** The selection below one of these fields. */
   subselection(field: SelectedField): Selection;
 }
 
@@ -101,7 +101,7 @@ export function selects(
 }
 
 /**
- * The same, computed again.
+ * As selectedFields, but not from the prepared selection: computed anew.
  * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
  */
 export function collectFields(
@@ -136,8 +136,8 @@ export function collectFields(
 }
 
 /**
- * Visits what is selected on an object, without what is below its fields: `visit` tells whether a fragment is entered, which
- * a named one is only once.
+ * Visits the fields that are selected directly on an object. `visit` returns whether to enter a fragment; a named fragment is
+ * entered once.
  */
 export function eachSelection(
   nodes: readonly Pick<FieldNode, 'selectionSet'>[],
@@ -179,7 +179,7 @@ export function argumentsOf(field: SelectedField, selection: Selection): Readonl
   return node === undefined ? {} : getArgumentValues(field.field, node, selection.variableValues);
 }
 
-/** What is selected below a selected field. */
+/** The selection below a selected field. */
 export function subselectionOf(field: SelectedField, selection: Selection): Selection {
   if (selection.subselection !== undefined) return selection.subselection(field);
   const { schema, fragments, variableValues, omitsDeferred = false } = selection;

@@ -84,8 +84,8 @@ export class ListedRecords<T extends ListItem> {
   }
 
   /**
-   * Null if no list contains it, or only with broken values or without those that are needed (null: all of them): a single read may
-   * return them.
+   * The record in one of the lists. Null if no list contains it complete: all its values valid, with all `needed` fields (null: all
+   * fields). A read of the single record may then return more.
    */
   find(place: string, id: string, needed: readonly Field[] | null): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
@@ -106,7 +106,7 @@ export type Scope = 'permissions' | 'views';
 
 type ReadableOperation = Operation & { readonly kind: 'read' };
 
-/** What a read asks for: the ids in its path, and the body of a POST query. */
+/** The ids in the path of a read, and the body if it is a POST. */
 export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
 
@@ -120,7 +120,7 @@ export type Read = <T extends ReadableOperation>(
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
-/** What is waited for before a read: Node's queueMicrotask makes an object for async hooks each time. */
+/** Awaited before a read. (Node's queueMicrotask would create an object for async hooks each time.) */
 const done = Promise.resolve();
 
 interface LoadersOptions {
@@ -145,7 +145,7 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
       return key;
     };
     return new DataLoader<Wanted<T>, Answer<T>, string>(
-      // A batch of one. An error as a value: DataLoader forgets a key whose batch rejects.
+      // A batch of one. An error is returned as a value, because DataLoader forgets a key if its batch rejects.
       async ([wanted]) => {
         try {
           const { answer } = await read(operation, wanted as Wanted<T>);

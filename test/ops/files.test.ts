@@ -59,10 +59,10 @@ test('a new store is made by a person, once: each file says how, and none does i
   ).toEqual([]);
 });
 
-test('the runbook’s commands as the service get the store and the folder of the unit', () => {
+test.each(['runbook.md', 'operate.md'])('the commands of %s get the store and folder of the unit', (page) => {
   const unit = read('systemd/bankql.service');
   const [command = ''] =
-    /bankql-in-service\(\) \{[^}]*\}/.exec(readFileSync(join(root, 'docs/runbook.md'), 'utf8')) ?? [];
+    /bankql-in-service\(\) \{[^}]*\}/.exec(readFileSync(join(root, 'docs', page), 'utf8')) ?? [];
   const settings = [...unit.matchAll(/^Environment=(STATE_.*)$/gm)].map(([, setting = '']) => setting);
   expect(settings).toHaveLength(1);
   for (const setting of settings) expect(command).toContain(` -E ${setting} `);

@@ -88,12 +88,14 @@ describe.skipIf(!hasHelm)('rendered', () => {
     'rateLimit=300/60',
     'bank.tlsSecret=bank-tls',
     'bank.tlsAuthority=true',
+    'store.tlsSecret=postgres-ca',
     'subscriptionKeySecret=bankql',
     'environment.LOG_LEVEL=warn',
     'ingress.enabled=true',
     'ingress.tlsSecret=tls',
     'serviceMonitor.enabled=true',
     'prometheusRule.enabled=true',
+    'monitoringLabels.release=kube-prometheus-stack',
     'prometheusRule.runbookUrl=https://docs.example/runbook.html',
     'workers=2',
   ];
@@ -156,6 +158,16 @@ describe.skipIf(!hasHelm)('rendered', () => {
     expect([podOf(job).restartPolicy, job.spec.backoffLimit]).toEqual(['Never', 0]);
   });
 
+  test('the authority of PostgreSQL is a file of the job and of the replicas', () => {
+    const objects = render('paymentsInit=true', 'store.tlsSecret=postgres-ca');
+    for (const pod of [podOf(ofKind(objects, 'Job')), podOf(ofKind(objects, 'Deployment'))]) {
+      expect(pod.volumes).toEqual([{ name: 'store-tls', secret: { secretName: 'postgres-ca' } }]);
+      expect(pod.containers[0].volumeMounts).toEqual([
+        { name: 'store-tls', mountPath: '/etc/bankql/store', readOnly: true },
+      ]);
+    }
+  });
+
   test('as Kubernetes documents its objects, with the defaults and with everything', () => {
     expect(typeErrors(render())).toBe('');
     expect(typeErrors(render('paymentsInit=true', ...all))).toBe('');
@@ -181,6 +193,8 @@ describe.skipIf(!hasHelm)('rendered', () => {
     expect(group.rules.length).toBeGreaterThan(20);
     for (const { annotations } of group.rules)
       expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\/runbook\.html#\w/);
+    for (const kind of ['ServiceMonitor', 'PrometheusRule'])
+      expect(ofKind(objects, kind).metadata.labels).toMatchObject({ release: 'kube-prometheus-stack' });
     expect(ofKind(objects, 'ServiceMonitor').spec.jobLabel).toBe('app.kubernetes.io/name');
     expect(ofKind(objects, 'Ingress').spec.tls).toEqual([{ hosts: ['bankql.example'], secretName: 'tls' }]);
   });
