@@ -64,6 +64,24 @@ describe('started with nothing', () => {
     ]);
   });
 
+  test('a proxy that bankql does not use is named at the start', async () => {
+    const bank = { BANK_BASE_URL: 'https://127.0.0.1:1', BANK_ID: 'B', STATE_URL: 'memory:' };
+    const proxy = { HTTPS_PROXY: 'http://proxy.example:3128' };
+    const warnings = async (environment: Readonly<Record<string, string>>) => {
+      await using bankql = await startProcess(environment);
+      await bankql.stop();
+      return bankql
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('HTTPS_PROXY'));
+    };
+    expect(await warnings({ ...bank, ...proxy })).toEqual([
+      expect.stringContaining('reaches the bank directly'),
+    ]);
+    expect(await warnings({ ...bank, ...proxy, BANK_PROXY: 'http://127.0.0.1:1' })).toEqual([]);
+    expect(await warnings(proxy)).toEqual([]);
+  });
+
   test('the README’s query gives the README’s answer', async () => {
     const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8');
     const [, query = ''] = /```graphql\n([\s\S]*?)```/.exec(readme) ?? [];

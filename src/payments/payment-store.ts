@@ -267,7 +267,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     for (let { after } = query; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, after, limit: wanted });
-      await onPage?.(
+      onPage?.(
         page.length,
         page.reduce((sum, { json }) => sum + json.length, 0),
       );

@@ -116,8 +116,8 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** Called with each page of a search, and waited for, before it is read: how many records it has, and how many characters of JSON. */
-export type OnPage = (records: number, characters: number) => void | Promise<void>;
+/** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
+export type OnPage = (records: number, characters: number) => void;
 
 /** How an attempt to pay ended. */
 export interface AttemptOutcome {

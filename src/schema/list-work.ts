@@ -27,7 +27,7 @@ export class ListWork {
   }
 
   /** Does work that takes as long as so many entries of a list. Errors: AnswerLimitError; those of the work. */
-  async run<Result>(entries: number, work: () => Result): Promise<Result> {
+  async run<Result>(entries: number, work: () => Result | Promise<Result>): Promise<Result> {
     this.charge(entries);
     return slices.run(this.#operation, work);
   }

@@ -110,16 +110,19 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    context.payments.search(context.credentials, {
-      newestFirst: true,
-      ...query,
-      limit,
-      onPage(records, characters) {
-        // Without room for them the operation ends: the work that comes next fails.
-        context.keep(characters);
-        return context.lists.run(records * entriesPerRecord, () => {});
-      },
-    }),
+    // Before the search: records that wait would fill the memory.
+    context.lists.run(1, () =>
+      context.payments.search(context.credentials, {
+        newestFirst: true,
+        ...query,
+        limit,
+        onPage(records, characters) {
+          // Without room for them the operation ends: the work that comes next fails.
+          context.keep(characters);
+          context.lists.charge(records * entriesPerRecord);
+        },
+      }),
+    ),
   );
 
 const PaymentConnection = builder.connectionObject(
