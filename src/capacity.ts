@@ -6,7 +6,7 @@ export type Counted = (typeof counted)[number];
 /** Other files count the rest: server/connection.ts and bank/gate.ts. */
 export type Resource = Counted | 'sockets' | 'connections';
 
-/** The memory of a value while its answer is built, in bytes: 25 to 96 for the value, and some more for what waits. */
+/** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
 export const valueBytes = 128;
 /** A parsed answer of the bank takes about this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
 export const parsedTimes = 3;
@@ -173,7 +173,7 @@ export class Capacity implements Held {
     this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
-  /** A request has arrived; takes a slot, with which the work for it begins, or returns why it is refused. */
+  /** Takes a slot for a request that has arrived. Returns the reason if it is refused, null otherwise. */
   admit(holder: Holder): ShedReason | null {
     const { caller, arriving } = holder;
     if (arriving > 0) this.add(holder, 'arriving', -arriving);

@@ -45,7 +45,7 @@ export const errorCodes = {
 /** The message of what was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Why a server cannot be used, in one short line without the secret: libraries may put all of a statement in further lines. */
+/** The first line of an error's message, without the secret. Libraries may put a whole statement into further lines. */
 export function reasonOf(error: unknown, secret = ''): string {
   const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
   const line = String(message || error).split('\n', 1)[0] ?? '';

@@ -16,7 +16,7 @@ export interface SlicedOperation {
 
 /** A caller that has work which waits. */
 interface WaitingCaller {
-  /** The time that its work has used since it began to wait, in addition to that with which it began. */
+  /** The least used time of the callers that waited before it, and the time that its own work has used since. */
   usedMs: number;
   /** The work of operations that have begun: the first operation goes on to its end, so that half-built answers do not pile up. */
   readonly begun: Map<SlicedOperation, (() => void)[]>;

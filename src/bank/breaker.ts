@@ -8,7 +8,7 @@ export type BreakerReason = (typeof breakerReasons)[number];
 export interface CircuitBreakerOptions {
   /** The share of failed and slow calls that opens an operation's breaker, above 0 and up to 1; 0 for no breaker. */
   readonly threshold: number;
-  /** From this time on an answer is slow, in milliseconds, by the kind of the operation; never if omitted. */
+  /** The time from which an answer counts as slow, in milliseconds, by the kind of the operation; no answer does if omitted. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
   /** How long it stays open before a trial call is let through, in milliseconds. */
   readonly openMs?: number | undefined;

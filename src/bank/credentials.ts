@@ -95,7 +95,7 @@ export class CallerIdentity implements Identity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   readonly id: string;
-  /** Of its `Identity`; the id if nothing else identifies the caller. */
+  /** The name in the caller's `Identity`; without one, the id. */
   readonly name: string;
   readonly group: string;
   /** The headers of each operation that was called. */

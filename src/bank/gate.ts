@@ -2,7 +2,7 @@ import { uses } from '../capacity.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { Identity } from './credentials.ts';
 
-/** A call that asks to be let through. */
+/** A call in front of the gate. */
 export interface GateCall {
   readonly caller: Identity;
   /** The id of its bank operation. */

@@ -146,7 +146,7 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
-/** In milliseconds: as long as the server says, and at least twice as long each time, but not the same for all clients. */
+/** The delay before the next try, in milliseconds: the server's `retryAfter`, at least doubled each time, with a random part. */
 const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
   Math.max(
     Math.min(retryAfter, longestRetryAfter) * 1000,
@@ -190,7 +190,7 @@ function stateOf(
   if (code === 'IDEMPOTENCY_KEY_REUSED') return 'CONFLICT';
   if (payment == null && code === 'OUTCOME_UNKNOWN') return 'UNKNOWN';
   if (payment === null && isQuiet) return 'NOT_SENT';
-  // Nobody said that the record of an older key is of this input.
+  // With an older key, a DONE record may belong to another input.
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 

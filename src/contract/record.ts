@@ -88,9 +88,9 @@ export interface Field extends FieldMeta {
   readonly description: string;
   readonly type: 'Boolean' | 'Decimal' | 'Float' | 'ID' | 'String' | z.ZodObject;
   readonly isList: boolean;
-  /** Whether answers have it always; bodies then do too. */
+  /** Whether every answer has it. Every body then has it too. */
   readonly isRequired: boolean;
-  /** Whether it identifies the record, which the path of a request does too: GraphQL shows that id, and changes have none. */
+  /** Whether this is the record's own id, which is also in the path. GraphQL shows it; changes omit it. */
   readonly isOwnId: boolean;
 }
 

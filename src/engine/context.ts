@@ -193,7 +193,7 @@ interface PaymentEffect {
   readonly trackId?: string;
   /** Left out if the error is only about this request: an earlier one with this key may have paid. */
   readonly state?: PaymentEffectState;
-  /** The code that the payment failed with; `code` is that of the whole answer. */
+  /** The error code of the payment. `code` is the one of the whole answer. */
   readonly paymentCode?: string;
 }
 

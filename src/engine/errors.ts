@@ -46,7 +46,7 @@ type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
   Partial<Pick<GraphQLError, 'locations' | 'path'>>;
 
 /**
- * An error as the client sees it: with the link to its code's documentation, and without what is meant for the handler.
+ * An error as the client sees it: with the link to its code's documentation, and without `extensions.http`, which is for yoga.
  * All errors of all answers pass here.
  */
 export function shownError({ message, locations, path, extensions: { http: _, ...extensions } }: ShownError) {
@@ -61,7 +61,7 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
     details: { retryAfter },
   });
 
-/** There is too much to do. `message`: one of src/capacity.ts. */
+/** The error of a request that is refused for lack of room. `message`: one of src/capacity.ts. */
 export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
 
 /**

@@ -71,7 +71,7 @@ function* piecesOf(value: unknown, size: number): Generator<string> {
   }
 }
 
-/** Where the entries of a list end that are written together: they are as many as a piece holds. */
+/** The index behind the last entry that still fits into a piece of this size. */
 function endOfPiece(list: readonly unknown[], start: number, size: number): number {
   let end = start;
   for (let left = size; end < list.length; end++) {

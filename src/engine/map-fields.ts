@@ -3,7 +3,7 @@ import { getOrMake } from '../get-or-make.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The schema with other fields in the place of its own, each made once; graphql's executor gets them through `getField`. */
+/** A copy of the schema with replaced fields, each created once. graphql's executor reads them through `getField`. */
 export function withFields(
   schema: GraphQLSchema,
   make: (field: Field, type: GraphQLCompositeType) => Field,

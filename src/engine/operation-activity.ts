@@ -17,7 +17,7 @@ interface AnsweredResult {
 interface Payload {
   readonly json: string;
   readonly errors: readonly GraphQLError[];
-  /** Whether it tells anything but errors. */
+  /** Whether the answer has data, not only errors. */
   readonly hasData: boolean;
 }
 

@@ -17,7 +17,7 @@ import type { PreparedSelection, Selection } from './selection.ts';
 export interface ExecuteOptions {
   /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** The operation whose share of time is used to complete values that arrive later. */
+  /** Values that arrive later are completed in the time of this operation's caller (slices.ts). */
   readonly operation?: SlicedOperation;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;

@@ -29,7 +29,7 @@ export interface StaleAnswer {
 
 /** Observes an operation's calls, to report what it costs (engine/explain.ts). Its methods must not throw. */
 export interface CallObserver {
-  /** A field requests what has this key; it may have been requested before. */
+  /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly asked: (operation: Operation, key: string) => void;
   /** A call begins. Shape: a function to be called with its outcome. */
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
@@ -56,9 +56,9 @@ interface BankSessionOptions {
   readonly signal?: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
-  /** Where its reads are counted that were answered without a call of their own. */
+  /** Counts the reads that were answered without a call of their own. */
   readonly usage?: ReadUsage | undefined;
-  /** What it may keep of the bank's answers (default: nothing is bounded). */
+  /** The room for the bank's answers (default: unbounded). */
   readonly readBudget?: ReadBudget | undefined;
 }
 

@@ -16,7 +16,7 @@ export function decodeGlobalId(id: string) {
   return parts;
 }
 
-/** Null unless it is exactly as bankql creates it. */
+/** The parts of a global id; null for a text that bankql does not create. */
 function parseGlobalId(id: string) {
   const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');

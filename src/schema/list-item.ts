@@ -98,7 +98,7 @@ const contentOf = (shape: z.ZodObject, record: object): unknown[] =>
   recordFields(shape).map(({ rest, type }) => contentOfValue(type, Reflect.get(record, rest)));
 
 function contentOfValue(type: Field['type'], value: unknown): unknown {
-  // Only the place of a broken value counts: its error tells of one read.
+  // A broken value counts only by its position: its error object differs in each read.
   if (value instanceof Error) return {};
   if (Array.isArray(value)) return value.map((entry) => contentOfValue(type, entry));
   return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;

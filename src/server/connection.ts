@@ -164,11 +164,11 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that its request holds; null if the connection was closed before the request arrived. */
   holder: RequestHolder | null = null;
-  /** Whether its client sends the body only after a 100 (Continue), and so none that is refused for its headers. */
+  /** Whether the client waits for 100 (Continue) before it sends the body. If its headers are refused, it sends none. */
   awaitsContinue = false;
-  /** Null once it is closed, when what is made of it goes nowhere. */
+  /** Null once the connection is closed. */
   #connection: Connection | null = null;
-  /** By performance.now(), since when bytes are known to wait for its client. */
+  /** The time of performance.now() at which bytes were first seen to wait for the client; null if none wait. */
   #stalledSince: number | null = null;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {

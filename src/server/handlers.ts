@@ -61,7 +61,7 @@ function useReadiness(whyNotReady: WhyNotReady): Plugin {
   });
 }
 
-/** Whether a request may be one with several results: its own text, or one that only its id names. */
+/** Whether a request may have several results: its text says so, or its text is not known yet. */
 function mayHaveSeveralResults(params: unknown): boolean {
   const query: unknown = Object(params).query;
   return typeof query !== 'string' || query === '' || mayUseIncremental(query);

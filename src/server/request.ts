@@ -293,7 +293,7 @@ export function parseUrlParams(url: string): unknown {
 
 /** No input of the schema is half as deep. */
 const maxDepth = 32;
-/** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
+/** The most texts, objects and lists in a body. No operation needs more. */
 const maxParts = 4000;
 
 /**

@@ -43,7 +43,7 @@ interface ErrorLocation {
 export function errorLocation(error: unknown): ErrorLocation {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;
-  // A message may look like frames: only lines behind it count.
+  // The message may contain lines like stack frames: only the lines after it count.
   const [message, stack] = [String(error.message), String(error.stack)];
   const frames = stack
     .slice(Math.max(0, stack.indexOf(message)) + message.length)

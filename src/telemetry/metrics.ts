@@ -332,7 +332,7 @@ export function watchPools(registry: Registry, read: () => readonly PoolUsage[])
     'Calls of a bank operation that had to wait for a connection.',
     () => {
       const waits = new Map(read().map((usage) => [usage.operation, usage.waits]));
-      // Each operation from the start: `increase` does not see the event with which a series begins.
+      // Every operation has a series from the start: `increase` misses the event that creates a series.
       return Object.values(operations).map(
         ({ id, kind }) =>
           [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, waits.get(id) ?? 0] as const,

@@ -28,7 +28,7 @@ const auditLine = z.object({
   replica: text,
 });
 
-/** An attempt that was sent, or may have been, as the last audit line of it says. */
+/** An attempt that may have been sent, with the state in its last audit line. */
 export interface LoggedAttempt extends AuditEntry {
   readonly state: PaymentState;
 }

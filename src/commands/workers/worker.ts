@@ -15,7 +15,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     if (metrics !== undefined) await tellPrimary({ bankql: 'metrics are', metrics });
   }
 
-  /** Completes what is under way, and gives connections back to the primary that this worker has not taken. */
+  /** Completes the requests under way. Connections that this worker has not accepted go back to the primary. */
   async function end(isReplaced: boolean): Promise<void> {
     await service?.stop({ isReplaced });
     await tellMetrics();

@@ -61,7 +61,7 @@ export const rowIndexes = {
   payment_by_end: `(updated_at) WHERE ${finished}`,
 };
 
-/** What differs between the databases, and what their configuration says. */
+/** The differences between the databases' SQL, and configured values. */
 export interface Dialect {
   /** The table's name. */
   readonly table: string;

@@ -153,8 +153,8 @@ export function authenticateByToken(
 }
 
 /**
- * An expired token is invalid whatever its key: with a key that was removed since, it must not look like one whose key may
- * be new.
+ * Refuses an expired token before its key is looked up: an old token with a removed key would otherwise look like one with a
+ * new key.
  * Errors: JWTExpired; those of a token that cannot be decoded.
  */
 function refuseExpired(token: string): void {

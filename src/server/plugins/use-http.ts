@@ -12,7 +12,7 @@ import type { BankqlPlugin } from './operation-context.ts';
 export const useHttp = (): BankqlPlugin => ({
   onRequestParse({ serverContext, setRequestParser, endResponse, fetchAPI }) {
     const { http } = serverContext;
-    // The normal form of a path may be the endpoint's where the path itself is not, such as `/graphql/.`.
+    // A path such as `/graphql/.` is the endpoint only after normalization: it is not found.
     if (http === undefined) return endResponse(new fetchAPI.Response(null, { status: 404 }));
     setRequestParser(() => slices.begin(callerNameOf(serverContext.asking), () => http.paramsOf() as object));
   },

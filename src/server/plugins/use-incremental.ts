@@ -38,7 +38,7 @@ import type { MaskError } from './use-masked-errors.ts';
 
 /** Graphql's own executor takes up to ten times as long for each value. */
 const cost = 10;
-/** As much work as the answers of other operations may be. */
+/** The limits with which an incremental answer costs no more work than the largest other answer. */
 export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits => ({
   values: Math.ceil(values / cost),
   bytes,

@@ -103,7 +103,10 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
 
   test.each([
     ['on a first visit', async () => {}],
-    ['after a pane has moved them', async (page: Page) => page.getByLabel('Show History').click()],
+    [
+      'after a pane has moved them',
+      async (page: Page) => page.getByLabel('Show Documentation Explorer').click(),
+    ],
     [
       'in a window that was made smaller',
       async (page: Page) => page.setViewportSize({ width: 800, height: 600 }),

@@ -28,7 +28,7 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
     client = new Client(await clientOptions(address));
     client.on('error', () => {});
     await client.connect();
-    // What it would forget concerns the start, not the tables.
+    // A volatile database is allowed here: the start refuses it, not the creation of tables.
     await setUp(client, { timeoutMs: 0, allowVolatile: true });
     return await makeTables(client);
   } catch (error) {

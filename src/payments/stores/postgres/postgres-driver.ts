@@ -103,7 +103,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   /** The store's row with the server that it is on, as it was last found right. Null if the row was always missing. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
-  /** That of the connection that was checked last. */
+  /** The loss that the last checked connection has found. */
   let loss: string | null = null;
   let closing: Promise<unknown> | null = null;
 
@@ -198,7 +198,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   interface CallOptions {
     /** Whether the server's identity is checked first. */
     readonly check?: boolean;
-    /** Whether it fails if records may be missing. */
+    /** Whether the call fails if records may be missing. */
     readonly begins?: boolean;
   }
 

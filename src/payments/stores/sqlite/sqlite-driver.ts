@@ -47,11 +47,11 @@ export type SqliteResponse =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string; readonly failure: Failure };
 
-/** So many unanswered calls mean that the thread hangs (a dead disk); more of them fail at once. */
+/** With this number of unanswered calls, the thread is taken to hang (a dead disk). Further calls fail at once. */
 const maxUnanswered = 1_000;
 /** How long the thread may take to start, and to make a file, in milliseconds. */
 const startMs = 30_000;
-/** How long a search may take at least, in milliseconds: no payment waits for it. */
+/** The shortest time limit of a search, in milliseconds. No payment waits for a search. */
 const minSearchMs = 10_000;
 
 /**

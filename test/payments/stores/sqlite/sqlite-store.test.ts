@@ -285,7 +285,8 @@ describe('searches', () => {
     const path = freshPath();
     const store = await open(path, { timeoutMs: 60_000 });
     await store.begin(pending(), lease);
-    using other = new DatabaseSync(path);
+    // A purge may follow a payment.
+    using other = new DatabaseSync(path, { timeout: 60_000 });
     other.exec('BEGIN IMMEDIATE');
     const begun = store.begin(pending({ id: 'new' }), lease);
     // The thread of payments waits for the lock meanwhile.
