@@ -1,6 +1,6 @@
 import { ofSource } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { builder, type ObjectFields } from './builder.ts';
+import { builder, type MadeField, type ObjectFields } from './builder.ts';
 import { bankIdOr } from './context.ts';
 import { link } from './link.ts';
 import { defineNodeType, identifiedBy, idFromPath, NodeInterface } from './node.ts';
@@ -33,7 +33,10 @@ builder.queryField('bank', (t) =>
 );
 
 /** The fields of a record for its bank, which the path of its request answers. */
-export const bankFields = <Parent extends BankIds>(t: ObjectFields<Parent>, noun: string) => ({
+export const bankFields = <Parent extends BankIds>(
+  t: ObjectFields<Parent>,
+  noun: string,
+): Record<'bankId' | 'bank', MadeField> => ({
   bankId: t.id({
     ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
     resolve: ofSource(({ bankId }) => bankId),

@@ -1,4 +1,4 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { type FieldRef } from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { Context } from './context.ts';
 import { globalIdDescription } from './global-id.ts';
@@ -43,6 +43,8 @@ export const builder = new SchemaBuilder<{
 /** Pothos' types with those of this schema. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
 /** The fields of any output type: an object, or the queries. */
+/** A field that a function of ours makes: declaration files need a name for Pothos' type. */
+export type MadeField = FieldRef<Types>;
 export type Fields<Parent> = PothosSchemaTypes.RootFieldBuilder<Types, Parent>;
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;

@@ -5,7 +5,7 @@ import type { Field } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { argumentsOf, type Selection, selectedFields, subselectionOf } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { Fields } from './builder.ts';
+import type { Fields, MadeField } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
@@ -39,7 +39,7 @@ export function link<Parent extends object, Ids extends object, Item, Args exten
   t: Fields<Parent>,
   type: NodeType<Ids, Item>,
   { description, args, isNonNull, fromRecord, ids }: LinkOptions<Parent, NoInfer<Ids>, NoInfer<Item>, Args>,
-) {
+): MadeField {
   const resolve = (parent: Parent, given: InputShapeFromFields<Args>, context: Context, info: Selection) => {
     const named = ids(parent, given, context);
     return named === null || named.record !== undefined ? named : type.load(named, context, info);
@@ -80,7 +80,7 @@ export function links<Parent extends object, Entry, Ids extends object, Item, Ar
     /** The only part of the parent's record that it needs. */
     readonly shows?: Field;
   },
-) {
+): MadeField {
   return t.field({
     type: [type.object],
     nullable: { list: true, items: true },

@@ -1,6 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
-import { builder, type Fields, type ObjectFields, type Types } from './builder.ts';
+import { builder, type Fields, type MadeField, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
@@ -128,7 +128,7 @@ export type ConnectionShape<Node> = ReturnType<typeof connectionTo<Node>>['$infe
 /** The number of entries of a connection that knows them all. */
 export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCount'>>(
   t: ObjectFields<Page>,
-) =>
+): MadeField =>
   t.int({
     nullable: false,
     description: 'The number of entries in the whole list, not only in this page.',
@@ -187,7 +187,7 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
   t: Fields<Parent>,
   type: ReturnType<typeof connectionTo<Node>>,
   { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
-) {
+): MadeField {
   type Given = InputShapeFromFields<Args> & PageArguments;
   const resolve = (parent: Parent, given: Given, context: Context) => {
     const page = checkPage(given);
