@@ -1,40 +1,14 @@
-import { execFileSync, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent } from 'undici';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
+import { pinApart } from './cores.ts';
+import { createSender } from './hostile-requests.ts';
 import { progress } from './progress.ts';
-
-/** Puts two processes on cores of their own, so that neither takes the other's time; nothing without taskset or with one core. */
-function pinApart(first: number, second: number): void {
-  try {
-    const [one, other] = coresOf(second);
-    if (one === undefined || other === undefined) return;
-    for (const [pid, core] of [
-      [first, one],
-      [second, other],
-    ])
-      execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
-  } catch {
-    // There is no taskset.
-  }
-}
-
-/** The cores that a process may use, of a line such as "pid 7's current affinity list: 0-2,5". */
-function coresOf(pid: number): string[] {
-  const line = execFileSync('taskset', ['--cpu-list', '--pid', String(pid)], { encoding: 'utf8' });
-  return (line.split(': ')[1] ?? '')
-    .trim()
-    .split(',')
-    .flatMap((range) => {
-      const [from = 0, to = from] = range.split('-').map(Number);
-      return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
-    });
-}
 
 /** What a caller within the limits does, again and again, on each of its connections. */
 export const behaviours = {
@@ -98,34 +72,6 @@ const mostPatienceMs = 10_000;
 const goodCallers = 8;
 const perSecond = 5;
 const goodConnections = 4;
-
-/** Sends as one caller, over connections of its own: what another does to theirs must be nothing to it. */
-function createSender(origin: string, authId: string) {
-  const agent = new Agent();
-  return {
-    /** The answer, its status 0 where there was none, and how long it took in milliseconds. */
-    async send(body: string) {
-      const started = performance.now();
-      const response = await agent
-        .request({
-          origin,
-          path: '/graphql',
-          method: 'POST',
-          headers: {
-            'Content-Type': 'application/json',
-            'Ocp-Apim-Subscription-Key': 'key',
-            'Auth-Provider-Name': 'provider',
-            'Auth-ID': authId,
-          },
-          body,
-        })
-        .then(async (answer) => ({ status: answer.statusCode, text: await answer.body.text() }))
-        .catch((error: unknown) => ({ status: 0, text: String(error) }));
-      return { milliseconds: performance.now() - started, ...response };
-    },
-    close: () => agent.destroy(),
-  };
-}
 
 /** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
 async function startBank() {
@@ -197,7 +143,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   // They are connected before: Node accepts one connection in each iteration of the event loop, in their order.
   await Promise.all(
     good.flatMap(({ send }) =>
-      Array.from({ length: goodConnections }, () => send('{"query":"{ __typename }"}')),
+      Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),
     ),
   );
   const attackers = fork(join(import.meta.dirname, 'hostile-caller-process.ts'), [
@@ -228,7 +174,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
       goodQueries[nth % 11]?.(customerId) ?? `{ bank { customer(customerId: "c${nth}") { email } } }`;
     waits.push(
       Promise.race([
-        send(JSON.stringify({ query })),
+        send({ body: JSON.stringify({ query }) }),
         delay(mostPatienceMs).then(() => ({ status: 0, text: '', milliseconds: mostPatienceMs })),
       ]).then(({ status, text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
