@@ -94,7 +94,7 @@ const isGone = (number: number) => number % 16 === 0;
 
 /**
  * Reads `count` paths that nobody read before, `from` on, each as another caller: public records mostly, private ones,
- * and some that are not there. Errors: where one is answered otherwise than the bank answered.
+ * and some that are not there. Errors: an Error if an answer is not the bank's.
  */
 async function readNewPaths(client: BankClient, from: number, count: number): Promise<void> {
   const end = from + count;

@@ -207,7 +207,7 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** The kind of drift: the content is in another place than in the specification, or empty; null if there is none. */
+  /** `envelope`: the content is not where the specification has it; `empty-record`: it is empty. Null if neither. */
   readonly drift: 'envelope' | 'empty-record' | null;
 }
 

@@ -101,7 +101,7 @@ export function selects(
 }
 
 /**
- * As selectedFields, but not from the prepared selection: computed anew.
+ * The selected fields of a type, computed from the syntax tree. (selectedFields uses the prepared selection if there is one.)
  * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
  */
 export function collectFields(

@@ -14,7 +14,7 @@ import { type RecordingBank, startRecordingBank } from '../support/recording-ban
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy } from '../support/waits.ts';
 
-/** A tiny HTTP proxy, which writes down where it was to lead. */
+/** A minimal HTTP proxy that records the addresses of its tunnels. */
 interface ConnectProxy extends AsyncDisposable {
   readonly url: string;
   /** Such as "CONNECT bank.example:443". */

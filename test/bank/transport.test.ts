@@ -116,7 +116,7 @@ test('one slow operation and one greedy caller delay nobody else’s reads', asy
 const read = sampleCalls.getBranches;
 const change = sampleCalls.putCustomerID;
 
-describe('where it is proved that nothing was sent', () => {
+describe('a call of which nothing was sent', () => {
   test.each([
     ['a read', read],
     ['a write', change],
@@ -336,7 +336,7 @@ describe('a connection that is handed on', () => {
   const readAs = (client: Parameters<typeof read.run>[0], nth: number) =>
     read.run(client, { ...canaries, subscriptionKey: `key-${nth}` });
 
-  test('and that the bank closes with its answer is made anew for the next call, which is sent once', async () => {
+  test('is opened again for the next call if the bank has closed it with its answer; that call is sent once', async () => {
     const closing = Buffer.from(
       answer(200, read.reply).toString().replace('\r\n', '\r\nConnection: close\r\n'),
     );

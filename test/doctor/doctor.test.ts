@@ -494,7 +494,7 @@ describe('what it cannot use', () => {
     expect(errors).not.toMatch(/secr/);
   });
 
-  test('no subscription key at all: it says where one is taken from', () => {
+  test('without a subscription key, the error names the places where it is looked for', () => {
     expect(() => readDoctorOptions({}, {}, { ...defaults, credentials: nobody })).toThrow(
       'No operation can be called without a subscription key: set DOCTOR_SUBSCRIPTION_KEY, or give --key.',
     );

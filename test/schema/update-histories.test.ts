@@ -17,7 +17,7 @@ class Choices {
   readonly #weather = new Map<string, number>();
   #isCalm = false;
 
-  /** `allowed`: the only departures that may be taken; any where it is null. */
+  /** `allowed`: the only departures that the search may take; null for any. */
   constructor(seed: number, allowed: ReadonlySet<string> | null = null) {
     this.#seed = seed;
     this.#allowed = allowed;
