@@ -115,7 +115,7 @@ export class Reads {
 
   /**
    * Reads, joining the same read in flight if there is one. `deadline` ends a call of its own, by performance.now().
-   * Errors: those of the call; TransportFailure, also thrown, for a reader that gives up.
+   * Errors: those of the call; TransportFailure for a reader that gives up.
    */
   read(
     call: PreparedCall,
@@ -124,7 +124,7 @@ export class Reads {
   ): Promise<ReadResult> {
     const now = performance.now();
     const ended = limits.operationDeadline?.endedAt(now) ?? null;
-    if (ended !== null) throw ended;
+    if (ended !== null) return Promise.reject(ended);
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;

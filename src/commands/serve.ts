@@ -102,8 +102,8 @@ export async function serveBankql(
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
-  const { HTTPS_PROXY, https_proxy = HTTPS_PROXY } = environment;
-  if (https_proxy && baseUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)
+  const hasOtherProxy = Boolean(environment.HTTPS_PROXY || environment.https_proxy);
+  if (hasOtherProxy && baseUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)
     logger.warn('HTTPS_PROXY: bankql does not use it, and reaches the bank directly');
   const opened = await openStore(config.state.url, {
     ...config.state,

@@ -88,7 +88,7 @@ export const sections = {
     ),
     BANK_PROXY: variable(
       optional(proxyAddress),
-      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to an `IDENTITY_JWKS_URL` that is https and not on loopback. bankql does not read `HTTPS_PROXY`',
+      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to an `IDENTITY_JWKS_URL` that is https and not on loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: variable(
       flag(true),

@@ -110,7 +110,7 @@ type ReadableOperation = Operation & { readonly kind: 'read' };
 export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
 
-/** Makes a read of the bank. Errors: those of the read, thrown or rejected. */
+/** Makes a read of the bank. Errors: those of the read; it never throws. */
 export type Read = <T extends ReadableOperation>(
   operation: T,
   wanted: Wanted<T>,

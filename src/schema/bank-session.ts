@@ -225,7 +225,7 @@ export class BankSession {
     return <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
       const { bank, credentials, observer, limits } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
-      if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
+      if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
       const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;

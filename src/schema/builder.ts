@@ -42,9 +42,9 @@ export const builder = new SchemaBuilder<{
 
 /** Pothos' types with those of this schema. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
-/** The fields of any output type: an object, or the queries. */
 /** A field that a function of ours makes: declaration files need a name for Pothos' type. */
 export type MadeField = FieldRef<Types>;
+/** The fields of any output type: an object, or the queries. */
 export type Fields<Parent> = PothosSchemaTypes.RootFieldBuilder<Types, Parent>;
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;

@@ -7,8 +7,8 @@ import { executeIncrementally, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Coerces the variables, and executes operations with the project's own executor, and those with @defer or @stream with graphql's if their clients take
- * several results. Other plugins may wrap it.
+ * Coerces the variables and executes the operation: with graphql's incremental executors if it has @defer or @stream and its client
+ * takes several results, otherwise with the project's own executor. Other plugins may wrap it.
  * Errors: BAD_USER_INPUT for variables that do not fit.
  */
 export const useExecution = (mask: MaskError, maxBytes: number): BankqlPlugin => ({
