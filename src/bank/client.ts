@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { slices } from '../slices.ts';
-import { type BreakerReason, Breakers, paused } from './breaker.ts';
+import { type BreakerReason, createBreakers, paused } from './breaker.ts';
 import { mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseSuccess, successOf, type UnreadableAnswer } from './parse-answer.ts';
@@ -118,7 +118,7 @@ export function createBankClient(options: BankOptions): BankClient {
   const prefix = pathname.replace(/\/+$/, '');
   const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift, onUnreadable } = options;
   const slowMs = slowPart * timeoutMs;
-  const breakers = new Breakers({
+  const breakers = createBreakers({
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
     slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
@@ -129,24 +129,21 @@ export function createBankClient(options: BankOptions): BankClient {
   const updates = new UpdateQueue();
 
   /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
-  const attempt: Send = (call, limits) => {
+  const attempt: Send = async (call, limits) => {
     const startedAt = performance.now();
     const trace = traceCall?.(call, call.resendCount) ?? null;
-    const breaker = breakers.of(call.operation);
-    const generation = breaker === null ? 0 : breaker.tryAcquire();
-    const sending = generation === null ? Promise.resolve(paused()) : transport.send(call, limits);
-    return sending.then((result) => {
-      if (generation !== null) breaker?.record(generation, result);
-      if (onCall === undefined && trace === null) return result;
-      const report = reportOf(call, result, performance.now() - startedAt, trace);
-      onCall?.(report);
-      trace?.end(report);
-      return result;
-    });
+    const breaker = breakers.get(call.operation);
+    const generation = breaker === undefined ? 0 : breaker.tryAcquire();
+    const result = generation === null ? paused() : await transport.send(call, limits);
+    if (generation !== null) breaker?.record(generation, result);
+    if (onCall === undefined && trace === null) return result;
+    const report = reportOf(call, result, performance.now() - startedAt, trace);
+    onCall?.(report);
+    trace?.end(report);
+    return result;
   };
 
   const fetch: Fetch = async (call, limits) => {
-    retries.count();
     let sent = call;
     let result = await attempt(sent, limits);
     if (retries.mayHelp(result) && (await retries.wait(limits))) {
@@ -179,12 +176,14 @@ export function createBankClient(options: BankOptions): BankClient {
     send,
 
     // Reads are keyed by their request, so the answer has this operation's type.
-    async read(operation, input, limits) {
-      const call = prepareCall(prefix, operation, input);
+    read(operation, input, limits) {
       try {
-        return (await reads.read(call, limits)) as BankRead<never>;
+        const call = prepareCall(prefix, operation, input);
+        return reads.read(call, limits).catch((error: unknown) => {
+          throw errorOf(call, error);
+        }) as Promise<BankRead<never>>;
       } catch (error) {
-        throw errorOf(call, error);
+        return Promise.reject(error);
       }
     },
 

@@ -5,15 +5,14 @@ import { interpretRecord, type Path, type RecordObserver } from '../contract/int
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import {
+  byteOrderMark,
   decoderOf,
   type HttpResponse,
   inUtf8,
   otherCharsetOf,
   partialContent,
-  startsWithMark,
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
@@ -68,15 +67,16 @@ export function parseResponse(
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   try {
-    const decoded = inUtf8(response);
-    if (!isUtf8(decoded.body)) throw new TypeError('the text is not in UTF-8');
-    const tooMuch = whatTakesTooLong(decoded.body);
+    const body = inUtf8(response.body, otherCharsetOf(response));
+    if (!isUtf8(body)) throw new TypeError('the text is not in UTF-8');
+    const tooMuch = whatTakesTooLong(body);
     if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
-    const hasMark = startsWithMark(decoded);
-    const json = parseExactJson(textOf(decoded, hasMark), () => drifts('amount'), keepDigits);
+    const text = body.toString();
+    const hasMark = text.startsWith(byteOrderMark);
+    const json = parseExactJson(hasMark ? text.slice(1) : text, () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
     if (hasMark) drifts('byte-order-mark');
-    if (decoded !== response) drifts('charset');
+    if (body !== response.body) drifts('charset');
     return json;
   } catch (cause) {
     if (cause instanceof BankqlError) throw cause;
@@ -286,16 +286,10 @@ export function envelopeNames({ resource }: Operation, json: object): readonly s
 const inCamelCase = (name: string) =>
   name.replaceAll(/[-_ ]([a-z])/g, (_separator, letter: string) => letter.toUpperCase());
 
-const names = new WeakMap<object, readonly string[]>();
-
-/** The names of a record's members. They are cached, because every answer needs them. */
-const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
-  getOrMake(names, record, () => Object.keys(record.shape));
-
 /** Whether an object has a member of the operation's record. */
 function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
   if (answer === null) return true;
-  for (const name of namesIn(answer)) if (object[name] !== undefined) return true;
+  for (const name in object) if (Object.hasOwn(answer.shape, name)) return true;
   return false;
 }
 
