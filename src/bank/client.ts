@@ -3,13 +3,12 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { slices } from '../slices.ts';
 import { type BreakerReason, createBreakers, paused } from './breaker.ts';
-import { mapTransportFailure, withMayBeDone } from './errors.ts';
-import { type HttpResponse, TransportFailure } from './http-message.ts';
-import { parseSuccess, successOf, type UnreadableAnswer } from './parse-answer.ts';
+import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
 import { type CallReport, reportOf, type TraceCall } from './report.ts';
-import { type CallInput, type PreparedCall, prepareCall, resend } from './request.ts';
-import { type Drift, isEmptyResponse } from './response.ts';
+import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall, resend } from './request.ts';
+import { type Drift, ErrorInSuccess, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
 import { Retries } from './retry.ts';
 import { createTransport, limitedBy, type PoolUsage, type Send, type TransportOptions } from './transport.ts';
 import { UpdateQueue } from './update-queue.ts';
@@ -32,6 +31,15 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
   readonly onUnreadable?: (answer: UnreadableAnswer) => void;
+}
+
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why it cannot be read, in a sentence. */
+  readonly failure: string;
 }
 
 /** The result of a read. It may be shared with others, and must not be changed. */
@@ -103,6 +111,13 @@ const slowPart = 0.8;
 const shortAnswer = 8 * 1024;
 const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
+/** Errors: BankqlError, if no whole answer came or it is no success. */
+function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
+  if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
+  if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
+  return result;
+}
+
 const errorOf = (call: PreparedCall, error: unknown) =>
   error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
 
@@ -143,6 +158,29 @@ export function createBankClient(options: BankOptions): BankClient {
     return result;
   };
 
+  /**
+   * The answer in a successful response. Reports how it drifts, or that it cannot be read.
+   * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+   */
+  function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
+    const { operation, trackId, keepDigits } = call;
+    const { status } = response;
+    const details = { ...errorDetailsOf(call), status };
+    const drifts: Drift[] = [];
+    const note = (drift: Drift) => void drifts.push(drift);
+    try {
+      const json = parseResponse(response, details, note, keepDigits);
+      const checked = validateResponse(operation, json, details, note);
+      for (const drift of drifts) onDrift?.(drift);
+      return checked;
+    } catch (error) {
+      if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+      if (error instanceof BankqlError)
+        onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+      throw error;
+    }
+  }
+
   const fetch: Fetch = async (call, limits) => {
     let sent = call;
     let result = await attempt(sent, limits);
@@ -156,9 +194,7 @@ export function createBankClient(options: BankOptions): BankClient {
       await slices.wait({ caller: call.caller.name });
       if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
     }
-    const { answer, isValid, drifts } = parseSuccess(sent, response, onUnreadable);
-    for (const drift of drifts) onDrift?.(drift);
-    return { answer, isValid, trackId: sent.trackId, status: response.status, bytes };
+    return { ...parseSuccess(sent, response), trackId: sent.trackId, status: response.status, bytes };
   };
   const reads = new Reads(options, fetch);
 
@@ -197,8 +233,7 @@ export function createBankClient(options: BankOptions): BankClient {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };
         }
-        const { answer, drifts } = parseSuccess(call, response, onUnreadable);
-        for (const drift of drifts) onDrift?.(drift);
+        const { answer } = parseSuccess(call, response);
         return { answer, ...received };
       } catch (error) {
         const failure = errorOf(call, error);

@@ -185,7 +185,8 @@ const bodyOf = (response: HttpResponse): ErrorBody =>
 
 function decodedTextOf(response: HttpResponse): string {
   try {
-    return textOf({ body: inUtf8(response.body, otherCharsetOf(response)) });
+    const charset = otherCharsetOf(response);
+    return textOf(charset === null ? response : { body: inUtf8(response.body, charset) });
   } catch {
     return textOf(response);
   }

@@ -57,6 +57,7 @@ const done = Promise.resolve();
 /** Calls of one bank operation that wait: those of the unproven callers of a peer, or those of one proven caller. */
 interface Waiting {
   readonly key: string;
+  readonly count: OperationCount;
   /** By caller, in the order of their turns. */
   readonly callers: Map<string, Set<GateCall>>;
 }
@@ -124,7 +125,7 @@ export class Gate {
 
   /** Forgets a call that waits. Returns whether it did. */
   cancel(call: GateCall): boolean {
-    const { waiting, caller, operation } = call;
+    const { waiting, caller } = call;
     if (waiting === null) return false;
     call.waiting = null;
     this.#expiring.delete(call);
@@ -132,7 +133,7 @@ export class Gate {
     calls?.delete(call);
     if (calls?.size === 0) waiting.callers.delete(caller.name);
     if (waiting.callers.size === 0) this.#waiting.delete(waiting.key);
-    this.#operationCount(operation).waiting--;
+    waiting.count.waiting--;
     return true;
   }
 
@@ -154,7 +155,7 @@ export class Gate {
     if (this.#callers.size > this.#forgetAt) this.#forgetIdle();
     const counts: Count[] = [
       this.#all,
-      this.#operationCount(operation),
+      this.#operations.get(operation) ?? this.#newOperation(operation),
       this.#callers.get(name) ?? this.#newCount(name, this.#mostOfCaller),
     ];
     if (group === name) return counts;
@@ -166,12 +167,9 @@ export class Gate {
     return counts;
   }
 
-  #operationCount(operation: string): OperationCount {
-    let count = this.#operations.get(operation);
-    if (count === undefined) {
-      count = { operation, taken: 0, most: this.#mostOfOperation, waiting: 0, waits: 0 };
-      this.#operations.set(operation, count);
-    }
+  #newOperation(operation: string): OperationCount {
+    const count = { operation, taken: 0, most: this.#mostOfOperation, waiting: 0, waits: 0 };
+    this.#operations.set(operation, count);
     return count;
   }
 
@@ -190,9 +188,9 @@ export class Gate {
     const { caller, operation, session } = call;
     const { name, group } = caller;
     const key = group === name ? `${operation} caller ${name}` : `${operation} ${group}`;
-    call.waiting = getOrMake(this.#waiting, key, () => ({ key, callers: new Map() }));
+    const count = this.#operations.get(operation) ?? this.#newOperation(operation);
+    call.waiting = getOrMake(this.#waiting, key, () => ({ key, count, callers: new Map() }));
     getOrMake(call.waiting.callers, name, () => new Set()).add(call);
-    const count = this.#operationCount(operation);
     count.waiting++;
     count.waits++;
     if (session?.isServed) return;

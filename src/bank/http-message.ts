@@ -40,8 +40,8 @@ export function decoderOf(charset: string): TextDecoder | null {
 }
 
 /** A body of this charset in UTF-8; as it is, if the charset is not known. Errors: TypeError, if the body is not in the charset. */
-export function inUtf8(body: Buffer, charset: string | null): Buffer {
-  const decoder = charset === null ? null : decoderOf(charset);
+export function inUtf8(body: Buffer, charset: string): Buffer {
+  const decoder = decoderOf(charset);
   return decoder === null ? body : Buffer.from(decoder.decode(body));
 }
 
