@@ -122,6 +122,33 @@ const errorOf = (call: PreparedCall, error: unknown) =>
   error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
 
 /**
+ * The answer in a successful response. Reports how it drifts, or that it cannot be read.
+ * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ */
+function parseSuccess<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  { onDrift, onUnreadable }: BankOptions,
+) {
+  const { operation, trackId, keepDigits } = call;
+  const { status } = response;
+  const details = { ...errorDetailsOf(call), status };
+  const drifts: Drift[] = [];
+  const note = (drift: Drift) => void drifts.push(drift);
+  try {
+    const json = parseResponse(response, details, note, keepDigits);
+    const checked = validateResponse(operation, json, details, note);
+    for (const drift of drifts) onDrift?.(drift);
+    return checked;
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError)
+      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+    throw error;
+  }
+}
+
+/**
  * The steps of a call:
  *
  *     reads → fetch (parse, retry) → attempt (trace, breaker, report) → gate → undici
@@ -131,7 +158,7 @@ const errorOf = (call: PreparedCall, error: unknown) =>
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift, onUnreadable } = options;
+  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift } = options;
   const slowMs = slowPart * timeoutMs;
   const breakers = createBreakers({
     threshold: options.breakerThreshold,
@@ -158,29 +185,6 @@ export function createBankClient(options: BankOptions): BankClient {
     return result;
   };
 
-  /**
-   * The answer in a successful response. Reports how it drifts, or that it cannot be read.
-   * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
-   */
-  function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
-    const { operation, trackId, keepDigits } = call;
-    const { status } = response;
-    const details = { ...errorDetailsOf(call), status };
-    const drifts: Drift[] = [];
-    const note = (drift: Drift) => void drifts.push(drift);
-    try {
-      const json = parseResponse(response, details, note, keepDigits);
-      const checked = validateResponse(operation, json, details, note);
-      for (const drift of drifts) onDrift?.(drift);
-      return checked;
-    } catch (error) {
-      if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
-      if (error instanceof BankqlError)
-        onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
-      throw error;
-    }
-  }
-
   const fetch: Fetch = async (call, limits) => {
     let sent = call;
     let result = await attempt(sent, limits);
@@ -194,7 +198,12 @@ export function createBankClient(options: BankOptions): BankClient {
       await slices.wait({ caller: call.caller.name });
       if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
     }
-    return { ...parseSuccess(sent, response), trackId: sent.trackId, status: response.status, bytes };
+    return {
+      ...parseSuccess(sent, response, options),
+      trackId: sent.trackId,
+      status: response.status,
+      bytes,
+    };
   };
   const reads = new Reads(options, fetch);
 
@@ -233,7 +242,7 @@ export function createBankClient(options: BankOptions): BankClient {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };
         }
-        const { answer } = parseSuccess(call, response);
+        const { answer } = parseSuccess(call, response, options);
         return { answer, ...received };
       } catch (error) {
         const failure = errorOf(call, error);

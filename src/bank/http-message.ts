@@ -87,7 +87,3 @@ export class TransportFailure extends ExpectedError {
 
 /** The outcome of a request: a failure is returned, not thrown. */
 export type HttpResult = HttpResponse | TransportFailure;
-
-/** The port of an address over http or https: its own, or the protocol's default. */
-export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): string =>
-  port || (protocol === 'https:' ? '443' : '80');

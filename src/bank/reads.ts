@@ -122,15 +122,14 @@ export class Reads {
     limits: ReadLimits = {},
     deadline = performance.now() + this.#options.timeoutMs,
   ): Promise<ReadResult> {
-    const now = performance.now();
-    const ended = limits.operationDeadline?.endedAt(now) ?? null;
+    const ended = limits.operationDeadline?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
     const known = isPublic && !limits.unshared ? this.#cache?.get(key) : undefined;
-    if (known !== undefined && now - known.storedAt < this.#options.publicCacheTtlMs) {
+    if (known !== undefined && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
       this.#note(call, limits, 'cached');
       return Promise.resolve(known.result);
     }
