@@ -17,20 +17,28 @@ export function generateValidators(operations: readonly Operation[]): string {
     const known = printed.get(answer);
     if (known !== undefined) return `  ${id}: ${known},`;
     printed.set(answer, id);
-    const condition = answer === null ? 'isObject(v)' : conditionFor(answer, 'v', 1);
-    checks.push(`const ${id} = (v: unknown): boolean =>\n  ${condition};`);
+    const condition = answer === null ? isObject('v') : conditionFor(answer, 'v', 1);
+    checks.push(`const ${id} = (v: Json): boolean =>\n  ${condition};`);
     return `  ${id},`;
   });
-  return `${head}\n${checks.join('\n\n')}\n\n${table}\n${rows.join('\n')}\n};\n`;
+  return `${head}\n${checks.join('\n\n')}\n\n${table}\n${rows.join('\n')}\n} as Readonly<Record<string, (record: unknown) => boolean>>;\n`;
 }
 
 const head = `// Printed by \`npm run contract\` from the shapes beside it: change those.
-import { isObject } from '../is-object.ts';
 import { isDecimal, isIdList } from './common-schemas.ts';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 `;
 
-const table = `/** Whether a record, or an entry of a list, keeps the shape of its operation's answers: by the operation's id. */
-export const validators: Readonly<Record<string, (record: unknown) => boolean>> = {`;
+const table = `/**
+ * Whether a record, or an entry of a list, keeps the shape of its operation's answers: by the operation's id. The record is a value
+ * that JSON.parse made.
+ */
+export const validators = {`;
+
+/** Inline: a call of a function for each object would take as long as the rest. */
+const isObject = (place: string) =>
+  `typeof ${place} === 'object' && ${place} !== null && !Array.isArray(${place})`;
 
 /** The condition that a value of the shape meets. `place` is the code of the value. */
 function conditionFor(shape: z.core.$ZodType, place: string, depth: number): string {
@@ -48,7 +56,7 @@ function conditionFor(shape: z.core.$ZodType, place: string, depth: number): str
   if (isPlain && shape instanceof z.ZodNumber) return `Number.isFinite(${place})`;
   if (isPlain && shape instanceof z.ZodArray) {
     const entry = `v${depth}`;
-    return `(Array.isArray(${place}) && ${place}.every((${entry}: unknown) => ${conditionFor(shape.def.element, entry, depth + 1)}))`;
+    return `(Array.isArray(${place}) && ${place}.every((${entry}) => ${conditionFor(shape.def.element, entry, depth + 1)}))`;
   }
   if (isPlain && shape instanceof z.ZodObject && shape.def.catchall === undefined) {
     const fields = Object.entries(shape.def.shape).map(([key, field]) =>
@@ -58,7 +66,7 @@ function conditionFor(shape: z.core.$ZodType, place: string, depth: number): str
         depth + 1,
       ),
     );
-    return `(${[`isObject(${place})`, ...fields].join(`\n${'  '.repeat(depth)}&& `)})`;
+    return `(${[isObject(place), ...fields].join(`\n${'  '.repeat(depth)}&& `)})`;
   }
   throw new Error(`no plain code says what keeps this shape: ${shape._zod.def.type} at ${place}`);
 }

@@ -1,4 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
+import { operations } from '../contract/operations.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
@@ -62,7 +63,19 @@ export class CircuitBreaker {
       if (saysNothing) this.#change('open');
       else if (fault !== null) this.#open(fault);
       else this.#close();
-    } else if (!saysNothing) this.#count(fault);
+      return;
+    }
+    if (saysNothing) return;
+    const now = Math.floor(performance.now() / 1000);
+    let second = this.#seconds.at(-1);
+    if (second?.number !== now) {
+      second = { number: now, calls: 0, failed: 0, slow: 0 };
+      this.#seconds = [...this.#seconds.filter(({ number }) => number > now - sampleSeconds), second];
+    }
+    second.calls++;
+    if (fault === null) return;
+    second[fault]++;
+    this.#judge();
   }
 
   /** How the bank failed; null if it did not. */
@@ -74,16 +87,8 @@ export class CircuitBreaker {
     return result.milliseconds >= slowMs ? 'slow' : null;
   }
 
-  #count(fault: BreakerReason | null): void {
-    const now = Math.floor(performance.now() / 1000);
-    let second = this.#seconds.at(-1);
-    if (second?.number !== now) {
-      second = { number: now, calls: 0, failed: 0, slow: 0 };
-      this.#seconds = [...this.#seconds.filter(({ number }) => number > now - sampleSeconds), second];
-    }
-    second.calls++;
-    if (fault === null) return;
-    second[fault]++;
+  /** Opens if too many calls of the window failed or were slow. */
+  #judge(): void {
     const sum = (what: 'calls' | BreakerReason) =>
       this.#seconds.reduce((total, each) => total + each[what], 0);
     const [calls, failed, slow] = [sum('calls'), sum('failed'), sum('slow')];
@@ -109,26 +114,13 @@ export class CircuitBreaker {
   }
 }
 
-/** The breakers of all bank operations. */
-export class Breakers {
-  readonly #options: CircuitBreakerOptions;
-  readonly #breakers = new Map<Operation, CircuitBreaker>();
-
-  constructor(options: CircuitBreakerOptions) {
-    this.#options = options;
-  }
-
-  /** The breaker of an operation; null if breakers are switched off. */
-  of(operation: Operation): CircuitBreaker | null {
-    if (this.#options.threshold === 0) return null;
-    let breaker = this.#breakers.get(operation);
-    if (breaker === undefined) {
-      breaker = new CircuitBreaker(operation, this.#options);
-      this.#breakers.set(operation, breaker);
-    }
-    return breaker;
-  }
-}
+/** The breakers of the bank's operations; none if they are switched off. */
+export const createBreakers = (options: CircuitBreakerOptions): ReadonlyMap<Operation, CircuitBreaker> =>
+  new Map(
+    options.threshold === 0
+      ? []
+      : Object.values(operations).map((operation) => [operation, new CircuitBreaker(operation, options)]),
+  );
 
 /** The result of a call that a breaker does not let through. */
 export const paused = (): TransportFailure =>

@@ -2,14 +2,13 @@ import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { slices } from '../slices.ts';
-import { type BreakerReason, Breakers, paused } from './breaker.ts';
-import { mapTransportFailure, withMayBeDone } from './errors.ts';
-import { type HttpResponse, TransportFailure } from './http-message.ts';
-import { parseSuccess, successOf, type UnreadableAnswer } from './parse-answer.ts';
+import { type BreakerReason, createBreakers, paused } from './breaker.ts';
+import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
 import { type CallReport, reportOf, type TraceCall } from './report.ts';
-import { type CallInput, type PreparedCall, prepareCall, resend } from './request.ts';
-import { type Drift, isEmptyResponse } from './response.ts';
+import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall, resend } from './request.ts';
+import { type Drift, ErrorInSuccess, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
 import { Retries } from './retry.ts';
 import { createTransport, limitedBy, type PoolUsage, type Send, type TransportOptions } from './transport.ts';
 import { UpdateQueue } from './update-queue.ts';
@@ -32,6 +31,15 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
   readonly onUnreadable?: (answer: UnreadableAnswer) => void;
+}
+
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why it cannot be read, in a sentence. */
+  readonly failure: string;
 }
 
 /** The result of a read. It may be shared with others, and must not be changed. */
@@ -103,8 +111,42 @@ const slowPart = 0.8;
 const shortAnswer = 8 * 1024;
 const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
+/** Errors: BankqlError, if no whole answer came or it is no success. */
+function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
+  if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
+  if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
+  return result;
+}
+
 const errorOf = (call: PreparedCall, error: unknown) =>
   error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+
+/**
+ * The answer in a successful response. Reports how it drifts, or that it cannot be read.
+ * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ */
+function parseSuccess<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  { onDrift, onUnreadable }: BankOptions,
+) {
+  const { operation, trackId, keepDigits } = call;
+  const { status } = response;
+  const details = { ...errorDetailsOf(call), status };
+  const drifts: Drift[] = [];
+  const note = (drift: Drift) => void drifts.push(drift);
+  try {
+    const json = parseResponse(response, details, note, keepDigits);
+    const checked = validateResponse(operation, json, details, note);
+    for (const drift of drifts) onDrift?.(drift);
+    return checked;
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError)
+      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+    throw error;
+  }
+}
 
 /**
  * The steps of a call:
@@ -116,9 +158,9 @@ const errorOf = (call: PreparedCall, error: unknown) =>
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift, onUnreadable } = options;
+  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift } = options;
   const slowMs = slowPart * timeoutMs;
-  const breakers = new Breakers({
+  const breakers = createBreakers({
     threshold: options.breakerThreshold,
     openMs: options.breakerOpenMs,
     slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
@@ -129,24 +171,21 @@ export function createBankClient(options: BankOptions): BankClient {
   const updates = new UpdateQueue();
 
   /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
-  const attempt: Send = (call, limits) => {
+  const attempt: Send = async (call, limits) => {
     const startedAt = performance.now();
     const trace = traceCall?.(call, call.resendCount) ?? null;
-    const breaker = breakers.of(call.operation);
-    const generation = breaker === null ? 0 : breaker.tryAcquire();
-    const sending = generation === null ? Promise.resolve(paused()) : transport.send(call, limits);
-    return sending.then((result) => {
-      if (generation !== null) breaker?.record(generation, result);
-      if (onCall === undefined && trace === null) return result;
-      const report = reportOf(call, result, performance.now() - startedAt, trace);
-      onCall?.(report);
-      trace?.end(report);
-      return result;
-    });
+    const breaker = breakers.get(call.operation);
+    const generation = breaker === undefined ? 0 : breaker.tryAcquire();
+    const result = generation === null ? paused() : await transport.send(call, limits);
+    if (generation !== null) breaker?.record(generation, result);
+    if (onCall === undefined && trace === null) return result;
+    const report = reportOf(call, result, performance.now() - startedAt, trace);
+    onCall?.(report);
+    trace?.end(report);
+    return result;
   };
 
   const fetch: Fetch = async (call, limits) => {
-    retries.count();
     let sent = call;
     let result = await attempt(sent, limits);
     if (retries.mayHelp(result) && (await retries.wait(limits))) {
@@ -159,9 +198,12 @@ export function createBankClient(options: BankOptions): BankClient {
       await slices.wait({ caller: call.caller.name });
       if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
     }
-    const { answer, isValid, drifts } = parseSuccess(sent, response, onUnreadable);
-    for (const drift of drifts) onDrift?.(drift);
-    return { answer, isValid, trackId: sent.trackId, status: response.status, bytes };
+    return {
+      ...parseSuccess(sent, response, options),
+      trackId: sent.trackId,
+      status: response.status,
+      bytes,
+    };
   };
   const reads = new Reads(options, fetch);
 
@@ -179,12 +221,14 @@ export function createBankClient(options: BankOptions): BankClient {
     send,
 
     // Reads are keyed by their request, so the answer has this operation's type.
-    async read(operation, input, limits) {
-      const call = prepareCall(prefix, operation, input);
+    read(operation, input, limits) {
       try {
-        return (await reads.read(call, limits)) as BankRead<never>;
+        const call = prepareCall(prefix, operation, input);
+        return reads.read(call, limits).catch((error: unknown) => {
+          throw errorOf(call, error);
+        }) as Promise<BankRead<never>>;
       } catch (error) {
-        throw errorOf(call, error);
+        return Promise.reject(error);
       }
     },
 
@@ -198,8 +242,7 @@ export function createBankClient(options: BankOptions): BankClient {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };
         }
-        const { answer, drifts } = parseSuccess(call, response, onUnreadable);
-        for (const drift of drifts) onDrift?.(drift);
+        const { answer } = parseSuccess(call, response, options);
         return { answer, ...received };
       } catch (error) {
         const failure = errorOf(call, error);

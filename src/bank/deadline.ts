@@ -31,16 +31,12 @@ export class OperationDeadline {
     this.#signal = signal;
   }
 
-  /** Why no further read may start (with `sent` false) at this time of performance.now(); null while there is time. */
-  endedAt(now: number): TransportFailure | null {
+  /** Why no further read may start (with `sent` false); null while there is time. */
+  get ended(): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted)
       return new TransportFailure('cancelled', false, 'the caller left');
-    if (now < this.#deadline) return null;
+    if (performance.now() < this.#deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
-  }
-
-  get ended(): TransportFailure | null {
-    return this.endedAt(performance.now());
   }
 
   /** Makes all waiters give up, also those added later. */

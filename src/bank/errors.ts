@@ -1,7 +1,14 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
-import { gatewayErrors, type HttpResponse, inUtf8, type TransportFailure, textOf } from './http-message.ts';
+import {
+  gatewayErrors,
+  type HttpResponse,
+  inUtf8,
+  otherCharsetOf,
+  type TransportFailure,
+  textOf,
+} from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { codeName, errorName, errorWords } from './response.ts';
 
@@ -178,7 +185,8 @@ const bodyOf = (response: HttpResponse): ErrorBody =>
 
 function decodedTextOf(response: HttpResponse): string {
   try {
-    return textOf(inUtf8(response));
+    const charset = otherCharsetOf(response);
+    return textOf(charset === null ? response : { body: inUtf8(response.body, charset) });
   } catch {
     return textOf(response);
   }

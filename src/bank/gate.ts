@@ -11,20 +11,30 @@ export interface GateCall {
   readonly session: { isServed: boolean } | null;
   /** Set by the gate: the calls that it waits among; null if it does not wait. */
   waiting: Waiting | null;
+  /** Set by the gate: the counts that include it while it is under way. */
+  counts: readonly Count[];
   /** Called once it may go; it has to `leave`. */
   enter(): void;
   /** Called if it has waited for too long. */
   refuse(): void;
 }
 
-/** The calls of one bank operation, for metrics. */
-export interface OperationUsage {
-  readonly operation: string;
-  readonly taken: number;
-  /** How many calls wait, and how many have had to so far. */
-  readonly waiting: number;
-  readonly waits: number;
+/** The number of certain calls that are under way, and the most that may be. */
+interface Count {
+  taken: number;
+  readonly most: number;
 }
+
+/** The calls of one bank operation. */
+interface OperationCount extends Count {
+  readonly operation: string;
+  /** How many calls wait, and how many have had to so far. */
+  waiting: number;
+  waits: number;
+}
+
+/** The same, for metrics. */
+export type OperationUsage = Readonly<OperationCount>;
 
 interface GateOptions {
   /** How many calls may be under way at the same time. */
@@ -40,28 +50,17 @@ const { cap: callerShare } = uses.connections;
  * of it, and less than all, so that other operations continue.
  */
 const operationShare = 3 / 4;
-/** The number of callers and peers without a call that are remembered. */
+/** The number of callers and peers from which those without a call are forgotten. */
 const maxIdle = 1000;
-
-/** The calls that a caller, or a peer, has under way. */
-interface Held {
-  calls: number;
-  readonly byOperation: Map<string, number>;
-}
-
-type Counts = { -readonly [Key in keyof OperationUsage]: OperationUsage[Key] };
+const done = Promise.resolve();
 
 /** Calls of one bank operation that wait: those of the unproven callers of a peer, or those of one proven caller. */
 interface Waiting {
   readonly key: string;
-  readonly operation: string;
-  readonly peer: string | null;
+  readonly count: OperationCount;
   /** By caller, in the order of their turns. */
   readonly callers: Map<string, Set<GateCall>>;
 }
-
-/** The peer of an unproven caller; null for a proven one. */
-const peerOf = ({ name, group }: Identity): string | null => (group === name ? null : group);
 
 /**
  * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
@@ -69,15 +68,16 @@ const peerOf = ({ name, group }: Identity): string | null => (group === name ? n
  * that half is everybody's. Callers that wait are served in turn.
  */
 export class Gate {
-  readonly #options: GateOptions;
-  readonly #mostOfCaller: number;
+  readonly #waitMs: number;
+  readonly #all: Count;
   readonly #mostOfOperation: number;
+  readonly #mostOfCaller: number;
   readonly #mostOfOperationOfPeer: number;
-  #free: number;
-  /** By the name of a caller or a peer. */
-  readonly #held = new Map<string, Held>();
   /** Bounded: the contract has a fixed number of operations. */
-  readonly #operations = new Map<string, Counts>();
+  readonly #operations = new Map<string, OperationCount>();
+  /** By the name of a caller or a peer, and by a peer's name and an operation. */
+  readonly #callers = new Map<string, Count>();
+  #forgetAt = maxIdle;
   /** The calls that wait, by bank operation and peer, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting>();
   /** The calls whose wait ends, each with the time at which it began to wait, the first one first. */
@@ -86,12 +86,13 @@ export class Gate {
   #isServing = false;
   #isFreed = false;
 
-  constructor(options: GateOptions) {
-    this.#options = options;
-    this.#mostOfCaller = Math.max(1, Math.floor(options.max * callerShare));
-    this.#mostOfOperation = Math.max(1, Math.floor(options.max * operationShare));
-    this.#mostOfOperationOfPeer = Math.max(1, Math.floor(this.#mostOfCaller * operationShare));
-    this.#free = options.max;
+  constructor({ max, waitMs }: GateOptions) {
+    const partOf = (most: number, share: number) => Math.max(1, Math.floor(most * share));
+    this.#waitMs = waitMs;
+    this.#all = { taken: 0, most: max };
+    this.#mostOfOperation = partOf(max, operationShare);
+    this.#mostOfCaller = partOf(max, callerShare);
+    this.#mostOfOperationOfPeer = partOf(this.#mostOfCaller, operationShare);
   }
 
   get usage(): readonly OperationUsage[] {
@@ -100,28 +101,31 @@ export class Gate {
 
   /** How many calls are under way. */
   get held(): number {
-    return this.#options.max - this.#free;
+    return this.#all.taken;
   }
 
   /** Lets a call through at once, or lets it wait for its turn. */
   ask(call: GateCall): void {
     // If this call fits, no waiting call does, so it overtakes nobody.
-    if (this.#fits(call)) this.#letThrough(call);
-    else this.#enqueue(call);
+    if (!this.#letThrough(call)) this.#enqueue(call);
   }
 
-  /** A call that was let through has ended. */
-  leave({ caller: { name, group }, operation }: GateCall): void {
-    this.#free++;
-    this.#usageOf(operation).taken--;
-    this.#hold(name, operation, -1);
-    if (group !== name) this.#hold(group, operation, -1);
+  /**
+   * A call that was let through has ended. `isFreeSoon`: undici frees its connection by setImmediate, which it calls after this. A
+   * waiting call that went before would take another connection.
+   */
+  leave(call: GateCall, isFreeSoon = false): void {
+    if (isFreeSoon && this.#waiting.size > 0) {
+      void done.then(() => setImmediate(() => this.leave(call)));
+      return;
+    }
+    for (const count of call.counts) count.taken--;
     if (this.#waiting.size > 0) this.#serve();
   }
 
   /** Forgets a call that waits. Returns whether it did. */
   cancel(call: GateCall): boolean {
-    const { waiting, caller, operation } = call;
+    const { waiting, caller } = call;
     if (waiting === null) return false;
     call.waiting = null;
     this.#expiring.delete(call);
@@ -129,72 +133,69 @@ export class Gate {
     calls?.delete(call);
     if (calls?.size === 0) waiting.callers.delete(caller.name);
     if (waiting.callers.size === 0) this.#waiting.delete(waiting.key);
-    this.#usageOf(operation).waiting--;
+    waiting.count.waiting--;
     return true;
   }
 
-  #fits({ caller, operation }: GateCall): boolean {
-    return this.#hasRoom(operation, peerOf(caller)) && this.#hasShare(caller.name);
-  }
-
-  /** Whether a call of an operation may go, if its caller has less than its share. */
-  #hasRoom(operation: string, peer: string | null): boolean {
-    if (this.#free === 0 || this.#usageOf(operation).taken >= this.#mostOfOperation) return false;
-    const held = peer === null ? undefined : this.#held.get(peer);
-    if (held === undefined) return true;
-    return (
-      held.calls < this.#mostOfCaller && (held.byOperation.get(operation) ?? 0) < this.#mostOfOperationOfPeer
-    );
-  }
-
-  #hasShare(name: string): boolean {
-    return (this.#held.get(name)?.calls ?? 0) < this.#mostOfCaller;
-  }
-
-  #letThrough(call: GateCall): void {
-    const { caller, operation, session } = call;
-    const { name, group } = caller;
-    this.#free--;
-    this.#usageOf(operation).taken++;
-    this.#hold(name, operation, 1);
-    if (group !== name) this.#hold(group, operation, 1);
-    if (session !== null) session.isServed = true;
+  /** Lets a call through if it fits. Returns whether it did. */
+  #letThrough(call: GateCall): boolean {
+    const counts = this.#countsOf(call);
+    for (const { taken, most } of counts) if (taken >= most) return false;
+    for (const count of counts) count.taken++;
+    call.counts = counts;
+    if (call.waiting !== null) this.cancel(call);
+    if (call.session !== null) call.session.isServed = true;
     call.enter();
+    return true;
   }
 
-  #hold(name: string, operation: string, more: 1 | -1): void {
-    let held = this.#held.get(name);
-    if (held === undefined) {
-      held = { calls: 0, byOperation: new Map() };
-      this.#held.set(name, held);
-    }
-    held.calls += more;
-    held.byOperation.set(operation, (held.byOperation.get(operation) ?? 0) + more);
+  /** The counts that would include a call. */
+  #countsOf({ caller: { name, group }, operation }: GateCall): readonly Count[] {
     // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
-    if (held.calls === 0 && this.#held.size > maxIdle) this.#held.delete(name);
+    if (this.#callers.size > this.#forgetAt) this.#forgetIdle();
+    const counts: Count[] = [
+      this.#all,
+      this.#operations.get(operation) ?? this.#newOperation(operation),
+      this.#callers.get(name) ?? this.#newCount(name, this.#mostOfCaller),
+    ];
+    if (group === name) return counts;
+    const ofBoth = `${group}\n${operation}`;
+    counts.push(
+      this.#callers.get(group) ?? this.#newCount(group, this.#mostOfCaller),
+      this.#callers.get(ofBoth) ?? this.#newCount(ofBoth, this.#mostOfOperationOfPeer),
+    );
+    return counts;
   }
 
-  #usageOf(operation: string) {
-    let usage = this.#operations.get(operation);
-    if (usage === undefined) {
-      usage = { operation, taken: 0, waiting: 0, waits: 0 };
-      this.#operations.set(operation, usage);
-    }
-    return usage;
+  #newOperation(operation: string): OperationCount {
+    const count = { operation, taken: 0, most: this.#mostOfOperation, waiting: 0, waits: 0 };
+    this.#operations.set(operation, count);
+    return count;
+  }
+
+  #newCount(key: string, most: number): Count {
+    const count = { taken: 0, most };
+    this.#callers.set(key, count);
+    return count;
+  }
+
+  #forgetIdle(): void {
+    for (const [key, { taken }] of this.#callers) if (taken === 0) this.#callers.delete(key);
+    this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
   #enqueue(call: GateCall): void {
     const { caller, operation, session } = call;
-    const peer = peerOf(caller);
-    const key = `${operation} ${peer ?? `caller ${caller.name}`}`;
-    call.waiting = getOrMake(this.#waiting, key, () => ({ key, operation, peer, callers: new Map() }));
-    getOrMake(call.waiting.callers, caller.name, () => new Set()).add(call);
-    const usage = this.#usageOf(operation);
-    usage.waiting++;
-    usage.waits++;
+    const { name, group } = caller;
+    const key = group === name ? `${operation} caller ${name}` : `${operation} ${group}`;
+    const count = this.#operations.get(operation) ?? this.#newOperation(operation);
+    call.waiting = getOrMake(this.#waiting, key, () => ({ key, count, callers: new Map() }));
+    getOrMake(call.waiting.callers, name, () => new Set()).add(call);
+    count.waiting++;
+    count.waits++;
     if (session?.isServed) return;
     this.#expiring.set(call, performance.now());
-    this.#timer ??= this.#expireIn(this.#options.waitMs);
+    this.#timer ??= this.#expireIn(this.#waitMs);
   }
 
   /** One timer for all calls, because they wait equally long. After a pause of the event loop, ended calls are noticed first. */
@@ -206,7 +207,7 @@ export class Gate {
     this.#timer = null;
     const now = performance.now();
     for (const [call, since] of this.#expiring) {
-      const left = since + this.#options.waitMs - now;
+      const left = since + this.#waitMs - now;
       if (left > 0) {
         this.#timer = this.#expireIn(left);
         return;
@@ -227,7 +228,7 @@ export class Gate {
     while (this.#isFreed) {
       this.#isFreed = false;
       for (const [key, waiting] of this.#waiting) {
-        if (this.#free === 0) break;
+        if (this.#all.taken >= this.#all.most) break;
         // The operation goes to the end, so that the others are served before its next call.
         const isServed = this.#serveOne(waiting);
         if (isServed && this.#waiting.size > 1 && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
@@ -237,15 +238,17 @@ export class Gate {
   }
 
   /** Lets the first call through that fits. Returns whether there was one. */
-  #serveOne({ operation, peer, callers }: Waiting): boolean {
-    if (!this.#hasRoom(operation, peer)) return false;
+  #serveOne({ callers }: Waiting): boolean {
     for (const [name, calls] of callers) {
-      const [call] = calls.keys();
-      if (call === undefined || !this.#hasShare(name)) continue;
-      this.cancel(call);
-      if (callers.size > 1 && callers.delete(name)) callers.set(name, calls);
-      this.#letThrough(call);
-      return true;
+      const [call] = calls;
+      if (call === undefined) continue;
+      if (this.#letThrough(call)) {
+        if (callers.size > 1 && callers.delete(name)) callers.set(name, calls);
+        return true;
+      }
+      // If the call does not fit although its caller has room, the operation or the peer has none: no other call fits either.
+      const own = this.#callers.get(name);
+      if (own === undefined || own.taken < own.most) return false;
     }
     return false;
   }

@@ -18,8 +18,6 @@ export interface HttpResponse {
   readonly milliseconds: number;
 }
 
-const markLength = 3;
-
 /** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
@@ -41,16 +39,19 @@ export function decoderOf(charset: string): TextDecoder | null {
   }
 }
 
-/** The same body in UTF-8, if the answer declares another charset that is known. Errors: TypeError, if the body is not in it. */
-export function inUtf8<T extends Pick<HttpResponse, 'headers' | 'body'>>(response: T): T {
-  const charset = otherCharsetOf(response);
-  const decoder = charset === null ? null : decoderOf(charset);
-  return decoder === null ? response : { ...response, body: Buffer.from(decoder.decode(response.body)) };
+/** A body of this charset in UTF-8; as it is, if the charset is not known. Errors: TypeError, if the body is not in the charset. */
+export function inUtf8(body: Buffer, charset: string): Buffer {
+  const decoder = decoderOf(charset);
+  return decoder === null ? body : Buffer.from(decoder.decode(body));
 }
 
+export const byteOrderMark = '\ufeff';
+
 /** A body's text, which has to be in UTF-8, without a byte order mark. */
-export const textOf = (response: Pick<HttpResponse, 'body'>, hasMark = startsWithMark(response)): string =>
-  response.body.toString('utf8', hasMark ? markLength : 0);
+export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
+  const text = body.toString();
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text;
+}
 
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
 export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -86,7 +87,3 @@ export class TransportFailure extends ExpectedError {
 
 /** The outcome of a request: a failure is returned, not thrown. */
 export type HttpResult = HttpResponse | TransportFailure;
-
-/** The port of an address over http or https: its own, or the protocol's default. */
-export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): string =>
-  port || (protocol === 'https:' ? '443' : '80');

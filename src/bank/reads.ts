@@ -96,13 +96,13 @@ export class Reads {
   readonly #cache: LRUCache<string, CachedRead> | null;
   /** The calls that can be joined, by group and key. */
   readonly #open = new Map<string, Map<string, SharedCall>>();
-  readonly #arriving: Arriving;
+  /** The bytes of all answers that are not parsed yet. */
+  #arriving = 0;
 
   constructor(options: ReadsOptions, fetch: Fetch) {
-    const { publicCacheTtlMs, publicCacheBytes, arrivingBytes = Number.POSITIVE_INFINITY } = options;
+    const { publicCacheTtlMs, publicCacheBytes } = options;
     this.#options = options;
     this.#fetch = fetch;
-    this.#arriving = { bytes: 0, most: arrivingBytes };
     this.#cache =
       publicCacheTtlMs === 0
         ? null
@@ -122,21 +122,20 @@ export class Reads {
     limits: ReadLimits = {},
     deadline = performance.now() + this.#options.timeoutMs,
   ): Promise<ReadResult> {
-    const now = performance.now();
-    const ended = limits.operationDeadline?.endedAt(now) ?? null;
+    const ended = limits.operationDeadline?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
     const { operation, caller } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
     const known = isPublic && !limits.unshared ? this.#cache?.get(key) : undefined;
-    if (known !== undefined && now - known.storedAt < this.#options.publicCacheTtlMs) {
+    if (known !== undefined && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
       this.#note(call, limits, 'cached');
       return Promise.resolve(known.result);
     }
     const joined = limits.unshared ? undefined : this.#open.get(group)?.get(key);
     const shared = joined ?? this.#start(call, limits, group, key, deadline);
-    const answer = shared.answerTo(limits);
+    const answer = this.#join(shared, limits);
     if (joined === undefined && known === undefined) return answer;
     return this.#sharedAnswer(answer, known, joined !== undefined, call, limits, deadline);
   }
@@ -178,122 +177,76 @@ export class Reads {
   }
 
   #start(call: PreparedCall, limits: ReadLimits, group: string, key: string, deadline: number): SharedCall {
-    const shared = new SharedCall(deadline, limits.operationDeadline ?? null, this.#arriving, () =>
-      this.#close(shared, group, key),
-    );
+    const cancellation: SharedCall['cancellation'] = { pending: null, isCancelled: false };
+    const shared: SharedCall = { group, key, cancellation, readers: new Set(), bytes: 0 };
     if (!limits.unshared) {
       const open = this.#open.get(group) ?? new Map<string, SharedCall>();
       this.#open.set(group, open.set(key, shared));
     }
-    this.#fetch(call, shared).then(
+    const { operationDeadline = null } = limits;
+    const { arrivingBytes = Number.POSITIVE_INFINITY } = this.#options;
+    const readBudget: ReadBudget = {
+      // A long answer may take as many bytes as it leaves to others, so that there is always room for one more.
+      keep: (bytes) => {
+        shared.bytes += bytes;
+        this.#arriving += bytes;
+        return shared.bytes <= Math.max(smallAnswer, arrivingBytes - this.#arriving);
+      },
+    };
+    this.#fetch(call, { deadline, cancellation, operationDeadline, readBudget }).then(
       (result) => {
-        if (this.#close(shared, group, key) && group === publicGroup && result.isValid)
+        if (this.#close(shared) && group === publicGroup && result.isValid)
           this.#cache?.set(key, { result, storedAt: performance.now() });
-        shared.settle(result);
+        this.#settle(shared, result);
       },
       (error) => {
-        this.#close(shared, group, key);
-        shared.settle(null, error);
+        this.#close(shared);
+        this.#settle(shared, null, error);
       },
     );
     return shared;
   }
 
   /** Nobody joins this call any more. Returns whether others could until now. */
-  #close(shared: SharedCall, group: string, key: string): boolean {
-    const open = this.#open.get(group);
-    if (open?.get(key) !== shared) return false;
-    open.delete(key);
-    if (open.size === 0) this.#open.delete(group);
+  #close(shared: SharedCall): boolean {
+    const open = this.#open.get(shared.group);
+    if (open?.get(shared.key) !== shared) return false;
+    open.delete(shared.key);
+    if (open.size === 0) this.#open.delete(shared.group);
     return true;
   }
 
-  #note({ operation: { id } }: PreparedCall, limits: ReadLimits, source: SharedSource, ageMs = 0): void {
-    this.#options.onShared?.(id, source);
-    limits.onSource?.(source, id, ageMs);
-  }
-}
-
-/** The bytes of all answers that are not parsed yet, and how many they may be. */
-interface Arriving {
-  bytes: number;
-  readonly most: number;
-}
-
-/** A read that waits for a call, until its GraphQL operation ends. */
-interface Reader extends Waiter {
-  readonly limits: ReadLimits;
-  resolve(result: ReadResult): void;
-  reject(error: unknown): void;
-}
-
-/**
- * A call and its readers. It belongs to none of them: it has its own deadline, and its bytes count in nobody's budget until
- * they are parsed. Each reader leaves by itself; the last one cancels the call.
- */
-class SharedCall implements CallLimits, Cancellation {
-  readonly cancellation: Cancellation;
-  readonly readBudget: ReadBudget;
-  readonly deadline: number;
-  readonly operationDeadline: OperationDeadline | null;
-  pending: Cancellation['pending'];
-  isCancelled: boolean;
-  readonly #arriving: Arriving;
-  readonly #onLeft: () => void;
-  readonly #readers: Set<Reader>;
-  #bytes: number;
-
-  /** Fields are assigned here, because field initializers would cost one more call for each read. */
-  constructor(
-    deadline: number,
-    operationDeadline: OperationDeadline | null,
-    arriving: Arriving,
-    onLeft: () => void,
-  ) {
-    this.cancellation = this;
-    this.readBudget = this;
-    this.deadline = deadline;
-    this.operationDeadline = operationDeadline;
-    this.pending = null;
-    this.isCancelled = false;
-    this.#arriving = arriving;
-    this.#onLeft = onLeft;
-    this.#readers = new Set();
-    this.#bytes = 0;
-  }
-
-  /** Errors: those of the call; TransportFailure if its operation ends before, or has no room for the answer. */
-  answerTo(limits: ReadLimits): Promise<ReadResult> {
+  /**
+   * Adds a reader to a call, until it is settled or its operation ends. The last one to leave cancels the call.
+   * Errors: those of the call; TransportFailure if its operation ends before, or has no room for the answer.
+   */
+  #join(shared: SharedCall, limits: ReadLimits): Promise<ReadResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
     const onEnd = (failure: TransportFailure) => {
       reject(failure);
-      this.#readers.delete(reader);
-      if (this.#readers.size === 0) this.#cancel();
+      shared.readers.delete(reader);
+      if (shared.readers.size > 0) return;
+      this.#close(shared);
+      shared.cancellation.isCancelled = true;
+      shared.cancellation.pending?.onCancel();
     };
     const reader = { limits, resolve, reject, onEnd };
     limits.operationDeadline?.addWaiter(reader);
-    this.#readers.add(reader);
+    shared.readers.add(reader);
     return promise;
   }
 
-  /** A long answer may take as many bytes as it leaves to others, so that there is always room for one more. */
-  keep(bytes: number): boolean {
-    this.#bytes += bytes;
-    this.#arriving.bytes += bytes;
-    const { bytes: all, most } = this.#arriving;
-    return this.#bytes <= Math.max(smallAnswer, most - all);
-  }
-
   /** Ends the wait of all readers, with the result or with an error: of some now, of the others in later iterations. */
-  settle(result: ReadResult | null, error?: unknown): void {
-    this.#release();
+  #settle(shared: SharedCall, result: ReadResult | null, error?: unknown): void {
+    this.#arriving -= shared.bytes;
+    shared.bytes = 0;
     let left = settledAtOnce;
-    for (const reader of this.#readers) {
+    for (const reader of shared.readers) {
       if (left-- === 0) {
-        setImmediate(() => this.settle(result, error));
+        setImmediate(() => this.#settle(shared, result, error));
         return;
       }
-      this.#readers.delete(reader);
+      shared.readers.delete(reader);
       const { operationDeadline, readBudget } = reader.limits;
       operationDeadline?.removeWaiter(reader);
       if (result === null) reader.reject(error);
@@ -302,15 +255,27 @@ class SharedCall implements CallLimits, Cancellation {
     }
   }
 
-  #cancel(): void {
-    this.#onLeft();
-    this.#release();
-    this.isCancelled = true;
-    this.pending?.onCancel();
+  #note({ operation: { id } }: PreparedCall, limits: ReadLimits, source: SharedSource, ageMs = 0): void {
+    this.#options.onShared?.(id, source);
+    limits.onSource?.(source, id, ageMs);
   }
+}
 
-  #release(): void {
-    this.#arriving.bytes -= this.#bytes;
-    this.#bytes = 0;
-  }
+/**
+ * A call and its readers. It belongs to none of them: it has its own deadline, and its bytes count in nobody's budget until
+ * they are parsed.
+ */
+interface SharedCall {
+  readonly group: string;
+  readonly key: string;
+  readonly cancellation: { pending: Cancellation['pending']; isCancelled: boolean };
+  readonly readers: Set<Reader>;
+  bytes: number;
+}
+
+/** A read that waits for a call, until its GraphQL operation ends. */
+interface Reader extends Waiter {
+  readonly limits: ReadLimits;
+  resolve(result: ReadResult): void;
+  reject(error: unknown): void;
 }

@@ -38,23 +38,19 @@ export function reportOf(
   trace: CallTrace | null,
 ): CallReport {
   const { operation, credentials, trackId } = call;
-  const hasFailed = result instanceof TransportFailure;
-  const ended = {
-    operation: operation.id,
-    trackId,
-    milliseconds,
-    status: hasFailed ? null : result.status,
-    reason: hasFailed ? result.reason : null,
-    failure: hasFailed
-      ? describeFailure(result)
-      : isRedirectStatus(result.status)
-        ? describeRedirect(call, result)
-        : null,
-    bankText: hasFailed || result.status < 400 ? null : bankText(result, secretsOf(credentials)),
+  const attempt = { operation: operation.id, trackId, milliseconds, ...(trace && { callId: trace.callId }) };
+  if (result instanceof TransportFailure) {
+    const { reason, message, cause } = result;
+    // undici's messages contain hosts and ports at most.
+    const failure = cause instanceof Error ? `${message} (${cause.message})` : message;
+    return { ...attempt, status: null, reason, failure, bankText: null };
+  }
+  const { status } = result;
+  return {
+    ...attempt,
+    status,
+    reason: null,
+    failure: status >= 300 && isRedirectStatus(status) ? describeRedirect(call, result) : null,
+    bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
-  return trace === null ? ended : { ...ended, callId: trace.callId };
 }
-
-/** A failure and its cause: undici's messages contain hosts and ports at most. */
-const describeFailure = ({ message, cause }: TransportFailure): string =>
-  cause instanceof Error ? `${message} (${cause.message})` : message;

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
@@ -15,16 +14,16 @@ interface PathTemplate {
 
 const templates = new Map<string, PathTemplate>();
 
-const templateOf = (template: string): PathTemplate =>
-  templates.get(template) ?? getOrMake(templates, template, parseTemplate);
-
+/** Parses a template that is not in `templates` yet, and keeps it there. */
 function parseTemplate(template: string): PathTemplate {
   const ids = [...template.matchAll(/([^}]*)\{(\w+)\}/g)].map(([, before = '', name = '']) => ({
     before,
     name,
     own: ownName(name),
   }));
-  return { ids, rest: template.slice(template.lastIndexOf('}') + 1) };
+  const parsed = { ids, rest: template.slice(template.lastIndexOf('}') + 1) };
+  templates.set(template, parsed);
+  return parsed;
 }
 
 /**
@@ -33,7 +32,7 @@ function parseTemplate(template: string): PathTemplate {
  */
 export function pathOf<T extends Operation>(operation: T, ids: OwnIds<T>): string;
 export function pathOf({ path }: Operation, given: Readonly<Record<string, string>>): string {
-  const { ids, rest } = templateOf(path);
+  const { ids, rest } = templates.get(path) ?? parseTemplate(path);
   let filled = '';
   for (const { before, name, own } of ids) {
     const id = given[own] ?? '';
@@ -49,15 +48,10 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
  */
 export function readKey<T extends Operation>(operation: T, wanted: OwnIds<T>): string;
 export function readKey({ id, path, body }: Operation, wanted: Readonly<Record<string, unknown>>): string {
+  const { ids } = templates.get(path) ?? parseTemplate(path);
   let key = id;
-  for (const { own } of templateOf(path).ids) key += `\n${wanted[own]}`;
+  for (const { own } of ids) key += `\n${wanted[own]}`;
   return body === null ? key : `${key}\n${JSON.stringify(wanted.query)}`;
-}
-
-/** The given ids that are in the operation's path, in the path's order. */
-export function pathIds<T extends Operation>(operation: T, ids: OwnIds<T>): OwnIds<T>;
-export function pathIds({ path }: Operation, given: object): object {
-  return Object.fromEntries(templateOf(path).ids.map(({ own }) => [own, Reflect.get(given, own)]));
 }
 
 /** The ids in an expanded path, by their names in the template. */
@@ -79,12 +73,6 @@ export interface CallInput<T extends Operation> {
   readonly keepDigits?: boolean;
 }
 
-/**
- * Identifies a read with a body, independent of the caller. A read without a body is identified by its path. Different reads have different
- * keys, since no two of them have the same path and both a body or none (test/bank/ids.test.ts).
- */
-export const requestKey = (path: string, body: string): string => `${path} ${body}`;
-
 /** A call that is checked and ready to be sent. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
@@ -92,9 +80,11 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly caller: CallerIdentity;
   /** The path, without the prefix of the bank's address. */
   readonly path: string;
-  /** Identifies the read, independent of the caller: the path, or the result of requestKey. */
+  /**
+   * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
+   * two of them have the same path and both a body or none (test/bank/ids.test.ts).
+   */
   readonly key: string;
-  /** Without the Track-ID, which belongs to one sending. */
   readonly request: HttpRequest;
   /** Null if the operation takes none. */
   readonly trackId: string | null;
@@ -116,20 +106,22 @@ export function prepareCall<T extends Operation>(
   const { ids, body, credentials, keepDigits = false } = input;
   const path = pathOf(operation, ids);
   const caller = identityOf(credentials);
+  const headers = caller.headers.get(operation) ?? buildHeaders(operation, caller);
   const text = operation.body === null ? null : writeExactJson(body);
+  const trackId = operation.tracked ? randomUUID() : null;
   return {
     operation,
     credentials,
     caller,
     path,
-    key: text === null ? path : requestKey(path, text),
+    key: text === null ? path : `${path} ${text}`,
     request: {
       method: operation.method,
       path: prefix + path,
-      headers: caller.headers.get(operation) ?? buildHeaders(operation, caller),
+      headers: trackId === null ? headers : [...headers, 'Track-ID', trackId],
       body: text,
     },
-    trackId: operation.tracked ? randomUUID() : null,
+    trackId,
     resendCount: 0,
     keepDigits,
   };
@@ -144,16 +136,15 @@ function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
   return headers;
 }
 
-/** The headers of a call as it is sent: with its Track-ID, if it has one. */
-export const headersOf = ({ request, trackId }: PreparedCall): string[] =>
-  trackId === null ? request.headers : [...request.headers, 'Track-ID', trackId];
-
 /** The same call once more, under a Track-ID of its own. */
-export const resend = (call: PreparedCall): PreparedCall => ({
-  ...call,
-  trackId: call.trackId === null ? null : randomUUID(),
-  resendCount: call.resendCount + 1,
-});
+export function resend(call: PreparedCall): PreparedCall {
+  const again = { ...call, resendCount: call.resendCount + 1 };
+  if (call.trackId === null) return again;
+  const trackId = randomUUID();
+  const { request } = call;
+  // The Track-ID is the last of the headers.
+  return { ...again, trackId, request: { ...request, headers: request.headers.with(-1, trackId) } };
+}
 
 /** The details that every error of a call has. */
 export const errorDetailsOf = ({ operation, trackId }: PreparedCall): ErrorDetails =>

@@ -5,15 +5,14 @@ import { interpretRecord, type Path, type RecordObserver } from '../contract/int
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import {
+  byteOrderMark,
   decoderOf,
   type HttpResponse,
   inUtf8,
   otherCharsetOf,
   partialContent,
-  startsWithMark,
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
@@ -68,15 +67,17 @@ export function parseResponse(
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   try {
-    const decoded = inUtf8(response);
-    if (!isUtf8(decoded.body)) throw new TypeError('the text is not in UTF-8');
-    const tooMuch = whatTakesTooLong(decoded.body);
+    const charset = otherCharsetOf(response);
+    const body = charset === null ? response.body : inUtf8(response.body, charset);
+    if (!isUtf8(body)) throw new TypeError('the text is not in UTF-8');
+    const tooMuch = whatTakesTooLong(body);
     if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
-    const hasMark = startsWithMark(decoded);
-    const json = parseExactJson(textOf(decoded, hasMark), () => drifts('amount'), keepDigits);
+    const text = body.toString();
+    const hasMark = text.startsWith(byteOrderMark);
+    const json = parseExactJson(hasMark ? text.slice(1) : text, () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
     if (hasMark) drifts('byte-order-mark');
-    if (decoded !== response) drifts('charset');
+    if (body !== response.body) drifts('charset');
     return json;
   } catch (cause) {
     if (cause instanceof BankqlError) throw cause;
@@ -189,7 +190,7 @@ export function brokenValueIn(record: unknown): Error | null {
   for (const value of values) {
     if (value instanceof Error) return value;
     if (typeof value !== 'object' || value === null) continue;
-    if (hasError(value))
+    if (isObject(value) && hasError(value))
       return new BankqlError('BANK_REJECTED', 'The bank answers with an error within the record.');
     for (const member of Object.values(value)) values.push(member);
   }
@@ -203,6 +204,8 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
   new BankqlError('BANK_BAD_RESPONSE', `The bank's answer to ${details.operation} ${what}.`, details, {
     cause,
   });
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
@@ -232,40 +235,48 @@ const reasonName = /^(reason|description)$/i;
  *         and an update would clear it.
  */
 export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
-  const content = operation.envelope === null ? recordIn(operation, json) : listIn(operation, json);
-  const isRefused =
-    content === undefined
-      ? isObject(json) && isError(json)
-      : operation.answer !== null && (hasError(json) || (content.drift !== null && hasError(content.value)));
-  if (isRefused) throw new ErrorInSuccess();
+  const object = isObject(json) ? json : null;
+  const content = contentInPlace(operation, object) ?? contentElsewhere(operation, json);
+  if (content === undefined) {
+    if (object !== null && isError(object)) throw new ErrorInSuccess();
+    return undefined;
+  }
+  if (operation.answer === null) return content;
+  const { value, drift } = content;
+  if (object !== null && hasError(object)) throw new ErrorInSuccess();
+  if (drift !== null && isObject(value) && hasError(value)) throw new ErrorInSuccess();
   return content;
 }
 
-function recordIn(operation: Operation, json: unknown): ResponseContent | undefined {
-  if (isObject(json) && isRecord(operation, json)) return { value: json, drift: null };
-  // The specification lets a bank leave out every field of a record.
-  if (isObject(json) && Object.keys(json).length === 0) return { value: json, drift: 'empty-record' };
-  for (const candidate of [json, ...wrapped(operation, json)]) {
-    const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;
-    if (isObject(only) && isRecord(operation, only)) return { value: only, drift: 'envelope' };
+/** The content of an answer that has it where the specification says. */
+function contentInPlace(operation: Operation, answer: JsonObject | null): ResponseContent | undefined {
+  if (answer === null) return undefined;
+  const { envelope } = operation;
+  if (envelope === null) return isRecord(operation, answer) ? { value: answer, drift: null } : undefined;
+  const listed = answer[envelope];
+  return Array.isArray(listed) ? { value: listed, drift: null } : undefined;
+}
+
+function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
+  const isOneRecord = operation.envelope === null;
+  // The specification lets a bank leave out every field of a record. It requires the key of a list in the answer to a payment only.
+  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || operation.kind === 'read'))
+    return { value: isOneRecord ? json : [], drift: 'empty-record' };
+  for (const candidate of [...wrapped(operation, json), json]) {
+    const value = isOneRecord ? recordIn(operation, candidate) : listIn(operation, candidate);
+    if (value !== undefined) return { value, drift: 'envelope' };
   }
   return undefined;
 }
 
-function listIn(operation: Operation, json: unknown): ResponseContent | undefined {
-  if (isObject(json) && operation.envelope !== null) {
-    const listed = json[operation.envelope];
-    if (Array.isArray(listed)) return { value: listed, drift: null };
-  }
-  // The specification requires the key of the list in the answer to a payment only.
-  if (isObject(json) && operation.kind === 'read' && Object.keys(json).length === 0)
-    return { value: [], drift: 'empty-record' };
-  for (const candidate of [...wrapped(operation, json), json]) {
-    if (isList(candidate)) return { value: candidate, drift: 'envelope' };
-    if (isObject(candidate) && isOnlyRecord(operation, candidate))
-      return { value: [candidate], drift: 'envelope' };
-  }
-  return undefined;
+function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {
+  const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;
+  return isObject(only) && isRecord(operation, only) ? only : undefined;
+}
+
+function listIn(operation: Operation, candidate: unknown): unknown[] | undefined {
+  if (isList(candidate)) return candidate;
+  return isObject(candidate) && isOnlyRecord(operation, candidate) ? [candidate] : undefined;
 }
 
 /** Whether a value in an unexpected place is a list of records. */
@@ -286,16 +297,10 @@ export function envelopeNames({ resource }: Operation, json: object): readonly s
 const inCamelCase = (name: string) =>
   name.replaceAll(/[-_ ]([a-z])/g, (_separator, letter: string) => letter.toUpperCase());
 
-const names = new WeakMap<object, readonly string[]>();
-
-/** The names of a record's members. They are cached, because every answer needs them. */
-const namesIn = (record: NonNullable<Operation['answer']>): readonly string[] =>
-  getOrMake(names, record, () => Object.keys(record.shape));
-
 /** Whether an object has a member of the operation's record. */
-function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
+function isRecord({ answer }: Operation, object: JsonObject): boolean {
   if (answer === null) return true;
-  for (const name of namesIn(answer)) if (object[name] !== undefined) return true;
+  for (const name in object) if (Object.hasOwn(answer.shape, name)) return true;
   return false;
 }
 
@@ -303,7 +308,7 @@ function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown
  * Whether an object where a list belongs is the list's only record: its members have to tell it from an error, which may
  * have a `message` or a `code` too.
  */
-function isOnlyRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
+function isOnlyRecord({ answer }: Operation, object: JsonObject): boolean {
   if (answer === null || hasError(object)) return false;
   const isKnown = (name: string) => Object.hasOwn(answer.shape, name);
   const present = Object.keys(object).filter((name) => object[name] != null);
@@ -314,7 +319,7 @@ function isOnlyRecord({ answer }: Operation, object: Readonly<Record<string, unk
 }
 
 /** Whether an object holds an error, or only plain values, including a message. */
-function isError(object: Readonly<Record<string, unknown>>): boolean {
+function isError(object: JsonObject): boolean {
   if (hasError(object)) return true;
   const members = Object.entries(object);
   return (
@@ -323,11 +328,10 @@ function isError(object: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** Whether a value is an object that holds an error. It is asked of every answer: the length rules out most names at no cost. */
-function hasError(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  for (const name in value)
-    if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(value[name]))
+/** Whether an object holds an error. It is asked of every answer: the length rules out most names at no cost. */
+function hasError(object: JsonObject): boolean {
+  for (const name in object)
+    if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(object[name]))
       return true;
   return false;
 }

@@ -19,14 +19,17 @@ export class Retries {
     this.#left = share === 0 ? 0 : maxBurst;
   }
 
-  /** Counts a read that is sent for the first time. */
-  count(): void {
-    this.#left = Math.min(maxBurst, this.#left + this.#share);
-  }
-
-  /** Whether a retry may help, because the failure may be transient. */
+  /**
+   * Counts a read after its first attempt. Returns whether a second one may help: no connection, a broken connection, or a gateway
+   * error of a proxy may be transient, unless the answer names a time to wait.
+   */
   mayHelp(result: HttpResult): boolean {
-    return this.#left >= 1 && isTransient(result);
+    this.#left = Math.min(maxBurst, this.#left + this.#share);
+    const isTransient =
+      result instanceof TransportFailure
+        ? result.reason === 'unavailable'
+        : gatewayErrors.has(result.status) && !retryAfterOf(result);
+    return isTransient && this.#left >= 1;
   }
 
   /** Waits for a short while. Resolves to whether the read may then be sent again. */
@@ -41,12 +44,6 @@ export class Retries {
 
 const hasTime = ({ deadline, cancellation }: CallLimits, delayMs: number): boolean =>
   performance.now() + delayMs < deadline && !cancellation?.isCancelled;
-
-/** No connection, a broken connection, or a gateway error of a proxy may be transient; not one that names a time to wait. */
-const isTransient = (result: HttpResult): boolean =>
-  result instanceof TransportFailure
-    ? result.reason === 'unavailable'
-    : gatewayErrors.has(result.status) && !retryAfterOf(result);
 
 /** Resolves after this time, or when the call is cancelled. */
 const delayed = (ms: number, { cancellation }: CallLimits): Promise<void> =>

@@ -5,7 +5,7 @@ import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
 import { Gate, type GateCall, type OperationUsage } from './gate.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
-import { headersOf, type PreparedCall } from './request.ts';
+import type { PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
@@ -91,10 +91,7 @@ export interface Transport {
 /** The connections of one kind, and the calls that use them. */
 interface Lane {
   readonly gate: Gate;
-  /** Where a call that begins at this time of performance.now() is sent. */
-  dispatcherAt(now: number): Dispatcher;
-  /** Opens a new pool. The calls of the old one end as they would have. */
-  renew(): void;
+  dispatcher: Dispatcher;
   readonly origin: string;
   readonly maxBodyBytes: number;
   /** Says why there is no connection. */
@@ -140,54 +137,43 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   let open = openPools(network.secureContext);
-  let isClosed = false;
-  function createLane(isKept: boolean): Lane {
-    let dispatcher = open(isKept);
-    let openedAt = performance.now();
-    const renew = () => {
-      const old = dispatcher;
-      dispatcher = open(isKept);
-      openedAt = performance.now();
-      old.close().then(
-        () => opened.delete(old),
-        () => {},
-      );
-    };
-    return {
-      gate: new Gate({ max: connections, waitMs }),
-      dispatcherAt(now) {
-        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
-        if (now - openedAt >= connectionMaxAgeMs && !isClosed) renew();
-        return dispatcher;
-      },
-      renew,
-      origin,
-      maxBodyBytes: options.maxBodyBytes,
-      noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
-      onShed: options.onShed ?? (() => {}),
-    };
-  }
+  const createLane = (isKept: boolean): Lane => ({
+    gate: new Gate({ max: connections, waitMs }),
+    dispatcher: open(isKept),
+    origin,
+    maxBodyBytes: options.maxBodyBytes,
+    noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
+    onShed: options.onShed ?? (() => {}),
+  });
   const lanes = { kept: createLane(true), alone: createLane(false) };
+
+  /** Opens a new pool. The calls of the old one end as they would have. */
+  function renew(pool: PoolUsage['pool']) {
+    const old = lanes[pool].dispatcher;
+    lanes[pool].dispatcher = open(pool === 'kept');
+    old.close().then(
+      () => opened.delete(old),
+      () => {},
+    );
+  }
+  // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
+  const aging = setInterval(() => renew('kept'), connectionMaxAgeMs).unref();
+
   const usageOf = (pool: PoolUsage['pool']) => lanes[pool].gate.usage.map((usage) => ({ ...usage, pool }));
   return {
-    send: (call, limits) =>
-      new Promise((resolve) => {
-        new Exchange(
-          call.operation.kind === 'read' ? lanes.kept : lanes.alone,
-          call,
-          limits,
-          resolve,
-        ).begin();
-      }),
+    send(call, limits) {
+      const lane = call.operation.kind === 'read' ? lanes.kept : lanes.alone;
+      return new Exchange(lane, call, limits).begin();
+    },
     usage: () => [...usageOf('kept'), ...usageOf('alone')],
     held: () => Math.max(lanes.kept.gate.held, lanes.alone.gate.held),
     useTls(secureContext) {
       open = openPools(secureContext);
-      lanes.kept.renew();
-      lanes.alone.renew();
+      renew('kept');
+      renew('alone');
     },
     async close() {
-      isClosed = true;
+      clearInterval(aging);
       await Promise.all([...opened].map((dispatcher) => dispatcher.destroy()));
     },
   };
@@ -220,7 +206,6 @@ const proxyOptions = (
 /** Values of Content-Encoding that name no encoding. */
 const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
-const done = Promise.resolve();
 
 /** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
 class Exchange implements Dispatcher.DispatchHandler, GateCall {
@@ -228,10 +213,11 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   readonly operation: string;
   readonly session: OperationDeadline | null;
   waiting: GateCall['waiting'] = null;
+  counts: GateCall['counts'] = [];
   readonly #lane: Lane;
   readonly #call: PreparedCall;
   readonly #limits: CallLimits;
-  readonly #resolve: (result: HttpResult) => void;
+  readonly #result = Promise.withResolvers<HttpResult>();
   #timer: NodeJS.Timeout | undefined;
   #timeoutMs = 0;
   #enteredAt = 0;
@@ -244,33 +230,31 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   #body: Buffer = emptyBody;
   #size = 0;
 
-  constructor(lane: Lane, call: PreparedCall, limits: CallLimits, resolve: (result: HttpResult) => void) {
+  constructor(lane: Lane, call: PreparedCall, limits: CallLimits) {
     this.caller = call.caller;
     this.operation = call.operation.id;
     this.session = limits.operationDeadline;
     this.#lane = lane;
     this.#call = call;
     this.#limits = limits;
-    this.#resolve = resolve;
   }
 
-  begin(): void {
+  begin(): Promise<HttpResult> {
     const { deadline, cancellation } = this.#limits;
     this.#timeoutMs = deadline - performance.now();
     if (this.#timeoutMs <= 0) this.#fail('timeout', 'no time was left to send it');
     else if (cancellation?.isCancelled) this.onCancel();
-    if (this.#isSettled) return;
-    if (cancellation !== null) cancellation.pending = this;
-    this.#timer = setTimeout(() => this.#onDeadline(), this.#timeoutMs).unref();
-    this.#lane.gate.ask(this);
+    else {
+      if (cancellation !== null) cancellation.pending = this;
+      this.#timer = setTimeout(() => this.#onDeadline(), this.#timeoutMs).unref();
+      this.#lane.gate.ask(this);
+    }
+    return this.#result.promise;
   }
 
   enter(): void {
-    const { origin } = this.#lane;
-    const { method, path, body } = this.#call.request;
     this.#enteredAt = performance.now();
-    const dispatcher = this.#lane.dispatcherAt(this.#enteredAt);
-    dispatcher.dispatch({ origin, method, path, headers: headersOf(this.#call), body }, this);
+    this.#lane.dispatcher.dispatch({ ...this.#call.request, origin: this.#lane.origin }, this);
   }
 
   refuse(): void {
@@ -293,15 +277,16 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
    * was given up meanwhile ends here. If this throws, undici writes nothing and keeps the connection.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (performance.now() >= this.#limits.deadline) this.#onDeadline();
-    if (!this.#isSettled) this.#askBeforeStart();
+    const { deadline, beforeStart } = this.#limits;
+    if (performance.now() >= deadline) this.#onDeadline();
+    if (!this.#isSettled && beforeStart !== undefined) this.#askBeforeStart(beforeStart);
     if (this.#isSettled) throw new Error('given up before it was sent');
     this.#controller = controller;
   }
 
-  #askBeforeStart(): void {
+  #askBeforeStart(beforeStart: () => void): void {
     try {
-      this.#limits.beforeStart?.();
+      beforeStart();
     } catch (error) {
       if (error instanceof TransportFailure) this.#settle(error);
       else this.#settle(this.#failure('cancelled', 'it must not be sent any more', error));
@@ -341,8 +326,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   }
 
   onResponseEnd(): void {
-    // undici frees the connection by setImmediate, which it calls after this. A call that was let through before would take another one.
-    void done.then(() => setImmediate(() => this.#lane.gate.leave(this)));
+    this.#lane.gate.leave(this, true);
     this.#settle(this.#response());
   }
 
@@ -390,6 +374,6 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     // A settled request drops its references, so that the garbage collector copies less.
     this.#timer = undefined;
     this.#body = emptyBody;
-    this.#resolve(result);
+    this.#result.resolve(result);
   }
 }

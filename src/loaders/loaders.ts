@@ -120,8 +120,9 @@ export type Read = <T extends ReadableOperation>(
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
-/** Awaited before a read. (Node's queueMicrotask would create an object for async hooks each time.) */
+/** Each read begins in a microtask. (Node's queueMicrotask would create an object for async hooks each time.) */
 const done = Promise.resolve();
+const soon: (dispatch: () => void) => void = done.then.bind(done);
 
 interface LoadersOptions {
   /** Called with the key of each request, before it is known whether that takes a read. */
@@ -154,7 +155,7 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
           return [error as Error];
         }
       },
-      { batch: false, cacheKeyFn, batchScheduleFn: (dispatch) => void done.then(dispatch) },
+      { batch: false, cacheKeyFn, batchScheduleFn: soon },
     );
   };
   return {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
-import type { UnreadableAnswer } from '../bank/parse-answer.ts';
+import type { UnreadableAnswer } from '../bank/client.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PoolUsage } from '../bank/transport.ts';

@@ -22,7 +22,6 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import { portOf } from '../bank/http-message.ts';
 import type { TraceCall } from '../bank/report.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import { ownCopy } from '../own-copy.ts';
@@ -51,7 +50,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
   });
   const tracer = provider.getTracer('bankql', version);
   const bank = new URL(bankUrl);
-  const bankPort = Number(portOf(bank));
+  const bankPort = Number(bank.port || (bank.protocol === 'https:' ? 443 : 80));
   const spans = new WeakMap<OperationActivity, Span>();
 
   return {

@@ -1,27 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { credentialHeadersFor, validateCredential } from '../../src/bank/credentials.ts';
-import { operations } from '../../src/contract/operations.ts';
-import { canaries } from '../support/sample-calls.ts';
-
-describe('the headers of an operation', () => {
-  test('are spelt as the specification spells them', () => {
-    expect(credentialHeadersFor(operations.getCustomer, canaries)).toEqual([
-      'Ocp-Apim-Subscription-Key',
-      canaries.subscriptionKey,
-      'Auth-Provider-Name',
-      canaries.authProviderName,
-      'Auth-ID',
-      canaries.authId,
-    ]);
-  });
-
-  test('hold nothing of a caller where the table marks none', () => {
-    expect(credentialHeadersFor(operations.getBranches, canaries)).toEqual([
-      'Ocp-Apim-Subscription-Key',
-      canaries.subscriptionKey,
-    ]);
-  });
-});
+import { validateCredential } from '../../src/bank/credentials.ts';
 
 describe('a credential', () => {
   test.each([

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bankCode, bankText, redact } from '../../src/bank/errors.ts';
 import type { CallReport } from '../../src/bank/report.ts';
-import { connect, createTestClient, failedCall } from '../support/bank-client.ts';
-import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
+import { connect, failedCall } from '../support/bank-client.ts';
+import { type Act, hang, reply, reset } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
 const lateMs = 400;
@@ -97,38 +97,16 @@ describe('what the bank says', () => {
   });
 
   // What is not shown in the end may be pages of white space, and a secret 25 times as long as what stands for it.
-  test.each<readonly [string, (text: string) => string]>([
-    ['as text', (text) => text],
-    ['as a message in JSON', (text) => JSON.stringify({ message: text })],
-    [
-      'as a message in JSON with escapes',
-      (text) => JSON.stringify({ message: text }).replace(/key-/g, '\\u006bey\\u002d'),
-    ],
-    ['as JSON that is broken', (text) => `{"message":${JSON.stringify(text)}`],
-  ])('does not give away a part of a credential that a cut goes through: %s', async (_, written) => {
+  test('does not give away a part of a credential that a cut goes through', async () => {
     const { subscriptionKey } = canaries;
     for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {
-      const body = written(`no${' '.repeat(at - 2)}${subscriptionKey} ${'x'.repeat(100)}`);
+      const message = `no${' '.repeat(at - 2)}${subscriptionKey} ${'x'.repeat(100)}`;
+      const body = JSON.stringify({ message }).replace(/key-/g, '\\u006bey\\u002d');
       const { error, report } = await says(403, body);
       const shown = JSON.stringify([error.message, report]);
       for (let length = 5; length <= subscriptionKey.length; length++)
         expect(shown).not.toContain(subscriptionKey.slice(0, length));
     }
-  });
-
-  test('does not give away a credential that starts like another one', async () => {
-    const credentials = {
-      subscriptionKey: 'mobile-app',
-      authProviderName: 'mobile',
-      authId: 'mobile-app-4711',
-    };
-    await using bank = await startFaultyBank(
-      reply(403, '{"message":"no key mobile-app for mobile-app-4711"}'),
-    );
-    await using other = createTestClient(bank.url);
-    const message = await sampleCalls.getCustomer.run(other, credentials).catch(String);
-    expect(message).toContain('no key [redacted] for [redacted]');
-    expect(message).not.toMatch(/mobile|app|4711/);
   });
 });
 

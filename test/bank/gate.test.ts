@@ -26,6 +26,7 @@ function gateOf(max: number) {
       operation,
       session,
       waiting: null,
+      counts: [],
       enter() {
         entered.push(id);
         if (failsAtOnce) gate.leave(call);
@@ -167,7 +168,7 @@ test('its usage tells what each bank operation takes, and what waits', () => {
   ask('a', { operation: 'one' });
   ask('b', { operation: 'one' });
   ask('c', { operation: 'other' });
-  expect(gate.usage).toEqual([
+  expect(gate.usage).toMatchObject([
     { operation: 'one', taken: 1, waiting: 1, waits: 1 },
     { operation: 'other', taken: 1, waiting: 0, waits: 0 },
   ]);

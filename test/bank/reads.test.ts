@@ -227,27 +227,17 @@ describe('public reads', () => {
     ['answers with 503', () => ({ status: 503 })],
     ['resets connections', () => 'reset' as const],
     ['does not answer', () => 'hang' as const],
-  ])('stand in where the bank %s', async (_, act) => {
+  ])('stand in where the bank %s, and say how old they are; a refusal is no absence', async (_, act) => {
     const client = clientWith({ publicCacheTtlMs: 1, ...(act() === 'hang' ? { timeoutMs: 1000 } : {}) });
     bank.otherwise(branches);
     await readFrom(client, getBranches, ofBank(alice));
     letPass(5);
     bank.otherwise(act);
-    const { answer } = await readFrom(client, getBranches, ofBank(alice));
-    expect(answer).toEqual(branches.body.branches);
-    expect(shared).toEqual(['getBranches stale']);
-  });
-
-  test('stand in while the bank is away, and say how old they are; a refusal is no absence', async () => {
-    const client = clientWith({ publicCacheTtlMs: 1 });
-    bank.otherwise(branches);
-    await readFrom(client, getBranches, ofBank(alice));
-    letPass(5);
-    bank.otherwise({ status: 503 });
     const sources: unknown[][] = [];
     const limits = { onSource: (...source: unknown[]) => void sources.push(source) };
     const { answer } = await readFrom(client, getBranches, ofBank(alice), limits);
     expect(answer).toEqual(branches.body.branches);
+    expect(shared).toEqual(['getBranches stale']);
     expect(sources).toEqual([['stale', 'getBranches', expect.any(Number)]]);
     expect(sources[0]?.[2]).toBeGreaterThan(0);
     bank.otherwise({ status: 404, body: 'gone' });
@@ -473,15 +463,6 @@ test('a read that is cancelled fails no other; with the last one, the call is ca
   expect(made[0]?.limits.cancellation?.isCancelled).toBe(true);
   void read();
   expect(made).toHaveLength(2);
-});
-
-test('a read with no time left fails, and the others wait on', async () => {
-  const { made, read } = sharing();
-  const hasty = read(within(10));
-  const waiting = read(within(60_000));
-  await expect(hasty).rejects.toMatchObject({ reason: 'timeout' });
-  made[0]?.answer('answer');
-  expect(await waiting).toEqual({ answer: 'answer', sources: ['joined'] });
 });
 
 test('a read that is made again ends with its operation', async () => {

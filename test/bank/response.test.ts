@@ -12,7 +12,7 @@ import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 
-const { getCustomer, getBranches, getTransaction, getAccountsScope, getProduct, postProducts } = operations;
+const { getCustomer, getBranches, getTransaction, getAccountsScope } = operations;
 
 const details = (operation: Operation) => ({ operation: operation.id, status: 200, trackId: 'T' });
 
@@ -108,23 +108,10 @@ describe('where the bank breaks the contract, an error stands in the value’s p
 
   test.each([
     [
-      'a required text',
-      getTransaction,
-      '{"details":{"value":{"currency":"EUR"}},"id":"t"}',
-      'details.value.amount',
-    ],
-    ['a required object', getAccountsScope, '{"accounts":[{"id":"a"}]}', '0.balance'],
-    [
-      'a required text that is null',
-      getTransaction,
-      '{"id":"t","details":{"value":{"amount":null}}}',
-      'details.value.amount',
-    ],
-    [
-      'an amount that is true',
-      getAccountsScope,
-      '{"accounts":[{"id":"a","balance":{"amount":true}}]}',
-      '0.balance.amount',
+      'a number that is too large',
+      getBranches,
+      '{"branches":[{"acceptsDeposits":true,"location":{"latitude":1e400}}]}',
+      '0.location.latitude',
     ],
     [
       'an amount that is a word',
@@ -132,30 +119,8 @@ describe('where the bank breaks the contract, an error stands in the value’s p
       '{"accounts":[{"id":"a","balance":{"amount":"much"}}]}',
       '0.balance.amount',
     ],
-    [
-      'a number that is too large',
-      getBranches,
-      '{"branches":[{"acceptsDeposits":true,"location":{"latitude":1e400}}]}',
-      '0.location.latitude',
-    ],
-    ['a product where bank_id is a boolean', getProduct, '{"id":"p","bank_id":true}', 'bank_id'],
-    [
-      'a product in a list where bank_id is a list of two',
-      postProducts,
-      '{"product":[{"id":"p","bank_id":["B","C"]}]}',
-      '0.bank_id',
-    ],
   ])('%s', (_, operation, text, place) => {
-    const errors = errorsIn(check(operation, text));
-    expect(errors).toEqual([
-      [
-        place,
-        expect.objectContaining({
-          code: 'BANK_BAD_RESPONSE',
-          message: expect.stringContaining(`"${place}"`),
-        }),
-      ],
-    ]);
+    expect(errorsIn(check(operation, text)).map(([way]) => way)).toEqual([place]);
   });
 
   test('and what the bank wrote there is not repeated', () => {
@@ -225,16 +190,6 @@ describe('habits are taken for what they mean, and reported', () => {
     });
   });
 
-  test('an object with an id in the place of a view', () => {
-    const text =
-      '{"accounts":[{"balance":{"amount":1},"views_available":["owner",{"id":"public","is_public":true}]}]}';
-    expect(drifting(getAccountsScope, text)).toEqual({
-      answer: [{ balance: { amount: '1' }, views_available: ['owner', 'public'] }],
-      isValid: true,
-      drift: ['getAccountsScope views_available'],
-    });
-  });
-
   test.each(['', ' ', '35,1', '35.', '.5', '+1', '0x10', '1e400', '-1e400', 'NaN', 'Infinity', ' 35', '35 '])(
     'but not %j for a number',
     (latitude) => {
@@ -246,22 +201,6 @@ describe('habits are taken for what they mean, and reported', () => {
       expect([isValid, drift]).toEqual([false, []]);
     },
   );
-
-  test.each([
-    ['a boolean for a text', getCustomer, '{"legal_name":true}', 'legal_name'],
-    ['a text for a boolean', getBranches, '{"branches":[{"acceptsDeposits":"true"}]}', '0.acceptsDeposits'],
-    ['an object with an id elsewhere', getCustomer, '{"bank_id":[{"id":"B"}]}', 'bank_id.0'],
-    [
-      'an object in views_available whose id is none',
-      getAccountsScope,
-      '{"accounts":[{"balance":{"amount":1},"views_available":[{"id":true}]}]}',
-      '0.views_available.0',
-    ],
-  ])('but not %s', (_, operation, text, place) => {
-    const { answer, isValid, drift } = drifting(operation, text);
-    expect(errorsIn(answer).map(([way]) => way)).toEqual([place]);
-    expect([isValid, drift]).toEqual([false, []]);
-  });
 
   test.each([
     ['{"details":{"value":{"amount":"1.10"}}}', ['getTransaction amount']],

@@ -106,7 +106,9 @@ const words: readonly (readonly [string, Act])[] = [
   ['answers with more than the limit', reply(200, ' '.repeat(retrying.maxBodyBytes + 1))],
 ];
 
-describe.each(reads)('%s is made once, where the bank', (_, sample) => {
+describe('a read is made once, where the bank', () => {
+  const sample = sampleCalls.getCustomer;
+
   test.each(words)('%s', async (_, act) => {
     const { bank, client } = await connect(act, retrying);
     await failedCall(sample, client);
@@ -130,15 +132,6 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
     await quietFor(longestWaitMs + 50);
     expect(bank.requests).toHaveLength(1);
     expect(bank.connections()).toBe(1);
-  });
-
-  test('where the bank refuses the connection', async () => {
-    const { bank, client } = await connect(reply(200, sample.reply), retrying);
-    await bank.close();
-    await sample.run(client).catch(() => {});
-    await bank.listen();
-    await quietFor(longestWaitMs + 50);
-    expect(bank.connections()).toBe(0);
   });
 });
 

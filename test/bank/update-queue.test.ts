@@ -90,19 +90,6 @@ test('updates whose read fails delay nobody', async () => {
   expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r-own']);
 });
 
-test('updates of one record take turns in the order in which their reads ended', async () => {
-  const { log, begin, end } = setUp();
-  const names = ['r1', 'r2', 'r3'];
-  const all = names.map((name) => begin(name));
-  for (const name of ['r3', 'r1', 'r2']) await end(`read ${name}`);
-  for (const name of ['r3', 'r1', 'r2']) {
-    if (name !== 'r3') await end(`read ${name}`);
-    await end(`write ${name}`);
-  }
-  expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r3', 'write r1', 'write r2']);
-  expect(await Promise.all(all)).toEqual(names.map((name) => `write ${name}`));
-});
-
 test('a client that leaves, and one that has no time left, writes nothing and delays nobody', async () => {
   const { log, begin, end } = setUp();
   const leaving = new OperationDeadline();

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Credentials } from '../../src/bank/credentials.ts';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { account } from '../../src/contract/account.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { recordField } from '../../src/contract/record.ts';
@@ -40,13 +38,8 @@ describe('loaders', () => {
   let loaders: Loaders;
 
   /** What loaders read with: the bank, as one caller sees it. */
-  const readAs =
-    (credentials: Credentials, signal?: AbortSignal): Read =>
-    (operation, wanted) => {
-      const input = { ids: wanted, body: bodyIn(operation, wanted), credentials };
-      const limits = { operationDeadline: new OperationDeadline({ signal }) };
-      return client.read(operation, input, limits);
-    };
+  const read: Read = (operation, wanted) =>
+    client.read(operation, { ids: wanted, body: bodyIn(operation, wanted), credentials: canaries });
 
   /** By the rule for their names: the operation's id without `get`. */
   const loaderOf = ({ id }: Operation) =>
@@ -60,7 +53,7 @@ describe('loaders', () => {
   });
   beforeEach(() => {
     bank.calls.length = 0;
-    loaders = createLoaders(readAs(canaries));
+    loaders = createLoaders(read);
   });
   afterAll(async () => {
     await client.close();
@@ -81,15 +74,6 @@ describe('loaders', () => {
       expect(bank.calls[0]?.headers['ocp-apim-subscription-key']).toBe(canaries.subscriptionKey);
     },
   );
-
-  test('of one caller and of another share nothing', async () => {
-    const another = createLoaders(readAs({ ...canaries, authId: 'another' }));
-    const key = { bankId, customerId: 'c' };
-    await Promise.all([loaders.customer.load(key), another.customer.load(key)]);
-    expect(bank.calls.map(({ headers }) => headers['auth-id']).toSorted()).toEqual(
-      ['another', canaries.authId].toSorted(),
-    );
-  });
 
   test('tell keys apart by every id, and ids that joined would be the same', async () => {
     const keys = [
@@ -182,19 +166,6 @@ describe('loaders', () => {
     expect(await loaders.branches.load({ bankId })).toEqual([branchOf()]);
     slow.resolve();
     expect(await Promise.all(asked)).toEqual([{}, {}]);
-  });
-
-  test('give calls up where their caller leaves', async () => {
-    const caller = new AbortController();
-    bank.otherwise(() => {
-      caller.abort();
-      return 'hang';
-    });
-    const left = createLoaders(readAs(canaries, caller.signal));
-    await expect(left.customer.load({ bankId, customerId: 'slow' })).rejects.toMatchObject({
-      cause: { reason: 'cancelled' },
-    });
-    expect(bank.lines()).toEqual([`GET ${inBank}/customers/slow`]);
   });
 });
 
