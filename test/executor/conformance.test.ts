@@ -15,40 +15,17 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     await turn();
     throw new Error('late');
   };
-  const schema = schemaOf(
-    'type Query { array: [Int!] set: [Int!] iterator: [Int!] lists: [[Int]!] laterLists: [[Int]!] }',
-    {
-      'Query.array': () => [null, late()],
-      'Query.set': () => new Set([null, late()]),
-      'Query.iterator': () => [null, late()].values(),
-      'Query.lists': () => [null, [late()], new Map([[late(), 1]])],
-      'Query.laterLists': () => [null, turn().then(() => [late()])],
-    },
-  );
+  const schema = schemaOf('type Query { array: [Int!] lists: [[Int]!] laterLists: [[Int]!] }', {
+    'Query.array': () => [null, late()],
+    'Query.lists': () => [null, [late()]],
+    'Query.laterLists': () => [null, turn().then(() => [late()])],
+  });
 
-  test.each(['array', 'set', 'iterator', 'lists', 'laterLists'])(
-    'of its later entries: %s',
-    async (field) => {
-      const { run } = prepare(schema, `{ ${field} }`);
-      expect((await run()).errors).toHaveLength(1);
-      for (let more = 0; more < 5; more++) await turn();
-      expect(unhandled).toEqual([]);
-    },
-  );
-
-  test('of a generator, which makes none of them', async () => {
-    let made = 0;
-    const endless = schemaOf('type Query { endless: [Int!] }', {
-      'Query.endless': function* () {
-        for (;;) {
-          made++;
-          yield made === 3 ? null : late();
-        }
-      },
-    });
-    expect((await prepare(endless, '{ endless }').run()).data).toEqual({ endless: null });
+  test.each(['array', 'lists', 'laterLists'])('of its later entries: %s', async (field) => {
+    const { run } = prepare(schema, `{ ${field} }`);
+    expect((await run()).errors).toHaveLength(1);
     for (let more = 0; more < 5; more++) await turn();
-    expect([made, unhandled]).toEqual([3, []]);
+    expect(unhandled).toEqual([]);
   });
 
   test('where a resolver waits for one promise of several, and tracks the others', async () => {

@@ -18,10 +18,10 @@ import { RequestError, shownError } from '../../engine/errors.ts';
 import { withFields } from '../../engine/map-fields.ts';
 import { finalIfItWrote, noRoom } from '../../engine/result.ts';
 import {
+  AnswerLimitError,
   type AnswerLimits,
   answerTooLong,
   boundErrors,
-  isAnswerLimit,
   lengthOf,
   maxErrors,
   nameBytes,
@@ -113,16 +113,16 @@ function countedField(
   const countedResolve: typeof resolve = (source, given, context, info) => {
     const { budget } = context as RequestContext;
     const spendOn = (value: unknown): unknown => {
-      if (typeof value === 'string') budget.spendBytes(value.length);
+      if (typeof value === 'string') budget.spend(0, value.length);
       else if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
         // Each deferred part of an entry counts, whether or not it has a field of its own.
-        budget.spendValues((lengthOf(value) ?? 0) * (1 + deferredParts(info)));
+        budget.spend(lengthOf(value) * (1 + deferredParts(info)), 0);
         if (Array.isArray(value)) value.forEach(spendOn);
       }
       return value;
     };
     const fail = (error: unknown): never => {
-      if (!isAnswerLimit(error)) budget.countFailure();
+      if (!(error instanceof AnswerLimitError)) budget.countFailure();
       throw error;
     };
     try {
