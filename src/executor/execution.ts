@@ -6,7 +6,6 @@ import {
   getArgumentValues,
   type ResponsePath,
 } from 'graphql';
-import { getOrMake } from '../get-or-make.ts';
 import { type SlicedOperation, slices } from '../slices.ts';
 import { AnswerBudget, AnswerLimitError, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
@@ -84,19 +83,15 @@ export class Execution {
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
   argumentsOf(field: FieldPlan): Arguments {
-    const given = getOrMake(this.#arguments, field, () =>
-      attempt(() => {
-        const { hideSuggestions } = this.plan.details;
-        const [node] = field.nodes;
-        return getArgumentValues(
-          field.field,
-          node as FieldNode,
-          this.variableValues,
-          undefined,
-          hideSuggestions,
-        );
-      }),
-    );
+    let given = this.#arguments.get(field);
+    if (given === undefined) {
+      const { hideSuggestions } = this.plan.details;
+      const [node] = field.nodes;
+      given = attempt(() =>
+        getArgumentValues(field.field, node as FieldNode, this.variableValues, undefined, hideSuggestions),
+      );
+      this.#arguments.set(field, given);
+    }
     if (given instanceof GraphQLError) throw given;
     return given;
   }

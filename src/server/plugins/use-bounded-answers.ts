@@ -22,7 +22,7 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
     if (run === undefined || run.budget.exceeded !== null) return;
     const bounds = {
       maxBytes,
-      audience: run,
+      isCacheable: run.isPublic && run.session.hasRead,
       withoutData: (error: unknown) => withoutData(error, run.effects, mask),
     };
     // Serializing more takes milliseconds.

@@ -232,7 +232,7 @@ async function* resultsOf(
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    found(run).cancelReads();
+    found(run).session.cancel();
     // A mutation whose payload defers has been executed: it must not come again for what is read after it.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
