@@ -23,8 +23,7 @@ export function useDocuments(
 
   function find(context: OperationContext, { query, operationName }: OperationParams) {
     const { asking } = context;
-    const operations = operationsOf(query);
-    const operation = operations.known.get(operationName) ?? operations.find(operationName);
+    const operation = operationsOf(query).find(operationName);
     context.operation = operation;
     if (asking.activity) asking.activity.operation = operation;
     if (asking.isReadOnly === true && operation.kind !== 'query')

@@ -14,8 +14,7 @@ import type { MaskError } from './use-masked-errors.ts';
 export const useExecution = (mask: MaskError, maxBytes: number): BankqlPlugin => ({
   onExecute({ args: { contextValue: context }, setExecuteFn }) {
     const operation = found(context.operation);
-    const given = found(context.askedFor).variables;
-    const variables = operation.constantVariables ?? operation.variablesOf(given);
+    const variables = operation.variablesOf(found(context.askedFor).variables);
     setExecuteFn(() => {
       const run = found(context.run);
       const observe = context.explained?.observe;

@@ -76,7 +76,7 @@ export async function executeIncrementally(
   const { asking, explained } = context;
   const run = found(context.run);
   const operation = found(context.operation);
-  const { schema, document, kind, name: operationName, hideSuggestions } = operation;
+  const { schema, document, kind, node, hideSuggestions } = operation;
   checkStreams(document, options.variables);
   const counted = getOrMake(schemas, schema, () =>
     withFields(schema, (field, { name }) => countedField(field, name)),
@@ -88,7 +88,7 @@ export async function executeIncrementally(
     document,
     contextValue: run,
     variableValues: found(context.askedFor).variables,
-    operationName,
+    operationName: node.name?.value ?? null,
     hideSuggestions,
     // Deferred fields of a mutation's payload are read once all its fields have been written.
     enableEarlyExecution: kind === 'query',
