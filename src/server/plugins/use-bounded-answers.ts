@@ -44,7 +44,7 @@ async function serialize(
   // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
-    const dataJson = await jsonInSlices(answer.data, options.maxBytes, { operation: run });
+    const dataJson = await jsonInSlices(answer.data, options.maxBytes, run);
     const result = new BoundedResult(answer, { ...options, dataJson });
     return dataJson === null ? result.failed() : result;
   } catch (error) {
