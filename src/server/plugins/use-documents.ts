@@ -1,8 +1,7 @@
 import { specifiedRules, type ValidationRule, validate } from 'graphql';
 import { createDocumentCache, type DocumentCacheOptions } from '../../engine/documents.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { type OperationParams, parseParams } from '../../engine/params.ts';
-import type { Persisted } from '../../engine/persisted-documents.ts';
+import { type OperationParams, type Persisted, parseParams } from '../../engine/params.ts';
 import { type BankqlPlugin, found, type OperationContext } from './operation-context.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
