@@ -5,6 +5,7 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
   type ResponsePath,
+  responsePathAsArray,
 } from 'graphql';
 import { type SlicedOperation, slices } from '../slices.ts';
 import { AnswerBudget, AnswerLimitError, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
@@ -130,6 +131,7 @@ export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
   readonly path = undefined;
+  readonly isNulled = false;
   /** The object, while some of its members are outstanding. */
   members: Data | null = null;
   outstanding = 0;
@@ -248,22 +250,14 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
    */
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
-    const keys: (string | number)[] = [];
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
-      keys.push(pending.key);
-    return locateError(raw, this.details.nodes, keys.reverse());
+    return locateError(raw, this.details.nodes, responsePathAsArray(this.path));
   }
 
   #record(error: unknown): void {
     if (this.execution.isOver) return;
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
-      if (pending.isNulled) return;
+    for (let at: PendingValue | null = this; at !== null; at = at.parent) if (at.isNulled) return;
     this.isNulled = true;
     this.execution.record(error);
-  }
-
-  get #prev(): PendingField | undefined {
-    return this.parent instanceof PendingField ? this.parent : undefined;
   }
 
   get path(): ResponsePath {
