@@ -1,4 +1,5 @@
 import {
+  type ArgumentNode,
   type DocumentNode,
   defaultFieldResolver,
   type ExecutionResult,
@@ -12,6 +13,7 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
   GraphQLString,
+  getArgumentValues,
   getNullableType,
   isAbstractType,
   isLeafType,
@@ -208,7 +210,8 @@ export class FieldPlan extends ValuePlan {
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
   /** Whether the resolver may read its `info`. */
   readonly takesInfo: boolean;
-  readonly takesArguments: boolean;
+  /** The arguments if they are the same for each call; otherwise null, and Execution computes them. */
+  readonly arguments: Readonly<Record<string, unknown>> | null;
 
   constructor(plan: OperationPlan, selected: SelectedField, parentType: GraphQLObjectType) {
     const { field, nodes } = selected;
@@ -219,6 +222,12 @@ export class FieldPlan extends ValuePlan {
     const { resolve = defaultFieldResolver } = field;
     this.resolve = resolve === defaultFieldResolver ? null : resolve;
     this.takesInfo = !isOfSource(field.resolve);
-    this.takesArguments = field.args.length > 0;
+    const [node] = nodes;
+    const isConstant = node?.arguments?.every(isConstantArgument) !== false;
+    this.arguments = node && isConstant ? Object.freeze(getArgumentValues(field, node)) : null;
   }
 }
+
+/** Lists and input objects are made for each execution: a resolver may change them. */
+const isConstantArgument = ({ value: { kind } }: ArgumentNode): boolean =>
+  kind !== Kind.VARIABLE && kind !== Kind.LIST && kind !== Kind.OBJECT;

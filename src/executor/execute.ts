@@ -8,14 +8,7 @@ import {
 } from 'graphql';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
-import {
-  type Data,
-  type Execution,
-  noArguments,
-  PendingField,
-  PendingRoot,
-  type PendingValue,
-} from './execution.ts';
+import { type Data, type Execution, PendingField, PendingRoot, type PendingValue } from './execution.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /** Executes a plan. Never throws and never rejects. */
@@ -87,7 +80,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
       // Needed only for a resolver that takes `info`, for an error, and for an object or list.
       let pending: PendingField | null = null;
       try {
-        const given = field.takesArguments ? execution.argumentsOf(field) : noArguments;
+        const given = field.arguments ?? execution.argumentsOf(field);
         if (field.resolve !== null) {
           if (field.takesInfo) pending = new PendingField(execution, parent, field, field.name);
           value = field.resolve(source, given, context, pending as PendingField);

@@ -25,7 +25,6 @@ export interface ExecuteOptions {
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
-export const noArguments: Arguments = Object.freeze({});
 
 const nobody: SlicedOperation = { caller: '' };
 
@@ -84,6 +83,7 @@ export class Execution {
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
   argumentsOf(field: FieldPlan): Arguments {
+    if (field.arguments !== null) return field.arguments;
     let given = this.#arguments.get(field);
     if (given === undefined) {
       const { hideSuggestions } = this.plan.details;
