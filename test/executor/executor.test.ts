@@ -125,17 +125,6 @@ describe('arguments', () => {
     const given = { n: 1, in: { n: 7, texts: ['a'] } };
     expect(round).toEqual([{ n: 1 }, { n: 3, in: { n: 1, texts: ['a'] } }, given, given]);
   });
-
-  test('that one execution changes are not changed for the next', async () => {
-    const schema = schemaOf('input In { n: Int } type Query { add(in: In): Int }', {
-      'Query.add': (_source, args) => {
-        args.in.n++;
-        return args.in.n;
-      },
-    });
-    const { run } = prepare(schema, 'query ($n: Int) { add(in: { n: $n }) }');
-    for (let turn = 0; turn < 3; turn++) expect(await run({ n: 1 })).toEqual({ data: { add: 2 } });
-  });
 });
 
 describe('one plan, run many times at once', () => {
