@@ -56,7 +56,7 @@ const layers: Record<string, readonly string[]> = {
   bank: ['errors.ts', 'is-object.ts', 'get-or-make.ts', 'capacity.ts', 'slices.ts', 'contract'],
   loaders: ['get-or-make.ts', 'contract', 'bank'],
   payments: ['errors.ts', 'is-object.ts', 'serial-queue.ts', 'contract', 'bank'],
-  executor: ['slices.ts'],
+  executor: ['get-or-make.ts', 'slices.ts'],
   schema: [
     'errors.ts',
     'is-object.ts',

@@ -7,7 +7,7 @@ import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
-import { BankSession, type OperationLimits, type StaleAnswer } from '../schema/bank-session.ts';
+import { BankSession, type OperationLimits } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
 import type { SlicedOperation } from '../slices.ts';
@@ -55,88 +55,60 @@ export interface RequestServices {
 /** The name by which a caller's time is counted (slices.ts). */
 export const callerNameOf = ({ credentials }: EngineRequest): string => credentials.identity?.name ?? '';
 
-/** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
+/** A request's context. */
 export class RequestContext implements Context, ExecuteOptions, ReadBudget, SlicedOperation {
+  readonly session: BankSession;
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
   readonly caller: string;
+  /** Is aborted when the client has left. */
+  readonly signal: AbortSignal | undefined;
   /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
   /** Records its calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
-  readonly #services: RequestServices;
-  readonly #asking: EngineRequest;
-  #signal: AbortSignal | undefined;
-  #session: BankSession | null = null;
+  readonly #request: EngineRequest;
   #lists: ListWork | null = null;
   #isCallerAsked = false;
 
   constructor(
-    services: RequestServices,
+    { bank, payments, defaults, limits, answerLimits }: RequestServices,
     request: EngineRequest,
     effects: MutationEffects | null,
     recorder: CallRecorder | null,
   ) {
-    const payments = recorder?.payments(services.payments) ?? services.payments;
-    this.recorder = recorder;
-    this.payments = effects?.payments(payments) ?? payments;
-    this.defaults = services.defaults;
-    const { holder } = request;
+    const { credentials, holder, activity } = request;
+    const recorded = recorder?.payments(payments) ?? payments;
     if (holder !== undefined) holder.isMutation = effects !== null;
-    this.budget = new AnswerBudget(services.answerLimits, holder);
+    this.budget = new AnswerBudget(answerLimits, holder);
     this.caller = callerNameOf(request);
+    this.signal = request.signal?.();
+    this.session = new BankSession({
+      bank: effects?.bank(bank) ?? bank,
+      credentials,
+      limits,
+      signal: this.signal,
+      observer: recorder ?? undefined,
+      usage: activity ?? undefined,
+      readBudget: this,
+    });
+    this.payments = effects?.payments(recorded) ?? recorded;
+    this.defaults = defaults;
     this.effects = effects;
-    this.#services = services;
-    this.#asking = request;
+    this.recorder = recorder;
+    this.#request = request;
   }
 
   /** The caller. An answer for which a resolver asks this may be the caller's own. */
   get credentials(): Caller {
     this.#isCallerAsked = true;
-    return this.#asking.credentials;
+    return this.#request.credentials;
   }
 
   /** Whether nothing that was read or done belongs to the caller. */
   get isPublic(): boolean {
-    return this.effects === null && !this.#isCallerAsked && (this.#session?.isPublic ?? true);
-  }
-
-  /** Whether the bank was asked for anything. */
-  get hasRead(): boolean {
-    return this.#session?.hasRead ?? false;
-  }
-
-  get session(): BankSession {
-    if (this.#session !== null) return this.#session;
-    const { bank, limits } = this.#services;
-    const { credentials } = this.#asking;
-    const { effects, signal } = this;
-    const observer = this.recorder ?? undefined;
-    const usage = this.#asking.activity ?? undefined;
-    const options = {
-      bank: effects?.bank(bank) ?? bank,
-      credentials,
-      limits,
-      signal,
-      observer,
-      usage,
-      readBudget: this,
-    };
-    this.#session = new BankSession(options);
-    return this.#session;
-  }
-
-  noteFailure(code: ErrorCode): void {
-    this.#asking.activity?.noteFailure(code);
-  }
-
-  keep(bytes: number): boolean {
-    return this.budget.keep((bytes * parsedTimes) / valueBytes);
-  }
-
-  get operation(): SlicedOperation {
-    return this;
+    return this.effects === null && !this.#isCallerAsked && this.session.isPublic;
   }
 
   get lists(): ListWork {
@@ -144,17 +116,16 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     return this.#lists;
   }
 
-  get stale(): readonly StaleAnswer[] {
-    return this.#session?.stale ?? nothing;
+  get operation(): SlicedOperation {
+    return this;
   }
 
-  cancelReads(): void {
-    this.#session?.cancel();
+  noteFailure(code: ErrorCode): void {
+    this.#request.activity?.noteFailure(code);
   }
 
-  get signal(): AbortSignal | undefined {
-    this.#signal ??= this.#asking.signal?.();
-    return this.#signal;
+  keep(bytes: number): boolean {
+    return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
   /** Takes the memory of the answer's JSON, as long as it is known to be at least; false if there is not enough left. */
@@ -162,17 +133,11 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
 
-  /** Is raised when nobody needs the answer any more. A mutation that has begun runs to its end. */
-  get abandonment(): AbortSignal | undefined {
-    return this.effects === null ? this.signal : undefined;
-  }
-
+  /** Whether nobody needs the answer any more. A mutation that has begun runs to its end. */
   isAbandoned(): boolean {
-    return this.abandonment?.aborted === true;
+    return this.effects === null && this.signal?.aborted === true;
   }
 }
-
-const nothing: readonly StaleAnswer[] = [];
 
 /** A write of a mutation, as far as its result is known. */
 interface WriteEffect {

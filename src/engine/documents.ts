@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
@@ -11,7 +10,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
-import { fragmentsOf } from '../executor/selection.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
@@ -35,12 +34,21 @@ export interface DocumentCacheOptions extends DocumentRules {
   readonly documentStats?: DocumentCacheStats | undefined;
 }
 
-/** The operations of a document. */
+/** The options for preparing documents. */
+type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection'>;
+
+/** A document that has been checked. */
+interface CheckedDocument {
+  readonly text: string;
+  readonly document: DocumentNode;
+  readonly isPersisted: boolean;
+}
+
+/** The operations of a document, each prepared when it is first requested. */
 class DocumentOperations {
-  /** Those that have been requested, by the names that they were requested by. */
-  readonly known = new Map<string | null, ExecutableOperation>();
   readonly #checked: CheckedDocument;
   readonly #options: PrepareOptions;
+  readonly #prepared = new Map<OperationDefinitionNode, ExecutableOperation>();
 
   constructor(checked: CheckedDocument, options: PrepareOptions) {
     this.#checked = checked;
@@ -57,10 +65,7 @@ class DocumentOperations {
           ? 'The document has several operations: name one in "operationName".'
           : 'The document has no operation with the name in "operationName".',
       );
-    const same = [...this.known.values()].find((operation) => operation.node === node);
-    const operation = same ?? new ExecutableOperation(this.#checked, node, this.#options);
-    this.known.set(name, operation);
-    return operation;
+    return getOrMake(this.#prepared, node, () => new ExecutableOperation(this.#checked, node, this.#options));
   }
 }
 
@@ -99,36 +104,19 @@ export function createDocumentCache({
       made = error;
     }
     cache.set(text, made, { size: characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans });
+    stats.bytes = cache.calculatedSize;
     return made;
   }
 
   /** The operations of a document. Errors: GraphQLError, see validation.ts. */
   return (text: string): DocumentOperations => {
-    const forGood = pinned.get(text);
-    if (forGood !== undefined) {
-      stats.hits++;
-      return forGood;
-    }
-    let found = cache.get(text);
-    if (found !== undefined) stats.hits++;
-    else {
-      found = make(text);
-      stats.misses++;
-      stats.bytes = cache.calculatedSize;
-    }
+    const known = pinned.get(text) ?? cache.get(text);
+    if (known === undefined) stats.misses++;
+    else stats.hits++;
+    const found = known ?? make(text);
     if (found instanceof GraphQLError) throw found;
     return found;
   };
-}
-
-/** The options for preparing documents. */
-type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection'>;
-
-/** A document that has been checked. */
-interface CheckedDocument {
-  readonly text: string;
-  readonly document: DocumentNode;
-  readonly isPersisted: boolean;
 }
 
 const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
@@ -152,12 +140,9 @@ export class ExecutableOperation {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions: boolean;
   readonly prepared: PreparedOperation;
-  /** Its variables if it declares none; otherwise null. */
-  readonly constantVariables: GraphQLResolveInfo['variableValues'] | null;
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
   /** Whether the document has @defer or @stream. */
@@ -168,7 +153,6 @@ export class ExecutableOperation {
     node: OperationDefinitionNode,
     { schema = ownSchema, introspection }: PrepareOptions,
   ) {
-    const fragments = fragmentsOf(document);
     this.documentHash = hash('sha256', text);
     this.usesIncremental = mayUseIncremental(text);
     this.kind = node.operation;
@@ -178,10 +162,8 @@ export class ExecutableOperation {
     this.schema = schema;
     this.document = document;
     this.node = node;
-    this.fragments = fragments;
     this.hideSuggestions = !introspection;
     this.prepared = this.preparedWith(schema);
-    this.constantVariables = (node.variableDefinitions ?? []).length === 0 ? noVariables : null;
   }
 
   /** The same operation with a schema that differs in its resolvers. */
@@ -192,15 +174,12 @@ export class ExecutableOperation {
 
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
   variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'] {
-    const { schema, node, hideSuggestions } = this;
+    const { schema, hideSuggestions } = this;
+    const { variableDefinitions = [] } = this.node;
+    if (variableDefinitions.length === 0) return noVariables;
     // graphql would list up to 50 errors, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions };
-    const { variableValues, errors } = getVariableValues(
-      schema,
-      node.variableDefinitions ?? [],
-      raw,
-      options,
-    );
+    const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
     if (variableValues !== undefined) return variableValues;
     const [wrong] = errors;
     throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {

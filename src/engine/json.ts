@@ -2,22 +2,22 @@ import { type SlicedOperation, slices } from '../slices.ts';
 
 /** In characters. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
-
-interface JsonInSlicesOptions {
-  /** Whose time it uses. */
-  readonly operation?: SlicedOperation;
-  readonly chunkSize?: number;
-}
+/**
+ * About so much JSON is made at once by JSON.stringify, in characters: enough to gain from its speed, and little enough to take a
+ * fraction of a millisecond. A long string is one piece.
+ */
+const pieceSize = 16 * 1024;
 
 /**
- * The JSON of plain data in UTF-8, in chunks. Each is written when there is time (slices.ts). Null if the JSON is longer than
- * `maxBytes`; the rest is then not written.
+ * The JSON of an answer's data in UTF-8, in chunks. Each is written when there is time for the operation (slices.ts). Null if the
+ * JSON is longer than `maxBytes`; the rest is then not written.
  * Errors: those of JSON.stringify.
  */
 export async function jsonInSlices(
   value: unknown,
   maxBytes: number,
-  { operation = { caller: '' }, chunkSize = defaultChunkSize }: JsonInSlicesOptions = {},
+  operation: SlicedOperation,
+  chunkSize = defaultChunkSize,
 ): Promise<readonly Buffer[] | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -28,7 +28,7 @@ export async function jsonInSlices(
     bytes += chunk.length;
     chunks.push(chunk);
   };
-  for (const piece of piecesOf(plain(value), Math.min(pieceSize, chunkSize))) {
+  for (const piece of piecesOf(value, Math.min(pieceSize, chunkSize))) {
     text += piece;
     if (text.length < chunkSize) continue;
     endChunk();
@@ -39,12 +39,6 @@ export async function jsonInSlices(
   return bytes > maxBytes ? null : chunks;
 }
 
-/**
- * About so much JSON is made at once by JSON.stringify, in characters: enough to gain from its speed, and little enough to take a
- * fraction of a millisecond. A long string is one piece.
- */
-const pieceSize = 16 * 1024;
-
 /** Texts that together are what JSON.stringify makes. */
 function* piecesOf(value: unknown, size: number): Generator<string> {
   if (typeof value !== 'object' || value === null || sizeOf(value, size) <= size) {
@@ -54,20 +48,18 @@ function* piecesOf(value: unknown, size: number): Generator<string> {
       yield at === 0 ? '[' : ',';
       const end = endOfPiece(value, at, size);
       if (end > at) yield JSON.stringify(value.slice(at, end)).slice(1, -1);
-      else yield* piecesOf(plain(value[at]), size);
+      else yield* piecesOf(value[at], size);
       at = Math.max(end, at + 1);
     }
-    yield value.length === 0 ? '[]' : ']';
+    yield ']';
   } else {
     let lead = '{';
-    for (const [name, given] of Object.entries(value)) {
-      const member = plain(given);
-      if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;
+    for (const [name, member] of Object.entries(value)) {
       yield `${lead}${JSON.stringify(name)}:`;
       yield* piecesOf(member, size);
       lead = ',';
     }
-    yield lead === '{' ? '{}' : '}';
+    yield '}';
   }
 }
 
@@ -93,10 +85,4 @@ function sizeOf(value: unknown, most: number): number {
     size += sizeOf(member, most - size);
   }
   return size;
-}
-
-/** The value that is written for another, by its toJSON. */
-function plain(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
-  return typeof value.toJSON === 'function' ? value.toJSON() : value;
 }

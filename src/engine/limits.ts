@@ -2,20 +2,32 @@ import { type DocumentNode, type FieldNode, GraphQLError, parse } from 'graphql'
 import { fragmentsOf } from '../executor/selection.ts';
 import { RequestError } from './errors.ts';
 
-/** The limits of an operation's document. */
+/** The size of an operation without fields. In a size, fragments are expanded. */
+const nothing = {
+  /** The longest path from the operation to a field, in fields. */
+  depth: 0,
+  fields: 0,
+  rootFields: 0,
+  aliases: 0,
+  directives: 0,
+  /** The length of its longest alias, in characters. */
+  aliasLength: 0,
+};
+type OperationSize = Readonly<typeof nothing>;
 
-/** How large an operation may be; see DocumentSize. `tokens` counts those of the document's text. */
-export interface DocumentLimits extends DocumentSize {
+/** How large an operation may be. `tokens` counts those of the document's text. */
+export interface DocumentLimits extends Omit<OperationSize, 'aliasLength'> {
   readonly tokens: number;
 }
 
-const sizeWords: Readonly<Record<keyof DocumentSize, string>> = {
-  depth: 'levels of fields',
-  fields: 'fields',
-  rootFields: 'fields at its root',
-  aliases: 'aliases',
-  directives: 'directives',
-};
+/** How each limited size is called in errors. */
+const sizeWords = [
+  ['depth', 'levels of fields'],
+  ['fields', 'fields'],
+  ['rootFields', 'fields at its root'],
+  ['aliases', 'aliases'],
+  ['directives', 'directives'],
+] as const;
 
 /** The maximum length of an alias in characters: the path of each error below it repeats it. */
 const maxAliasLength = 128;
@@ -53,7 +65,7 @@ function checkSize(document: DocumentNode, limits: DocumentLimits): void {
         'LIMIT_EXCEEDED',
         `The operation holds an alias of ${size.aliasLength} characters, and one may have ${maxAliasLength}; use shorter names.`,
       );
-    for (const [name, word] of Object.entries(sizeWords) as [keyof DocumentSize, string][]) {
+    for (const [name, word] of sizeWords) {
       if (size[name] > limits[name])
         throw new RequestError(
           'LIMIT_EXCEEDED',
@@ -63,40 +75,15 @@ function checkSize(document: DocumentNode, limits: DocumentLimits): void {
   }
 }
 
-/** The size of an operation with its fragments expanded. */
-interface DocumentSize {
-  /** The longest path from the operation to a field, in fields. */
-  readonly depth: number;
-  readonly fields: number;
-  readonly rootFields: number;
-  readonly aliases: number;
-  readonly directives: number;
-}
-
-/** What is measured for an operation. */
-interface MeasuredSize extends DocumentSize {
-  /** The characters of its longest alias, which an error's path repeats. */
-  readonly aliasLength: number;
-}
-
-const nothing = {
-  depth: 0,
-  fields: 0,
-  rootFields: 0,
-  aliases: 0,
-  directives: 0,
-  aliasLength: 0,
-};
-
 /**
  * The size of each operation of a document. Each fragment is measured once, so that the time is linear in the
  * document's text, however fragments multiply. A fragment inside itself counts as nothing: validation refuses it.
  */
-export function measureOperations(document: DocumentNode): MeasuredSize[] {
+export function measureOperations(document: DocumentNode): OperationSize[] {
   const fragments = fragmentsOf(document);
-  const measured = new Map<string, MeasuredSize>();
+  const measured = new Map<string, OperationSize>();
 
-  function ofFragment(name: string): MeasuredSize {
+  function ofFragment(name: string): OperationSize {
     const known = measured.get(name);
     if (known !== undefined) return known;
     measured.set(name, nothing);
@@ -111,7 +98,7 @@ export function measureOperations(document: DocumentNode): MeasuredSize[] {
     const size = { ...nothing, directives: directives.length };
     for (const node of selectionSet?.selections ?? []) {
       const isSpread = node.kind === 'FragmentSpread';
-      const inside: MeasuredSize = isSpread ? ofFragment(node.name.value) : sizeOf(node);
+      const inside: OperationSize = isSpread ? ofFragment(node.name.value) : sizeOf(node);
       const field = node.kind === 'Field' ? node : null;
       size.depth = Math.max(size.depth, inside.depth + (field ? 1 : 0));
       size.fields += inside.fields + (field ? 1 : 0);

@@ -63,21 +63,22 @@ export class OperationActivity implements ReadUsage {
   answered({ status, body, result: { data, errors } }: AnsweredResult): void {
     this.status = status;
     this.bytes = Buffer.byteLength(body);
-    this.codes = [...(errors ?? []).map(({ extensions }) => String(extensions.code)), ...this.#toldAsData];
-    if (this.codes.length === 0) this.outcome = 'ok';
-    else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
+    const hasData = Object.values(data ?? {}).some((field) => field !== null);
+    this.#tell([...codesOf(errors), ...this.#toldAsData], hasData);
   }
 
   /** One of several results of it is sent. */
   streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
     this.bytes += Buffer.byteLength(json);
-    const codes = errors.map(({ extensions }) => String(extensions.code));
-    this.codes = [...this.codes, ...codes, ...this.#toldAsData.splice(0)];
     // What comes before an error stands.
     this.#hasData ||= hasData;
-    if (this.codes.length === 0) this.outcome = 'ok';
-    else this.outcome = this.#hasData ? 'partial' : 'failed';
+    this.#tell([...this.codes, ...codesOf(errors), ...this.#toldAsData.splice(0)], this.#hasData);
+  }
+
+  #tell(codes: readonly string[], hasData: boolean): void {
+    this.codes = codes;
+    this.outcome = codes.length === 0 ? 'ok' : hasData ? 'partial' : 'failed';
   }
 
   /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
@@ -100,3 +101,6 @@ export class OperationActivity implements ReadUsage {
     this.bytes = bytes;
   }
 }
+
+const codesOf = (errors: readonly GraphQLError[] = []): string[] =>
+  errors.map(({ extensions }) => String(extensions.code));

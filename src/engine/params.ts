@@ -1,14 +1,12 @@
+import { z } from 'zod';
+import { BankqlError } from '../errors.ts';
 import { RequestError } from './errors.ts';
-import { type Persisted, persistedText } from './persisted-documents.ts';
+import { type PersistedDocuments, plainId } from './persisted-documents.ts';
 
-/** The parameters of a request, as defined by GraphQL over HTTP. */
-export interface Params {
-  readonly query: string | null;
-  readonly operationName: string | null;
-  readonly variables: Readonly<Record<string, unknown>> | null;
-  readonly extensions: Readonly<Record<string, unknown>> | null;
-  /** The id of a persisted document. */
-  readonly documentId: string | null;
+/** Documents that are requested by id, and whether requests must use them. */
+export interface Persisted {
+  readonly documents: PersistedDocuments;
+  readonly only: boolean;
 }
 
 /** The operation that a request asks for. */
@@ -19,71 +17,95 @@ export interface OperationParams {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** The operation that a request asks for, by its text or by an id. Errors: BAD_USER_INPUT; those of persistedText. */
-export function parseParams(rawParams: unknown, persisted: Persisted | null): OperationParams {
-  const params = checkParams(rawParams);
+/**
+ * The operation that a request asks for, by its text or by an id. `persisted`: null if there is no manifest.
+ * Errors: BAD_USER_INPUT; PERSISTED_DOCUMENT_REQUIRED and PERSISTED_QUERY_NOT_SUPPORTED, see textOf.
+ */
+export function parseParams(raw: unknown, persisted: Persisted | null): OperationParams {
+  const params = checkMembers(raw);
   const { operationName, variables } = params;
-  const text = persistedText(params, persisted);
-  if (text === null)
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      params.documentId === null
-        ? 'A request needs a "query", or the id of a document as "documentId".'
-        : 'A request needs a "query", because this server has no manifest of documents with ids.',
-    );
   return {
-    query: text,
-    operationName,
+    query: textOf(params, persisted),
+    operationName: operationName ?? null,
     variables: variables ?? {},
   };
 }
 
-/** The type that each member of a request must have, and the name of that type in errors. */
-const members: Readonly<Record<string, readonly ['string' | 'object', string] | undefined>> = Object.assign(
-  Object.create(null),
-  {
-    query: ['string', 'a text'],
-    operationName: ['string', 'a text'],
-    variables: ['object', 'an object'],
-    extensions: ['object', 'an object'],
-    documentId: ['string', 'a text'],
-    doc_id: ['string', 'a text'],
-  } satisfies Record<keyof Params | 'doc_id', unknown>,
-);
+/** The members of a request, as defined by GraphQL over HTTP; `doc_id` is Relay's. */
+interface Members {
+  readonly query?: string | null;
+  readonly operationName?: string | null;
+  readonly variables?: Readonly<Record<string, unknown>> | null;
+  readonly extensions?: Readonly<Record<string, unknown>> | null;
+  readonly documentId?: string | null;
+  readonly doc_id?: string | null;
+}
+
+const memberTypes = Object.entries({
+  query: 'string',
+  operationName: 'string',
+  variables: 'object',
+  extensions: 'object',
+  documentId: 'string',
+  doc_id: 'string',
+} as const satisfies Record<keyof Members, 'string' | 'object'>);
 
 /**
- * Checks a request's members.
+ * Checks a request's members. Unknown ones are ignored, as GraphQL over HTTP has it.
  * Errors: BAD_USER_INPUT, which names the invalid member and repeats nothing of what was sent.
  */
-export function checkParams(rawParams: unknown): Params {
-  if (typeof rawParams !== 'object' || rawParams === null || Array.isArray(rawParams))
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      Array.isArray(rawParams)
-        ? 'Batches are not served: send one operation at a time.'
-        : 'A request is a JSON object with a "query".',
-    );
-  const given = rawParams as Readonly<Record<string, unknown>>;
-  for (const name in given) {
-    const value = given[name];
+function checkMembers(raw: unknown): Members {
+  if (Array.isArray(raw)) throw invalid('Batches are not served: send one operation at a time.');
+  if (typeof raw !== 'object' || raw === null) throw invalid('A request is a JSON object with a "query".');
+  for (const [name, type] of memberTypes) {
+    const value: unknown = Reflect.get(raw, name);
     if (value === null || value === undefined) continue;
-    const member = members[name];
-    // GraphQL over HTTP: a server ignores members that it does not know.
-    if (member === undefined) continue;
-    const [type, word] = member;
     if (typeof value !== type || Array.isArray(value))
-      throw new RequestError('BAD_USER_INPUT', `"${name}" has to be ${word}, or left out.`);
+      throw invalid(`"${name}" has to be ${type === 'string' ? 'a text' : 'an object'}, or left out.`);
   }
-  const {
-    query = null,
-    operationName = null,
-    variables = null,
-    extensions = null,
-    documentId,
-    doc_id: relayId,
-  } = given as Partial<Params> & { readonly doc_id?: string | null };
-  const id = documentId || relayId || null;
-  if (relayId && relayId !== id)
-    throw new RequestError('BAD_USER_INPUT', '"documentId" and "doc_id" differ: send one of them.');
-  return { query, operationName, variables, extensions, documentId: id };
+  return raw;
 }
+
+/**
+ * The text of the document that a request sends, or names as `documentId` or `extensions.persistedQuery.sha256Hash`. With
+ * `only`, no other documents than the manifest's are served.
+ * Errors: BAD_USER_INPUT if it does neither. PERSISTED_DOCUMENT_REQUIRED for an unknown documentId; with `only`, also for
+ *         an unknown hash and for a request with a text. Otherwise PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash:
+ *         clients that use automatic persisted queries then send the text.
+ */
+function textOf(params: Members, persisted: Persisted | null): string {
+  const { query, extensions } = params;
+  const isOnly = persisted?.only === true;
+  if (query) {
+    if (isOnly) throw required('Only documents of the manifest are served: send an id instead of a text.');
+    return query;
+  }
+  const documentId = params.documentId || params.doc_id || null;
+  if (params.doc_id && params.doc_id !== documentId)
+    throw invalid('"documentId" and "doc_id" differ: send one of them.');
+  const hash = WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
+  if (documentId !== null && hash !== null && plainId(documentId) !== plainId(hash))
+    throw invalid(
+      'The id of the document and extensions.persistedQuery.sha256Hash differ: send one of them.',
+    );
+  const id = documentId ?? hash;
+  if (id === null)
+    throw isOnly
+      ? required('Only documents of the manifest are served: send the id of one.')
+      : invalid('A request needs a "query", or the id of a document as "documentId".');
+  const text = persisted?.documents.texts.get(plainId(id));
+  if (text !== undefined) return text;
+  // Links of Apollo and urql recognise this message, with a status of success, and then send the text.
+  if (documentId === null && !isOnly)
+    throw new RequestError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
+      http: { status: 200 },
+    });
+  throw persisted === null
+    ? invalid('A request needs a "query", because this server has no manifest of documents with ids.')
+    : required('No document of the manifest has this id.');
+}
+
+const invalid = (message: string) => new RequestError('BAD_USER_INPUT', message);
+const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
+
+const WithHash = z.object({ persistedQuery: z.object({ sha256Hash: z.string() }) });

@@ -1,61 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { DocumentNode } from 'graphql';
 import { z } from 'zod';
-import { BankqlError, messageOf, StartError } from '../errors.ts';
+import { messageOf, StartError } from '../errors.ts';
 import { decodeText } from '../plain-text.ts';
-import { RequestError } from './errors.ts';
-import type { Params } from './params.ts';
 import { createDocumentCheck, type DocumentRules } from './validation.ts';
-
-/** Documents that are requested by id, and whether requests must use them. */
-export interface Persisted {
-  readonly documents: PersistedDocuments;
-  readonly only: boolean;
-}
-
-/**
- * The text of the document that a request sends, or names as `documentId` or `extensions.persistedQuery.sha256Hash`; null if it
- * does neither. `persisted`: null if there is no manifest. With `only`, no other documents than the manifest's are served.
- * Errors: PERSISTED_DOCUMENT_REQUIRED for an unknown documentId; with `only`, also for an unknown hash and for a
- *         request with a text. Otherwise PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash: clients that use
- *         automatic persisted queries then send the text.
- */
-export function persistedText(params: Params, persisted: Persisted | null): string | null {
-  const { query, documentId } = params;
-  const isOnly = persisted?.only === true;
-  if (query !== null && query !== '') {
-    if (isOnly) throw required('Only documents of the manifest are served: send an id instead of a text.');
-    return query;
-  }
-  const hash = sha256HashOf(params);
-  if (documentId !== null && hash !== null && plainId(documentId) !== plainId(hash))
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      'The id of the document and extensions.persistedQuery.sha256Hash differ: send one of them.',
-    );
-  const id = documentId ?? hash;
-  if (id === null) {
-    if (isOnly) throw required('Only documents of the manifest are served: send the id of one.');
-    return query;
-  }
-  const text = persisted?.documents.texts.get(plainId(id));
-  if (text !== undefined) return text;
-  // Links of Apollo and urql recognise this message, with a status of success, and then send the text.
-  if (documentId === null && !isOnly)
-    throw new RequestError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
-      http: { status: 200 },
-    });
-  if (persisted === null) return query;
-  throw required('No document of the manifest has this id.');
-}
-
-const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
-
-const WithHash = z.object({ persistedQuery: z.object({ sha256Hash: z.string() }) });
-
-/** `extensions.persistedQuery.sha256Hash`; null if a request has none. */
-const sha256HashOf = ({ extensions }: Pick<Params, 'extensions'>): string | null =>
-  WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
 
 /** The format of graphql-codegen's client preset and of Relay: texts by id. */
 const Plain = z.record(z.string(), z.string());
@@ -68,7 +16,7 @@ const Apollo = z.object({
 });
 
 /** An id without the prefix that GraphQL over HTTP defines for SHA-256. */
-const plainId = (id: string): string => id.replace(/^sha256:/, '');
+export const plainId = (id: string): string => id.replace(/^sha256:/, '');
 
 /**
  * Reads a manifest in any of the three formats: the texts of its documents by their ids.

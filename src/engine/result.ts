@@ -8,8 +8,8 @@ export interface BoundedResultOptions {
   readonly maxBytes: number;
   /** The JSON of its data in chunks, if that was long and has been serialized already. */
   readonly dataJson?: readonly Buffer[] | null;
-  /** Whether nothing of it belongs to the caller, and whether the bank was read for it (default: it belongs to the caller). */
-  readonly audience?: { readonly isPublic: boolean; readonly hasRead: boolean };
+  /** Whether HTTP caches may keep its data, because all of it is public data of the bank (default: they may not). */
+  readonly isCacheable?: boolean;
   /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
@@ -37,19 +37,9 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.dataJson ?? null;
   }
 
-  /** Whether nothing of it belongs to the caller: everybody gets the same answer. */
-  get isPublic(): boolean {
-    return this.#options.audience?.isPublic === true;
-  }
-
   /** Whether HTTP caches may keep it: it is public data of the bank, complete and fresh. */
   get isCacheable(): boolean {
-    return (
-      this.isPublic &&
-      this.#options.audience?.hasRead === true &&
-      this.errors === undefined &&
-      this.extensions === undefined
-    );
+    return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
 
   /** Whether its JSON is short enough; usually it is so short that its bytes need not be counted. */

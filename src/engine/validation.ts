@@ -11,7 +11,7 @@ import {
   validate,
 } from 'graphql';
 import { type ErrorCode, isErrorCode } from '../errors.ts';
-import { fragmentsOf, rootFieldsOf } from '../executor/selection.ts';
+import { eachSelection, fragmentsOf } from '../executor/selection.ts';
 import { isPayment } from '../schema/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
@@ -100,10 +100,12 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
     OperationDefinition(operation) {
       if (operation.operation !== 'mutation') return;
       const payments = new Set<string>();
-      for (const { name, alias } of rootFieldsOf(operation, fragmentsOf(context.getDocument()))) {
-        const field = fields[name.value];
-        if (field !== undefined && isPayment(field)) payments.add(alias?.value ?? name.value);
-      }
+      eachSelection([operation], fragmentsOf(context.getDocument()), (node) => {
+        const field = node.kind === 'Field' ? fields[node.name.value] : undefined;
+        if (node.kind === 'Field' && field !== undefined && isPayment(field))
+          payments.add(node.alias?.value ?? node.name.value);
+        return true;
+      });
       if (payments.size < 2) return;
       context.reportError(
         new GraphQLError(

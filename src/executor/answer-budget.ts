@@ -24,15 +24,9 @@ export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 /** The bytes around a member's name in JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
-/**
- * The number of entries that a list reports; undefined if it reports none. A list that is not an array may create
- * its entries during iteration, so they are counted beforehand.
- */
-export function lengthOf(list: object): number | undefined {
-  if (Array.isArray(list)) return list.length;
-  const length = 'length' in list ? list.length : 'size' in list ? list.size : undefined;
-  return typeof length === 'number' ? length : undefined;
-}
+/** The number of entries that a list reports; 0 if it reports none. */
+export const lengthOf = (list: object): number =>
+  'length' in list && typeof list.length === 'number' ? list.length : 0;
 
 /** How many errors an answer shows. */
 export const maxErrors = 100;
@@ -64,15 +58,6 @@ export class AnswerLimitError extends GraphQLError {
 /** Ends work that nobody waits for any more. One for all: hundreds of operations may be abandoned at once. */
 export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
-/** Whether a thrown value is an AnswerLimitError. Never throws, unlike `instanceof` on a revoked proxy. */
-export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {
-  try {
-    return thrown instanceof AnswerLimitError;
-  } catch {
-    return false;
-  }
-}
-
 /** The error for an answer whose JSON is too long. */
 export const answerTooLong = (bytes: number) =>
   new AnswerLimitError(`The answer is longer than ${bytes} bytes (fewer fields, entries or long names help)`);
@@ -84,20 +69,16 @@ export class AnswerBudget {
   /** The size of the values so far in JSON; a lower bound. Changed by the methods below only. */
   bytes = 0;
   readonly #limits: AnswerLimits;
+  readonly #holder: ValueHolder | null;
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  readonly #holder: ValueHolder | null;
-  /** How many values it may have before it needs more of those of the process. */
-  #granted: number;
-  /** How many values it may `keep` before it needs more of those of the process. */
-  #keepable = valuesAtOnce;
+  /** How much more it may use before it needs more of the process's values. */
+  #room = valuesAtOnce;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
-    const { values, cost = 1 } = limits;
     this.#limits = limits;
     this.#holder = holder;
-    this.#granted = holder === null ? values : Math.min(valuesAtOnce / cost, values);
   }
 
   /** Why the operation was ended; null while it is within its limits. */
@@ -115,41 +96,24 @@ export class AnswerBudget {
     return this.#failures < maxErrors;
   }
 
-  /** Charges a whole answer if it is within the limits. */
-  admits(values: number, bytes: number): boolean {
-    if (values > this.#granted || bytes > this.#limits.bytes) return false;
-    this.values += values;
-    this.bytes += bytes;
-    return true;
-  }
-
-  /** Charges the fields of an object: both of the following at once. Errors: AnswerLimitError. */
+  /**
+   * Charges values of the answer, those of a list before its entries are created, and a lower bound of their JSON that is cheap to
+   * compute. Errors: AnswerLimitError.
+   */
   spend(values: number, bytes: number): void {
+    const { values: mostValues, bytes: mostBytes, cost = 1 } = this.#limits;
     this.values += values;
     this.bytes += bytes;
-    if (this.bytes > this.#limits.bytes) throw this.#exceed();
-    if (this.values > this.#granted) this.#grow();
-  }
-
-  /** Charges values before they are created. Errors: AnswerLimitError. */
-  spendValues(count: number): void {
-    this.values += count;
-    if (this.values > this.#granted) this.#grow();
-  }
-
-  #grow(): void {
-    const { values, cost = 1 } = this.#limits;
-    if (this.values > values) throw this.#exceed();
-    const more = Math.max(this.values - this.#granted, valuesAtOnce);
-    if (!this.#take(more * cost)) throw this.#exceed();
-    this.#granted += more;
-  }
-
-  /** Takes more of the process's values. False if none are left: then the operation ends. */
-  #take(values: number): boolean {
-    if (this.#holder?.takeValues(values) !== false) return true;
-    this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
-    return false;
+    this.#room -= values * cost;
+    if (this.values > mostValues)
+      throw (
+        this.#exceeded ??
+        this.#end(
+          new AnswerLimitError(`The answer holds more than ${mostValues} values (fields and list entries)`),
+        )
+      );
+    if (this.bytes > mostBytes) throw this.#exceeded ?? this.#end(answerTooLong(mostBytes));
+    if (this.#room < 0 && !this.#takeRoom()) throw this.#exceeded;
   }
 
   /**
@@ -157,45 +121,38 @@ export class AnswerBudget {
    * then the operation ends.
    */
   keep(values: number): boolean {
-    if (this.#exceeded !== null) return false;
-    this.#keepable -= values;
-    if (this.#keepable >= 0) return true;
-    const more = Math.ceil(Math.max(-this.#keepable, valuesAtOnce));
-    this.#keepable += more;
-    return this.#take(more);
+    this.#room -= values;
+    return this.#exceeded === null && (this.#room >= 0 || this.#takeRoom());
   }
 
-  /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */
-  spendBytes(count: number): void {
-    this.bytes += count;
-    if (this.bytes > this.#limits.bytes) throw this.#exceed();
+  /** Takes more of the process's values. False if its caller has none left: then the operation ends. */
+  #takeRoom(): boolean {
+    const more = Math.ceil(Math.max(-this.#room, valuesAtOnce));
+    this.#room += more;
+    if (this.#holder?.takeValues(more) !== false) return true;
+    this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
+    return false;
   }
 
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
   spendSearch(entries: number): void {
     this.#searched += entries;
-    if (this.#searched > maxSearched) throw this.#exceed();
+    if (this.#searched > maxSearched)
+      throw (
+        this.#exceeded ??
+        this.#end(new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`))
+      );
   }
 
   /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
-    if (this.#failures > maxFailures) throw this.#exceed();
+    if (this.#failures > maxFailures)
+      throw (
+        this.#exceeded ??
+        this.#end(new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`))
+      );
     return this.#failures <= maxErrors;
-  }
-
-  #exceed(): AnswerLimitError {
-    const { values, bytes } = this.#limits;
-    if (this.#exceeded !== null) return this.#exceeded;
-    return this.#end(
-      this.values > values
-        ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
-        : this.bytes > bytes
-          ? answerTooLong(bytes)
-          : this.#searched > maxSearched
-            ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
-            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`),
-    );
   }
 
   /** Whichever limit it was, nothing more is built. */

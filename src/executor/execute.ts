@@ -32,8 +32,12 @@ export function run(execution: Execution): ExecutionResult | Promise<ExecutionRe
     }
   };
   try {
-    const { root, serial } = execution.plan;
-    const data = serial === null ? executeRoot(execution, root) : executeSerially(execution, serial);
+    const { steps } = execution.plan;
+    const [only] = steps;
+    const data =
+      only !== undefined && steps.length === 1
+        ? executeRoot(execution, only)
+        : executeSteps(execution, steps);
     return data instanceof Promise ? data.then(answer, fail) : answer(data);
   } catch (error) {
     return fail(error);
@@ -49,12 +53,12 @@ function executeRoot(execution: Execution, root: ObjectPlan): Data | Promise<Dat
 }
 
 /** The fields of a mutation, one after the other. */
-async function executeSerially(execution: Execution, fields: readonly ObjectPlan[]): Promise<Data> {
-  const data: Data = execution.plan.details.namesPrototype ? Object.create(null) : {};
-  for (const field of fields) {
+async function executeSteps(execution: Execution, steps: readonly ObjectPlan[]): Promise<Data> {
+  const data: Data = steps.some(({ namesPrototype }) => namesPrototype) ? Object.create(null) : {};
+  for (const step of steps) {
     // Work below a nulled field continues, and may have exceeded the budget: no further field is started then.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
-    Object.assign(data, await executeRoot(execution, field));
+    Object.assign(data, await executeRoot(execution, step));
   }
   return data;
 }
@@ -67,7 +71,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   const { fields } = plan;
   const { execution } = parent;
   const { context } = execution;
-  const data: Data = execution.plan.details.namesPrototype ? Object.create(null) : {};
+  const data: Data = plan.namesPrototype ? Object.create(null) : {};
   let bytes = plan.nameBytes;
   let outstanding = 0;
   for (const field of fields) {
@@ -114,7 +118,10 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
     data[field.name] = value;
   }
   execution.budget.spend(fields.length, bytes);
-  return outstanding === 0 ? data : parent.awaitMembers(data, outstanding);
+  if (outstanding === 0) return data;
+  parent.members = data;
+  parent.outstanding = outstanding;
+  return parent;
 }
 
 const hasProperties = (source: unknown): source is Data =>
@@ -157,7 +164,7 @@ function completeAbstract(
 ): unknown {
   const { context } = pending.execution;
   const resolveType = type.resolveType ?? defaultTypeResolver;
-  const name = resolveType(value, context, pending.info, type);
+  const name = resolveType(value, context, pending, type);
   return isPromise(name)
     ? pending.awaitValue(name, (_plan, resolved) =>
         executeFields(objectPlanNamed(resolved, plan, type, pending), value, pending),
@@ -185,9 +192,9 @@ function completeList(plan: ValuePlan, list: unknown, pending: PendingField): un
       `Expected Iterable, but did not find one for field "${plan.parentType.name}.${plan.field.name}".`,
     );
   const { execution } = pending;
-  const length = lengthOf(list) ?? 0;
+  const length = lengthOf(list);
   try {
-    execution.budget.spendValues(length);
+    execution.budget.spend(length, 0);
   } catch (error) {
     ignoreRejections(list);
     throw error;
@@ -214,7 +221,7 @@ function completeEntries(
   let bytes = 0;
   try {
     for (const item of list) {
-      if (entries.length >= length) execution.budget.spendValues(1);
+      if (entries.length >= length) execution.budget.spend(1, 0);
       let value = item;
       if (typeof value !== 'string' || !isText) {
         let pending: PendingField | null = null;
@@ -241,11 +248,14 @@ function completeEntries(
       }
       entries.push(value);
     }
-    execution.budget.spendBytes(bytes);
+    execution.budget.spend(0, bytes);
   } catch (error) {
     // The list failed: rejections of its entries are of no interest.
     ignoreRejections(list);
     throw error;
   }
-  return outstanding === 0 ? entries : parent.awaitMembers(entries, outstanding);
+  if (outstanding === 0) return entries;
+  parent.members = entries;
+  parent.outstanding = outstanding;
+  return parent;
 }

@@ -5,9 +5,10 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
   type ResponsePath,
+  responsePathAsArray,
 } from 'graphql';
 import { type SlicedOperation, slices } from '../slices.ts';
-import { type AnswerBudget, clientHasLeft, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
+import { AnswerBudget, AnswerLimitError, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';
 import { ignoreRejections } from './promises.ts';
@@ -23,13 +24,9 @@ export interface ExecuteOptions {
   isAbandoned?(): boolean;
 }
 
-interface ExecutionOptions {
-  readonly plan: OperationPlan;
-  readonly context: unknown;
-  readonly variableValues: GraphQLResolveInfo['variableValues'];
-  readonly budget: AnswerBudget;
-  readonly options: ExecuteOptions;
-}
+type Arguments = Readonly<Record<string, unknown>>;
+
+const nobody: SlicedOperation = { caller: '' };
 
 /** The state of one execution of a plan. */
 export class Execution {
@@ -41,18 +38,21 @@ export class Execution {
   /** Whether the answer is finished: values that arrive later are not completed. */
   isOver = false;
   /** The root fields that are being executed. */
-  root: PendingValue | null = null;
+  root: PendingRoot | null = null;
   readonly #options: ExecuteOptions;
-  readonly #operation: SlicedOperation;
-  #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] | null = null;
+  readonly #arguments = new Map<FieldPlan, Arguments | GraphQLError>();
 
-  constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
+  constructor(
+    plan: OperationPlan,
+    context: unknown,
+    variableValues: GraphQLResolveInfo['variableValues'],
+    options: ExecuteOptions,
+  ) {
     this.plan = plan;
     this.context = context;
     this.variableValues = variableValues;
-    this.budget = budget;
+    this.budget = options.budget ?? new AnswerBudget(unlimited);
     this.#options = options;
-    this.#operation = options.operation ?? { caller: '' };
   }
 
   /** Whether the next value waits: the first `valuesAtOnce` never do. */
@@ -62,7 +62,7 @@ export class Execution {
 
   /** Runs work when there is time. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    void slices.wait(this.#operation).then(() => {
+    void slices.wait(this.#options.operation ?? nobody).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });
@@ -82,18 +82,17 @@ export class Execution {
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
-  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+  argumentsOf(field: FieldPlan): Arguments {
     if (field.arguments !== null) return field.arguments;
-    this.#arguments ??= [];
-    const known = this.#arguments[field.index];
-    if (known instanceof GraphQLError) throw known;
-    if (known !== undefined) return known;
-    const node = field.nodes[0] as FieldNode;
-    const { hideSuggestions } = this.plan.details;
-    const given = attempt(() =>
-      getArgumentValues(field.field, node, this.variableValues, undefined, hideSuggestions),
-    );
-    this.#arguments[field.index] = given;
+    let given = this.#arguments.get(field);
+    if (given === undefined) {
+      const { hideSuggestions } = this.plan.details;
+      const [node] = field.nodes;
+      given = attempt(() =>
+        getArgumentValues(field.field, node as FieldNode, this.variableValues, undefined, hideSuggestions),
+      );
+      this.#arguments.set(field, given);
+    }
     if (given instanceof GraphQLError) throw given;
     return given;
   }
@@ -132,6 +131,7 @@ export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
   readonly path = undefined;
+  readonly isNulled = false;
   /** The object, while some of its members are outstanding. */
   members: Data | null = null;
   outstanding = 0;
@@ -141,13 +141,6 @@ export class PendingRoot {
 
   constructor(execution: Execution) {
     this.execution = execution;
-  }
-
-  /** Waits for members; returns this placeholder for them. */
-  awaitMembers(members: Data, outstanding: number): this {
-    this.members = members;
-    this.outstanding = outstanding;
-    return this;
   }
 
   settle(): void {
@@ -195,82 +188,60 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     this.isNulled = false;
   }
 
-  /** Waits for members; returns this placeholder for them. */
-  awaitMembers(members: Data | unknown[], outstanding: number): this {
-    this.members = members;
-    this.outstanding = outstanding;
-    return this;
-  }
-
-  /** Completes the value of a promise when it is fulfilled. */
+  /** Completes the value of a promise when it is fulfilled, and there is time. */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): this {
-    (promise instanceof Promise ? promise : Promise.resolve(promise)).then(
-      this.#completeLate.bind(this, complete),
-      this.handleLateError.bind(this),
-    );
+    Promise.resolve(promise).then(this.#arrive.bind(this, complete, true), this.fail.bind(this));
     return this;
   }
 
   /** Completes a value when there is time. */
   defer(value: unknown, complete: Complete): this {
-    this.execution.defer(() => this.#completeNow(complete, value));
+    this.execution.defer(() => this.#arrive(complete, false, value));
     return this;
   }
 
-  #completeLate(complete: Complete, value: unknown): void {
-    if (this.execution.mustWait) this.defer(value, complete);
-    else this.#completeNow(complete, value);
-  }
-
-  #completeNow(complete: Complete, value: unknown): void {
-    const { execution, parent } = this;
+  #arrive(complete: Complete, mayWait: boolean, value: unknown): void {
+    const { execution } = this;
     if (execution.isOver) {
       ignoreRejections(value);
-      return;
+    } else if (mayWait && execution.mustWait) {
+      this.defer(value, complete);
+    } else {
+      try {
+        const completed = complete(this.details, value, this);
+        if (typeof completed === 'string') execution.budget.spend(0, completed.length);
+        setMember(this.parent, this.key, completed);
+      } catch (error) {
+        this.fail(error);
+      }
     }
-    let completed: unknown;
-    try {
-      completed = complete(this.details, value, this);
-      if (typeof completed === 'string') execution.budget.spendBytes(completed.length);
-    } catch (error) {
-      this.handleLateError(error);
-      return;
-    }
-    setMember(parent, this.key, completed);
   }
 
   /** Records the error and returns null. Errors: the error itself, if the field is non-null. */
   handleFieldError(raw: unknown): null {
-    if (isAnswerLimit(raw)) throw raw;
+    if (raw instanceof AnswerLimitError) throw raw;
     const error = this.#locate(raw);
     if (this.details.isNonNull) throw error;
     this.#record(error);
     return null;
   }
 
+  /** Like handleFieldError, when the parent object or list has been started already. */
+  fail(raw: unknown): void {
+    if (this.execution.isOver) return;
+    try {
+      setMember(this.parent, this.key, this.handleFieldError(raw));
+    } catch (error) {
+      if (error instanceof AnswerLimitError) this.execution.stop(error);
+      else this.parent.propagateError(error);
+    }
+  }
+
   /** Fails because a non-null member has failed: becomes null, or its parent fails in turn. */
   propagateError(error: unknown): void {
     if (this.outstanding === 0) return;
     this.outstanding = 0;
-    this.handleLateError(error);
-  }
-
-  /** Like handleFieldError, when the parent object or list has been started already. */
-  handleLateError(raw: unknown): void {
-    if (this.execution.isOver) return;
-    try {
-      if (isAnswerLimit(raw)) throw raw;
-      const error = this.#locate(raw);
-      if (this.details.isNonNull) {
-        this.parent.propagateError(error);
-      } else {
-        this.#record(error);
-        setMember(this.parent, this.key, null);
-      }
-    } catch (error) {
-      if (!isAnswerLimit(error)) throw error;
-      this.execution.stop(error);
-    }
+    this.fail(error);
   }
 
   /**
@@ -279,32 +250,20 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
    */
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
-    const keys: (string | number)[] = [];
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
-      keys.push(pending.key);
-    return locateError(raw, this.details.nodes, keys.reverse());
+    return locateError(raw, this.details.nodes, responsePathAsArray(this.path));
   }
 
   #record(error: unknown): void {
     if (this.execution.isOver) return;
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
-      if (pending.isNulled) return;
+    for (let at: PendingValue | null = this; at !== null; at = at.parent) if (at.isNulled) return;
     this.isNulled = true;
     this.execution.record(error);
   }
 
-  get #prev(): PendingField | undefined {
-    return this.parent instanceof PendingField ? this.parent : undefined;
-  }
-
-  /** The `info` of the field's resolver; for a list entry, the `info` of the list. */
-  get info(): PendingField {
-    let pending: PendingField = this;
-    while (pending.details.typename === undefined && pending.#prev !== undefined) pending = pending.#prev;
-    return pending;
-  }
   get path(): ResponsePath {
-    return { prev: this.parent.path, key: this.key, typename: this.details.typename };
+    const { key, details } = this;
+    const typename = typeof key === 'string' ? details.parentType.name : undefined;
+    return { prev: this.parent.path, key, typename };
   }
   get fieldName() {
     return this.details.field.name;

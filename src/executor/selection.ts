@@ -9,15 +9,15 @@ import {
   type GraphQLResolveInfo,
   GraphQLSkipDirective,
   getArgumentValues,
+  getDirectiveValues,
   getNamedType,
   isAbstractType,
   isObjectType,
-  type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
   typeFromAST,
-  type ValueNode,
 } from 'graphql';
+import { getOrMake } from '../get-or-make.ts';
 
 const sourceResolvers = new WeakSet<object>();
 
@@ -102,23 +102,15 @@ export function selects(
 
 /**
  * The selected fields of a type, computed from the syntax tree. (selectedFields uses the prepared selection if there is one.)
- * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
+ * Errors: GraphQLError if the condition of a @skip or @include is null.
  */
-export function collectFields(
-  selection: Selection,
-  type: GraphQLObjectType,
-  isStrict = false,
-): SelectedField[] {
+export function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
   const { schema, fragments, fieldNodes, omitsDeferred = false } = selection;
   const nodes = new Map<string, FieldNode[]>();
   eachSelection(fieldNodes, fragments, (node) => {
-    if (!isIncluded(node, selection, isStrict) || (omitsDeferred && isDeferred(node, selection)))
-      return false;
+    if (!isIncluded(node, selection) || (omitsDeferred && isDeferred(node, selection))) return false;
     if (node.kind === 'Field') {
-      const name = node.alias?.value ?? node.name.value;
-      const same = nodes.get(name);
-      if (same === undefined) nodes.set(name, [node]);
-      else same.push(node);
+      getOrMake(nodes, node.alias?.value ?? node.name.value, () => []).push(node);
       return false;
     }
     const fragment = node.kind === 'InlineFragment' ? node : fragments[node.name.value];
@@ -159,19 +151,6 @@ export function eachSelection(
   for (const { selectionSet } of nodes) enter(selectionSet);
 }
 
-/** The fields at an operation's root, whatever @skip and @include say. */
-export function rootFieldsOf(
-  operation: OperationDefinitionNode,
-  fragments: Selection['fragments'],
-): readonly FieldNode[] {
-  const fields: FieldNode[] = [];
-  eachSelection([operation], fragments, (node) => {
-    if (node.kind === 'Field') fields.push(node);
-    return true;
-  });
-  return fields;
-}
-
 /** The arguments of a selected field as its resolver gets them. Errors: GraphQLError, as from the executor. */
 export function argumentsOf(field: SelectedField, selection: Selection): Readonly<Record<string, unknown>> {
   if (selection.argumentsOf !== undefined) return selection.argumentsOf(field);
@@ -186,27 +165,15 @@ export function subselectionOf(field: SelectedField, selection: Selection): Sele
   return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
 }
 
-function isIncluded(node: SelectionNode, { variableValues }: Selection, isStrict: boolean): boolean {
+/** Whether @skip and @include keep a node. Errors: GraphQLError if a condition is null. */
+function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {
   if (node.directives === undefined || node.directives.length === 0) return true;
-  for (const definition of [GraphQLSkipDirective, GraphQLIncludeDirective]) {
-    const directive = node.directives.find(({ name }) => name.value === definition.name);
-    if (directive === undefined) continue;
-    const condition = conditionOf(directive.arguments?.[0]?.value, variableValues);
-    // Throws the error for a null.
-    if (isStrict && typeof condition !== 'boolean') getArgumentValues(definition, directive, variableValues);
-    if (condition === (definition === GraphQLSkipDirective)) return false;
-  }
-  return true;
+  return (
+    getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.if !== true &&
+    getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.if !== false
+  );
 }
 
-const conditionOf = (value: ValueNode | undefined, { coerced }: Selection['variableValues']): unknown =>
-  value?.kind === 'Variable' ? coerced[value.name.value] : value?.kind === 'BooleanValue' && value.value;
-
-/** Whether a fragment's @defer is in force. */
-export function isDeferred({ kind, directives }: SelectionNode, { variableValues }: Selection): boolean {
-  if (kind === 'Field') return false;
-  const defer = directives?.find(({ name }) => name.value === GraphQLDeferDirective.name);
-  if (defer === undefined) return false;
-  const condition = defer.arguments?.find(({ name }) => name.value === 'if')?.value;
-  return condition === undefined || conditionOf(condition, variableValues) !== false;
-}
+/** Whether a fragment's @defer is in force. Errors: GraphQLError if its condition is null. */
+export const isDeferred = (node: SelectionNode, { variableValues }: Selection): boolean =>
+  getDirectiveValues(GraphQLDeferDirective, node, variableValues)?.if === true;

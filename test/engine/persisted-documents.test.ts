@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'graphql';
@@ -184,13 +185,42 @@ describe('documents are asked for by their ids', () => {
   });
 
   test('an id that is not known is refused before any call', async () => {
-    const answer = await post({ documentId: 'b'.repeat(64) });
-    expect([answer.status, await answer.json()]).toEqual([400, required]);
-    // As a hash it may be that of a link of Apollo or urql, which sends the text next.
-    const asked = await post({ extensions: hashed('__proto__') });
-    expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('NOT_SUPPORTED')]);
-    expect((await get({ documentId: 'constructor' })).status).toBe(400);
+    for (const answer of [
+      await post({ documentId: 'b'.repeat(64) }),
+      await get({ documentId: 'constructor' }),
+    ])
+      expect([answer.status, await answer.json()]).toEqual([400, required]);
     expect(bank.calls).toEqual([]);
+  });
+
+  test('links of Apollo and urql that send an unknown hash learn to send the text, which is not kept', async () => {
+    const query = '{ bank(bankId: "B") { branches { totalCount } } }';
+    const known = { extensions: hashed(createHash('sha256').update(query).digest('hex')) };
+    const asked = async (body: object, accept: string) => {
+      const answer = await bankql.fetch(
+        new Request('http://bankql.test/graphql', postOf(body, { ...credentials, Accept: accept })),
+      );
+      return { status: answer.status, body: await answer.json() };
+    };
+    const notSupported = {
+      status: 200,
+      body: {
+        errors: [
+          {
+            message: 'PersistedQueryNotSupported',
+            extensions: documented({ code: 'PERSISTED_QUERY_NOT_SUPPORTED', retryable: false }),
+          },
+        ],
+      },
+    };
+    const done = { status: 200, body: { data: { bank: { branches: { totalCount: 0 } } } } };
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      expect(await asked(known, accept)).toEqual(notSupported);
+      expect(await asked({ query, ...known }, accept)).toEqual(done);
+      expect(await asked(known, accept)).toEqual(notSupported);
+    }
+    const byGet = await get({ extensions: JSON.stringify(hashed('__proto__')) });
+    expect([byGet.status, await byGet.json()]).toEqual([200, notSupported.body]);
   });
 
   test('a mutation is not made by GET, and its variables are checked as ever', async () => {

@@ -205,7 +205,7 @@ describe('while they take long', () => {
 
 test('once exceeded, whatever is spent fails', () => {
   const budget = new AnswerBudget({ values: 10, bytes: 10 });
-  expect(() => budget.spendBytes(11)).toThrow(/longer than 10 bytes/);
-  for (const spend of [() => budget.spendValues(1), () => budget.spendBytes(0), () => budget.countFailure()])
+  expect(() => budget.spend(0, 11)).toThrow(/longer than 10 bytes/);
+  for (const spend of [() => budget.spend(1, 0), () => budget.spend(0, 0), () => budget.countFailure()])
     expect(spend).toThrow(/longer than 10 bytes/);
 });

@@ -132,8 +132,10 @@ class Outcomes {
         ignoreRejections(items);
         throw error;
       }
-      if (dice === 4) return new Set(items);
-      return dice === 5 ? items.values() : items;
+      if (dice !== 4 && dice !== 5) return items;
+      // Only in arrays does an executor of bankql look for rejections that nobody awaits.
+      ignoreRejections(items);
+      return dice === 4 ? new Set(items) : items.values();
     }
     if (isAbstractType(wanted)) {
       const names = ['Thing', 'Thing', 'Leaf', 'Leaf', 'Query', 'none'];

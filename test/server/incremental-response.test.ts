@@ -140,6 +140,12 @@ test.each([
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
+test('an operation is found by its name, of which the log shows only the beginning', async () => {
+  slow.release();
+  const reading = await read(`query ${'a'.repeat(101)} ${query}`);
+  expect(await reading.text()).toContain('"label":"Current"');
+});
+
 describe('a client that gives @stream a negative initialCount', () => {
   const streamed = (argument: string, declared = '') =>
     `query ${declared} { bank { account(accountId: "a") { otherAccounts { nodes @stream(${argument}) { otherAccountId } } } } }`;

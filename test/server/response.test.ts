@@ -30,7 +30,7 @@ const jsonType = ['Content-Type', 'application/json; charset=utf-8'];
 const publicResult = (length: number) =>
   new BoundedResult(
     { data: { text: 'x'.repeat(length - '{"data":{"text":""}}'.length) } },
-    { maxBytes: 100_000, audience: { isPublic: true, hasRead: true }, withoutData: () => ({ data: null }) },
+    { maxBytes: 100_000, isCacheable: true, withoutData: () => ({ data: null }) },
   );
 
 /** Sends it, and tells what was written. */

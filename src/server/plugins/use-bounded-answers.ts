@@ -22,7 +22,7 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
     if (run === undefined || run.budget.exceeded !== null) return;
     const bounds = {
       maxBytes,
-      audience: run,
+      isCacheable: run.isPublic && run.session.hasRead,
       withoutData: (error: unknown) => withoutData(error, run.effects, mask),
     };
     // Serializing more takes milliseconds.
@@ -44,7 +44,7 @@ async function serialize(
   // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
-    const dataJson = await jsonInSlices(answer.data, options.maxBytes, { operation: run });
+    const dataJson = await jsonInSlices(answer.data, options.maxBytes, run);
     const result = new BoundedResult(answer, { ...options, dataJson });
     return dataJson === null ? result.failed() : result;
   } catch (error) {

@@ -1,8 +1,7 @@
 import { specifiedRules, type ValidationRule, validate } from 'graphql';
 import { createDocumentCache, type DocumentCacheOptions } from '../../engine/documents.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { type OperationParams, parseParams } from '../../engine/params.ts';
-import type { Persisted } from '../../engine/persisted-documents.ts';
+import { type OperationParams, type Persisted, parseParams } from '../../engine/params.ts';
 import { type BankqlPlugin, found, type OperationContext } from './operation-context.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
@@ -23,8 +22,7 @@ export function useDocuments(
 
   function find(context: OperationContext, { query, operationName }: OperationParams) {
     const { asking } = context;
-    const operations = operationsOf(query);
-    const operation = operations.known.get(operationName) ?? operations.find(operationName);
+    const operation = operationsOf(query).find(operationName);
     context.operation = operation;
     if (asking.activity) asking.activity.operation = operation;
     if (asking.isReadOnly === true && operation.kind !== 'query')

@@ -14,8 +14,7 @@ import type { MaskError } from './use-masked-errors.ts';
 export const useExecution = (mask: MaskError, maxBytes: number): BankqlPlugin => ({
   onExecute({ args: { contextValue: context }, setExecuteFn }) {
     const operation = found(context.operation);
-    const given = found(context.askedFor).variables;
-    const variables = operation.constantVariables ?? operation.variablesOf(given);
+    const variables = operation.variablesOf(found(context.askedFor).variables);
     setExecuteFn(() => {
       const run = found(context.run);
       const observe = context.explained?.observe;
@@ -52,7 +51,7 @@ function concluded(
 /** The answer to an operation that exceeded its limits: its reads are cancelled; its writes and payments are awaited. */
 function ended(limit: AnswerLimitError, run: RequestContext, mask: MaskError) {
   const { effects } = run;
-  run.cancelReads();
+  run.session.cancel();
   const answer = () => withoutData(limit.isTemporary ? tooMuchBuilt() : limit, effects, mask);
   return effects === null ? answer() : effects.settled().then(answer);
 }
@@ -69,7 +68,10 @@ export function withoutData(
 }
 
 /** The answer's extensions; undefined if there is nothing to report. */
-function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<string, unknown>> | undefined {
+function extensionsOf({
+  session: { stale },
+  recorder,
+}: RequestContext): Readonly<Record<string, unknown>> | undefined {
   if (stale.length === 0 && recorder === null) return undefined;
   return {
     ...(stale.length === 0 ? {} : { stale }),

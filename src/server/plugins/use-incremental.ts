@@ -18,10 +18,10 @@ import { RequestError, shownError } from '../../engine/errors.ts';
 import { withFields } from '../../engine/map-fields.ts';
 import { finalIfItWrote, noRoom } from '../../engine/result.ts';
 import {
+  AnswerLimitError,
   type AnswerLimits,
   answerTooLong,
   boundErrors,
-  isAnswerLimit,
   lengthOf,
   maxErrors,
   nameBytes,
@@ -76,7 +76,7 @@ export async function executeIncrementally(
   const { asking, explained } = context;
   const run = found(context.run);
   const operation = found(context.operation);
-  const { schema, document, kind, name: operationName, hideSuggestions } = operation;
+  const { schema, document, kind, node, hideSuggestions } = operation;
   checkStreams(document, options.variables);
   const counted = getOrMake(schemas, schema, () =>
     withFields(schema, (field, { name }) => countedField(field, name)),
@@ -88,7 +88,7 @@ export async function executeIncrementally(
     document,
     contextValue: run,
     variableValues: found(context.askedFor).variables,
-    operationName,
+    operationName: node.name?.value ?? null,
     hideSuggestions,
     // Deferred fields of a mutation's payload are read once all its fields have been written.
     enableEarlyExecution: kind === 'query',
@@ -113,16 +113,16 @@ function countedField(
   const countedResolve: typeof resolve = (source, given, context, info) => {
     const { budget } = context as RequestContext;
     const spendOn = (value: unknown): unknown => {
-      if (typeof value === 'string') budget.spendBytes(value.length);
+      if (typeof value === 'string') budget.spend(0, value.length);
       else if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
         // Each deferred part of an entry counts, whether or not it has a field of its own.
-        budget.spendValues((lengthOf(value) ?? 0) * (1 + deferredParts(info)));
+        budget.spend(lengthOf(value) * (1 + deferredParts(info)), 0);
         if (Array.isArray(value)) value.forEach(spendOn);
       }
       return value;
     };
     const fail = (error: unknown): never => {
-      if (!isAnswerLimit(error)) budget.countFailure();
+      if (!(error instanceof AnswerLimitError)) budget.countFailure();
       throw error;
     };
     try {
@@ -232,7 +232,7 @@ async function* resultsOf(
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    found(run).cancelReads();
+    found(run).session.cancel();
     // A mutation whose payload defers has been executed: it must not come again for what is read after it.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
