@@ -3,7 +3,8 @@ import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import { type Values, type VariableName, variables } from './variables.ts';
+import { shownValue } from './environment.ts';
+import type { Values, VariableName } from './variables.ts';
 
 /** Reports a problem: the variable to change, how to change it, and the other variables that the problem rests on. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
@@ -14,8 +15,7 @@ export function contradictions(values: Values) {
   const refuse: Refuse = (variable, remedy, ...others) => {
     const value = values[variable];
     const text = value === true ? 'on' : [value ?? []].flat().join(', ');
-    const shown = text && variables[variable].show(text);
-    problems.push({ variable, value: shown, remedy, involved: [variable, ...others] });
+    problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
   checkPorts(values, refuse);
