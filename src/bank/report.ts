@@ -55,6 +55,8 @@ export function reportOf(
   return trace === null ? ended : { ...ended, callId: trace.callId };
 }
 
-/** A failure and its cause: undici's messages contain hosts and ports at most. */
+/** A failure and its cause: undici's messages contain hosts and ports at most. If several addresses were tried, it has only a code. */
 const describeFailure = ({ message, cause }: TransportFailure): string =>
-  cause instanceof Error ? `${message} (${cause.message})` : message;
+  cause instanceof Error
+    ? `${message} (${cause.message || ('code' in cause ? cause.code : cause.name)})`
+    : message;
