@@ -6,7 +6,7 @@ import { shownStoreUrl } from '../payments/stores/store-address.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { readAs } from './formats.ts';
-import { isRemoved } from './removed-variables.ts';
+import { insteadOf } from './removed-variables.ts';
 import {
   fileEnding,
   secretVariables,
@@ -94,15 +94,17 @@ const meantBy = (name: string): VariableName | undefined =>
   variableNames.find((known) => (known.length >= 10 || ownPrefix.test(name)) && isSimilar(name, known, 2));
 
 /**
- * Names that begin like ours, or are almost one of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox
- * bank would start. Their values are not shown: they may be anything.
+ * Names that begin like ours, or are almost one of ours, and settings of earlier versions: nothing is ignored silently. With
+ * BNAK_BASE_URL the sandbox bank would start. Their values are not shown: they may be anything.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {
     // Node's own --env-file takes a byte order mark for a part of the first name.
     const name = given.replaceAll(/[\s\p{Cf}]/gu, '');
-    if (value === '' || isOfPlatform(given, value) || isRemoved(given)) return [];
+    if (value === '' || isOfPlatform(given, value)) return [];
     const problem = (remedy: string) => [{ variable: given, value: '…', remedy }];
+    const instead = insteadOf(given);
+    if (instead !== null) return problem(instead);
     if (name !== given && isKnown(name))
       return problem(
         `take away what cannot be seen in the name ${name}; if it is in a file, save that in UTF-8 without a byte order mark.`,

@@ -63,6 +63,13 @@ export const oneOf = <const T extends readonly string[]>(words: T) =>
     .toLowerCase()
     .pipe(z.enum(words, `give one of ${words.join(', ')}.`));
 
+export const nodeEnv = z
+  .enum(
+    ['production', 'development', 'test'],
+    'give production, development or test: only production keeps the sandbox bank from starting.',
+  )
+  .optional();
+
 export const anyText = z.string().optional();
 
 /** A text that is compared byte for byte, such as with a claim of a token. */

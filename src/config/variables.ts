@@ -14,6 +14,7 @@ import {
   keysAddress,
   line,
   milliseconds,
+  nodeEnv,
   oneOf,
   origins,
   outcomeWords,
@@ -187,7 +188,7 @@ export const sections = {
       description:
         'for people who explore: GraphiQL, introspection, and the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
     }),
-    NODE_ENV: anyText.describe(
+    NODE_ENV: nodeEnv.describe(
       '`production`, as the image and the unit set it: the sandbox bank does not start',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
