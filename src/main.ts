@@ -3,9 +3,13 @@ import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { CliContext, Service } from './commands/command.ts';
 import { readInvocation, takeEnvFiles } from './commands/commands.ts';
-import { describeStartFailure, formatFatalError, rejectionOf } from './commands/terminal.ts';
+import {
+  describeStartFailure,
+  failCurrentRequest,
+  formatFatalError,
+  rejectionOf,
+} from './commands/terminal.ts';
 import { tellPrimary } from './commands/workers/messages.ts';
-import { failCurrentRequest } from './server/request-scope.ts';
 
 /**
  * The process, which runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes the

@@ -83,7 +83,7 @@ const layers: Record<string, readonly string[]> = {
     'server',
   ],
   sandbox: ['plain-text.ts', 'contract'],
-  doctor: ['errors.ts', 'plain-text.ts', 'contract', 'bank'],
+  doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank'],
   config: [
     'errors.ts',
     'limits.ts',

@@ -26,6 +26,8 @@ export function describeStartFailure(error: unknown): string {
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 
+export { failCurrentRequest } from '../server/request-scope.ts';
+
 /**
  * The last line of a process that cannot go on, as JSON like the others. It contains neither the error's message nor its
  * properties, which Node would print: a request's headers may be among them.
