@@ -1,26 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, print, visit } from 'graphql';
 import { messageOf } from '../src/errors.ts';
-import { cutChangelog } from './package.ts';
+import { cutChangelog, fail, requireCleanTree, root, run } from './package.ts';
 
 /**
  * `npm run release:cut -- VERSION`: makes the commit of a version. Every file that names the version gets the new one, the changes
  * under Unreleased become its section with today's date, and later versions are compared with its schema.
  */
-const root = join(import.meta.dirname, '..');
 const [version = ''] = process.argv.slice(2);
-const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
-
 if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release:cut -- VERSION, such as 0.3.0');
-const changed = git('status', '--porcelain');
-if (changed !== '') fail(`Commit or remove first:\n${changed}`);
+requireCleanTree();
 
 const edit = (file: string, change: (text: string) => string) => {
   const path = join(root, file);
@@ -35,7 +25,7 @@ edit('CHANGELOG.md', (text) => {
   }
 });
 for (const folder of ['.', 'client'])
-  execFileSync('npm', ['version', version, '--no-git-tag-version', '--silent'], { cwd: join(root, folder) });
+  run('npm', 'version', version, '--no-git-tag-version', '--silent', '--prefix', folder);
 edit('ops/helm/Chart.yaml', (text) =>
   text
     .replace(/^version: .*$/m, `version: ${version}`)
@@ -47,5 +37,5 @@ const schema = visit(parse(readFileSync(join(root, 'schema.graphql'), 'utf8')), 
   enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
 });
 edit('test/contract/released.graphql', () => `${note}${print(schema)}\n`);
-git('commit', '--quiet', '--all', '--message', `Release ${version}`);
+run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`);
 process.stdout.write(`Committed version ${version}. Next: npm run release\n`);

@@ -1,22 +1,32 @@
-/** The manifest of the published package, and the sections of CHANGELOG.md. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 
-interface Manifest {
-  readonly [field: string]: unknown;
+/** What the two commands of a release share. */
+
+export const root = join(import.meta.dirname, '..');
+
+/** Runs a command in the root folder. Shape: its output. */
+export const run = (command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
+
+export function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+/** A release is made of a commit. */
+export function requireCleanTree(): void {
+  const changed = run('git', 'status', '--porcelain');
+  if (changed !== '') fail(`Commit or remove first:\n${changed}`);
 }
 
 /**
- * Without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in a package: an
- * installation gets the newest versions that the dependencies of dependencies allow.
+ * The manifest without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in
+ * a package: an installation gets the newest versions that the dependencies of dependencies allow.
  */
-export function publishedManifest(manifest: Manifest): Manifest {
-  const {
-    scripts: _,
-    devDependencies: __,
-    optionalDependencies: ___,
-    overrides: ____,
-    ...published
-  } = manifest;
-  return published;
+export function publishedManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const onlyForCheckouts = ['scripts', 'devDependencies', 'optionalDependencies', 'overrides'];
+  return Object.fromEntries(Object.entries(manifest).filter(([field]) => !onlyForCheckouts.includes(field)));
 }
 
 /** The section of a version in CHANGELOG.md, without its heading; null if there is none. */
@@ -28,8 +38,7 @@ export function changelogSection(changelog: string, version: string): string | n
 
 /** CHANGELOG.md in which the changes since the last version are those of a new one. Errors: Error if there are none. */
 export function cutChangelog(changelog: string, version: string, date: string): string {
-  const unreleased = changelogSection(changelog, 'Unreleased');
-  if (unreleased === null || unreleased === '')
+  if (!changelogSection(changelog, 'Unreleased'))
     throw new Error('CHANGELOG.md has no changes under Unreleased.');
   if (changelogSection(changelog, version) !== null)
     throw new Error(`CHANGELOG.md has a version ${version} already.`);

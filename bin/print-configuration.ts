@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { bySection, describe, plain } from '../src/config/help.ts';
+import { bySection, plain } from '../src/config/help.ts';
 import { limitRows } from '../src/limits.ts';
 
 const introduction = `# Configuration
@@ -11,9 +11,9 @@ value and the remedy. It also refuses unknown names that begin like its own (\`B
 links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks without a start,
 and prints each variable that is set, with its source.
 
-White space and invisible characters at the ends of a value are removed; in \`HOST\`, \`BANK_SUBSCRIPTION_KEY\`,
-\`IDENTITY_ISSUER\` and \`IDENTITY_AUDIENCE\` they are refused. Quotes around a value are refused. \`--env-file FILE\` reads a
-file as Node does; it must be in UTF-8. Values of the environment come first, then those of the last file.
+White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
+\`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment come first, then those of the
+last file.
 
 \`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/limits.ts\`.
 
@@ -34,7 +34,7 @@ export const configurationPage = (): string =>
   bySection
     .map(({ title, entries }) => {
       const rows = entries.map(
-        (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+        ({ name, fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,
       );
       return `## ${title}\n\n${table('| variable | default | meaning |', rows)}\n`;
     })
@@ -57,8 +57,8 @@ export const variablesAsEnvExample = (): string =>
       [
         `# ${title}`,
         ...entries.map(
-          (entry) =>
-            `\n# ${firstWords(describe(entry))} (default: ${plain(entry.variable.shownFallback)})\n#${entry.name}=`,
+          ({ name, fallback, description }) =>
+            `\n# ${firstWords(description)} (default: ${plain(fallback)})\n#${name}=`,
         ),
         '',
       ].join('\n'),

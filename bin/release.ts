@@ -1,22 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { changelogSection, publishedManifest } from './package.ts';
+import { changelogSection, fail, publishedManifest, requireCleanTree, root, run } from './package.ts';
 
 /**
  * `npm run release [-- --package-only FOLDER]`: makes everything that a release consists of in the folder release/: the packages of
  * bankql and of @bankql/client, the bill of materials, and a text with the image's tag and the changes. It refuses a dirty
  * tree: what is released is a commit. With --package-only it makes only the server's package, of whatever the tree holds.
  */
-const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const run = (command: string, ...args: string[]) =>
-  execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
-
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
 
 /** Makes the server's package in a folder. Shape: the file's name. */
 function packServer(destination: string): string {
@@ -39,8 +30,7 @@ if (option === '--package-only' && folder !== undefined) {
 }
 if (option !== undefined) fail('usage: npm run release [-- --package-only FOLDER]');
 
-const changed = run('git', 'status', '--porcelain');
-if (changed !== '') fail(`Commit or remove first:\n${changed}`);
+requireCleanTree();
 const { version } = JSON.parse(read('package.json'));
 const changes = changelogSection(read('CHANGELOG.md'), version);
 if (changes === null)

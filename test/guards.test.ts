@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { variables as allVariables, type Variable } from '../src/config/variables.ts';
+import { variables as allVariables } from '../src/config/variables.ts';
 import { errorCodes } from '../src/errors.ts';
 
 /** Rules that hold for the whole project. */
@@ -83,7 +83,7 @@ const layers: Record<string, readonly string[]> = {
     'server',
   ],
   sandbox: ['plain-text.ts', 'contract'],
-  doctor: ['errors.ts', 'plain-text.ts', 'contract', 'bank'],
+  doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank'],
   config: [
     'errors.ts',
     'limits.ts',
@@ -271,7 +271,7 @@ test('an operation is one of GraphQL: those of the bank are called bank operatio
     .filter(({ file }) => file.startsWith('telemetry/'))
     .flatMap(({ text }) => [...text.matchAll(/'(bankql_\w+)',\s*'([^']+)'/g)])
     .map(([, name = '', help = '']) => ({ name, text: help }));
-  const variables = Object.entries(allVariables).map(([name, { description }]: [string, Variable]) => ({
+  const variables = Object.entries(allVariables).map(([name, { description = '' }]) => ({
     name,
     text: description,
   }));

@@ -40,10 +40,8 @@ export function reportOf(
   const { operation, credentials, trackId } = call;
   const attempt = { operation: operation.id, trackId, milliseconds, ...(trace && { callId: trace.callId }) };
   if (result instanceof TransportFailure) {
-    const { reason, message, cause } = result;
-    // undici's messages contain hosts and ports at most.
-    const failure = cause instanceof Error ? `${message} (${cause.message})` : message;
-    return { ...attempt, status: null, reason, failure, bankText: null };
+    const { reason } = result;
+    return { ...attempt, status: null, reason, failure: describeFailure(result), bankText: null };
   }
   const { status } = result;
   return {
@@ -54,3 +52,9 @@ export function reportOf(
     bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
 }
+
+/** A failure and its cause: undici's messages contain hosts and ports at most. If several addresses were tried, it has only a code. */
+const describeFailure = ({ message, cause }: TransportFailure): string =>
+  cause instanceof Error
+    ? `${message} (${cause.message || ('code' in cause ? cause.code : cause.name)})`
+    : message;

@@ -57,25 +57,21 @@ export const alice = {
 /** The header that callers send if tokens identify them. */
 export const bearer = { Authorization: 'Bearer your-token' };
 
-/** The facts, and a first query to paste. */
+/** The facts and, with the sandbox bank, a first query to paste. */
 function banner(started: Started): string {
-  const { url, sandboxUrl, config } = started;
-  const isByHeaders = config.identity === null;
-  const query = '{ viewer { account { label balance { amount currency } } } }';
-  const headers = Object.entries(isByHeaders ? alice : bearer).map(
-    ([name, value]) => `    -H '${name}: ${value}' \\`,
-  );
-  const command =
-    sandboxUrl === null
-      ? [`  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
-      : [
-          isByHeaders ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
-          '',
-          `  curl ${url}/graphql -H 'Content-Type: application/json' \\`,
-          ...headers,
-          `    -d '{"query":"${query}"}'`,
-        ];
-  return [...facts(started), '', ...command, ''].join('\n');
+  const lines = [...facts(started), ''];
+  if (started.sandboxUrl === null) return lines.join('\n');
+  const isByHeaders = started.config.identity === null;
+  const headers = Object.entries(isByHeaders ? alice : bearer);
+  return [
+    ...lines,
+    isByHeaders ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
+    '',
+    `  curl ${started.url}/graphql -H 'Content-Type: application/json' \\`,
+    ...headers.map(([name, value]) => `    -H '${name}: ${value}' \\`),
+    '    -d \'{"query":"{ viewer { account { label balance { amount currency } } } }"}\'',
+    '',
+  ].join('\n');
 }
 
 /** The line about the payment store at the start: the age of its newest record, or a loud warning that records are missing. */

@@ -4,14 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { StartError } from '../errors.ts';
+import { messageOf, StartError } from '../errors.ts';
 
 export type TlsFiles = NonNullable<Config['bankTls']>;
 
 /** The interval between checks of the files, in milliseconds. Polling also notices symbolic links that change. */
 const lookEveryMs = 5000;
-
-const variables = { cert: 'BANK_TLS_CERT', key: 'BANK_TLS_KEY', ca: 'BANK_TLS_CA' } as const;
 
 type BankTls = Awaited<ReturnType<typeof readBankTls>>;
 
@@ -21,24 +19,9 @@ type BankTls = Awaited<ReturnType<typeof readBankTls>>;
  * Errors: StartError, which names the variable and the file.
  */
 export async function readBankTls(files: TlsFiles) {
-  const read = async (name: keyof typeof variables) => {
-    const file = files[name];
-    if (file === undefined) return undefined;
-    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-      throw new StartError(`${variables[name]}=${file} cannot be read: ${error.code}.`);
-    });
-    // Not decodeText: remarks between certificates may be in another charset.
-    if (bytes.includes(0))
-      throw new StartError(
-        `${variables[name]}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
-      );
-    // After a byte order mark, OpenSSL would not find the beginning of a certificate.
-    return bytes.subarray(bytes.indexOf(mark) === 0 ? mark.length : 0);
-  };
-  const [cert, key, ca] = [await read('cert'), await read('key'), await read('ca')];
-  // OpenSSL accepts a file without certificates, and then trusts nobody.
-  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
-    throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
+  const cert = await readPem('BANK_TLS_CERT', files.cert);
+  const key = await readPem('BANK_TLS_KEY', files.key);
+  const ca = await readPem('BANK_TLS_CA', files.ca);
   try {
     const secureContext = createSecureContext({ cert, key, ca });
     const expiries = new Map<string, number>();
@@ -46,10 +29,8 @@ export async function readBankTls(files: TlsFiles) {
     if (ca !== undefined) expiries.set('BANK_TLS_CA', expiryOf(ca));
     return { secureContext, expiries };
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'they are no PEM';
-    const named = Object.entries(variables)
-      .filter(([name]) => files[name as keyof typeof variables] !== undefined)
-      .map(([, variable]) => variable);
+    const reason = error instanceof Error && 'code' in error ? error.code : messageOf(error);
+    const named = [cert && 'BANK_TLS_CERT', key && 'BANK_TLS_KEY', ca && 'BANK_TLS_CA'].filter(Boolean);
     throw new StartError(
       `${named.join(', ')} cannot be used: give a certificate and its own key, without a passphrase, in PEM (${reason}).`,
     );
@@ -58,18 +39,33 @@ export async function readBankTls(files: TlsFiles) {
 
 const mark = Buffer.from('\uFEFF');
 
+/** The bytes of a file, without a byte order mark: after one, OpenSSL would not find the beginning of a certificate. */
+async function readPem(variable: string, file: string | undefined): Promise<Buffer | undefined> {
+  if (file === undefined) return undefined;
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(`${variable}=${file} cannot be read: ${error.code}.`);
+  });
+  // Not decodeText: remarks between certificates may be in another charset.
+  if (bytes.includes(0))
+    throw new StartError(
+      `${variable}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
+    );
+  return bytes.subarray(bytes.indexOf(mark) === 0 ? mark.length : 0);
+}
+
 const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
 /**
  * When the first certificate expires, in milliseconds since 1970.
- * Errors: an Error if the text has no certificate, or OpenSSL would skip one because it is indented or cut off.
+ * Errors: an Error if the text has no certificate, which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one
+ *         because it is indented or cut off.
  */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');
   const certificates = Array.from(text.matchAll(block), ([certificate]) => new X509Certificate(certificate));
   if (certificates.length === 0 || certificates.length !== text.match(begin)?.length)
-    throw new Error('a certificate is not whole');
+    throw new Error('a certificate is missing, or not whole');
   return Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
 }
 

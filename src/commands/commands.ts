@@ -64,7 +64,11 @@ Prints the schema in GraphQL's schema definition language.
 
   bankql schema > schema.graphql
 `,
-    run: async (context) => (await import('./schema.ts')).printSchema(context),
+    async run({ args, write }) {
+      readWords('schema', args, {});
+      write((await import('../schema/schema.ts')).printedSchema());
+      return 0;
+    },
   },
   explain: {
     summary: 'runs queries against the sandbox bank, and counts their REST calls',

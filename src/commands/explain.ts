@@ -1,4 +1,4 @@
-import { type ExecutionResult, Kind, type OperationDefinitionNode } from 'graphql';
+import { type ExecutionResult, Kind } from 'graphql';
 import { z } from 'zod';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
@@ -28,39 +28,31 @@ interface Explained {
  * makes more than `--max` or has errors, or a file cannot be run.
  */
 export async function explainFiles({ args, write, writeError }: CliContext): Promise<number> {
-  const options = readOptions(args);
+  const { files, operation: wanted, variables, max, json } = readOptions(args);
   const config = readConfig({});
   const { documentLimits } = config.server;
   const check = createDocumentCheck({ schema, documentLimits, introspection: true });
   const failures: string[] = [];
   const explained: Explained[] = [];
-  for (const file of options.files) {
+  for (const file of files) {
     try {
-      const text = readText(file);
-      const document = orStop(() => check(text), `${file}: `);
-      const operations = document.definitions.filter(
-        (node): node is OperationDefinitionNode =>
-          node.kind === Kind.OPERATION_DEFINITION &&
-          (options.operation === undefined || node.name?.value === options.operation),
-      );
-      for (const { name, operation } of operations)
-        explained.push({
-          file,
-          operation: name?.value ?? operation,
-          ...(await run(config, { query: text, operationName: name?.value, variables: options.variables })),
-        });
+      const query = readText(file);
+      for (const node of orStop(() => check(query), `${file}: `).definitions) {
+        if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+        const name = node.name?.value;
+        if (wanted !== undefined && name !== wanted) continue;
+        const made = await run(config, { query, operationName: name, variables });
+        explained.push({ file, operation: name ?? node.operation, ...made });
+      }
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       failures.push(error.message);
     }
   }
-  const [failure] = failures;
-  if (failure !== undefined && options.files.length === 1) throw new StartError(failure);
-  if (options.operation !== undefined && explained.length === 0)
-    throw new StartError(`There is no operation ${options.operation} in ${options.files.join(', ')}.`);
-  if (options.json) write(`${JSON.stringify(explained, null, 2)}\n`);
+  if (json) write(`${JSON.stringify(explained, null, 2)}\n`);
   else for (const each of explained) write(`${describe(each)}\n`);
-  const { max = Infinity } = options;
+  if (wanted !== undefined && explained.length === 0)
+    failures.push(`There is no operation ${wanted} in ${files.join(', ')}.`);
   for (const { file, operation, restCalls, errors } of explained) {
     failures.push(...errors.map((message) => `${file}: ${operation}: ${message}`));
     if (restCalls > max)
@@ -83,7 +75,7 @@ function readOptions(args: readonly string[]) {
     files: positionals,
     operation: values.operation,
     variables: values.variables === undefined ? {} : readVariables(values.variables),
-    max: values.max === undefined ? undefined : Number(values.max),
+    max: Number(values.max ?? Infinity),
     json: values.json ?? false,
   };
 }

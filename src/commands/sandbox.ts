@@ -1,41 +1,37 @@
 import { readConfig } from '../config/config.ts';
-import { anyPort, time } from '../config/formats.ts';
-import { orStop } from '../errors.ts';
-import * as identity from '../sandbox/identity.ts';
-import { type Sandbox, startSandbox } from '../sandbox/server.ts';
+import { anyPort, readAs } from '../config/formats.ts';
+import { orStop, StartError } from '../errors.ts';
+import { bankId, callers, subscriptionKey } from '../sandbox/identity.ts';
+import { startSandbox } from '../sandbox/server.ts';
+import { parseDateTime } from '../schema/date-time.ts';
 import { type CliContext, readWords, type Service } from './command.ts';
 
-/** The options of the sandbox bank. `--port` takes the place of SANDBOX_PORT. Errors: StartError. */
-function sandboxOf(environment: CliContext['environment'], args: readonly string[]) {
+/** `bankql sandbox`: only the sandbox bank. `--port` takes the place of SANDBOX_PORT. Errors: StartError. */
+export async function runSandbox({ environment, args, write }: CliContext): Promise<Service> {
   const options = { port: { type: 'string' }, now: { type: 'string' } } as const;
   const { port, now } = readWords('sandbox', args, options).values;
+  const time = now === undefined ? undefined : parseDateTime(now)?.getTime();
+  if (now !== undefined && time === undefined)
+    throw new StartError(`--now=${now} cannot be used: give a time such as 2026-01-31 or 2026-01-31T09:00Z.`);
   // It serves nothing else: the ports of bankql are free for it.
   const unused = { PORT: '0', METRICS_PORT: undefined, WORKERS: undefined, BANK_BASE_URL: undefined };
   const { sandbox } = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
-  return {
+  const { url, close } = await startSandbox({
     port:
-      port === undefined ? sandbox.port : orStop(() => anyPort.read(port), `--port=${port} cannot be used: `),
-    now: now === undefined ? now : orStop(() => time.read(now), `--now=${now} cannot be used: `),
-  };
-}
-
-/** `bankql sandbox`: only the sandbox bank. Errors: StartError. */
-export async function runSandbox({ environment, args, write }: CliContext): Promise<Service> {
-  return announced(await startSandbox(sandboxOf(environment, args)), write);
-}
-
-/** Says where the sandbox bank is, and how it is called. */
-function announced(sandbox: Sandbox, write: CliContext['write']): Service {
-  const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
+      port === undefined
+        ? sandbox.port
+        : orStop(() => readAs(anyPort, port), `--port=${port} cannot be used: `),
+    now: time,
+  });
   write(
     [
-      `The sandbox bank answers at ${sandbox.url}, to callers ${identity.callers.join(', ')}.`,
+      `The sandbox bank answers at ${url}, to callers ${callers.join(', ')}.`,
       'docs/sandbox.md says who they are and what to try.',
       '',
-      `  curl ${sandbox.url}/v1/api/banks/${identity.bankId}/branches -H '${key}'`,
+      `  curl ${url}/v1/api/banks/${bankId}/branches -H 'Ocp-Apim-Subscription-Key: ${subscriptionKey}'`,
       '',
       '',
     ].join('\n'),
   );
-  return { stop: () => sandbox.close(), reload: async () => {} };
+  return { stop: close, reload: async () => {} };
 }

@@ -65,10 +65,8 @@ export async function serveBankql(
   onExit(auditOutput.end);
   const lasting = pino(logOptions('info', secrets), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
-  const announcements =
-    isWorker || embedding.isMounted === true
-      ? null
-      : createAnnouncements({ isTerminal, write, logger: lasting });
+  const isAnnounced = !isWorker && embedding.isMounted !== true;
+  const announcements = isAnnounced ? createAnnouncements({ isTerminal, write, logger: lasting }) : null;
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -98,7 +96,8 @@ export async function serveBankql(
     traceCall: tracing?.traceCall,
   });
   const bank = limitBank(client, rateLimiter);
-  if (config.bank !== null && parseStoreUrl(config.state.url).kind === 'memory')
+  const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
+  if (config.bank !== null && isInMemory)
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
@@ -179,10 +178,8 @@ export async function serveBankql(
       warnOfExpiry(tls, logger, Date.now());
     });
   const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
-  const metricsServer = isWorker
-    ? null
-    : config.metrics && (await serveMetrics(telemetry.registry, config.metrics));
-  const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
+  const metricsServer =
+    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
   const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,

@@ -2,14 +2,13 @@ import type { BankOptions } from '../bank/client.ts';
 import { limits as fixedLimits, type Limits } from '../limits.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
-import { claimsOf, type ViewerTemplates, validateViewerTemplate } from '../schema/viewer-template.ts';
+import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import { type JwtOptions, jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/options.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, readVariables, unknownVariables } from './environment.ts';
-import { removedVariablesIn } from './removed-variables.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
@@ -29,7 +28,6 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
     ...problems,
     // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
-    ...removedVariablesIn(environment),
     ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
@@ -42,6 +40,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     values.PERSISTED_DOCUMENTS === undefined
       ? null
       : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+  const sandboxId = bank === null ? sandboxBankId : null;
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
   const explores = values.EXPLORE ?? bank === null;
@@ -102,9 +101,9 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       drainDelayMs: values.DRAIN_DELAY_MS,
       introspection: explores,
       defaults: {
-        bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
+        bankId: values.BANK_ID ?? sandboxId,
         viewId: values.BANK_DEFAULT_VIEW ?? 'owner',
-        allProductsId: values.BANK_ALL_PRODUCTS_ID ?? (bank === null ? sandboxBankId : null),
+        allProductsId: values.BANK_ALL_PRODUCTS_ID ?? sandboxId,
         accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
         viewer: viewerOf(values),
       },
@@ -154,11 +153,10 @@ function bankTlsOf(values: Values) {
 
 /** The sandbox's logins are the ids of its customers, who all have a current account. */
 function viewerOf(values: Values): ViewerTemplates {
-  const standard = (template: string) =>
-    values.BANK_BASE_URL === undefined ? validateViewerTemplate(template) : null;
+  const isSandbox = values.BANK_BASE_URL === undefined;
   return {
-    customerId: values.VIEWER_CUSTOMER_ID ?? standard('{auth-id}'),
-    accountId: values.VIEWER_ACCOUNT_ID ?? standard('{auth-id}-current'),
+    customerId: values.VIEWER_CUSTOMER_ID ?? (isSandbox ? '{auth-id}' : null),
+    accountId: values.VIEWER_ACCOUNT_ID ?? (isSandbox ? '{auth-id}-current' : null),
   };
 }
 

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { z } from 'zod';
 import { messageOf, orStop, StartError } from '../errors.ts';
+import { shownStoreUrl } from '../payments/stores/store-address.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { isRemoved } from './removed-variables.ts';
+import { readAs } from './formats.ts';
+import { insteadOf } from './removed-variables.ts';
 import {
   fileEnding,
   secretVariables,
   type Values,
-  type Variable,
   type VariableName,
   variableNames,
   variables,
@@ -25,48 +27,44 @@ const isOfPlatform = (name: string, value: string): boolean =>
   (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) ||
   /^(STATE_DIRECTORY|IDENTITY_(ENDPOINT|HEADER|API_VERSION|SERVER_THUMBPRINT))$/.test(name);
 
-/** The text of a variable, without white space and marks at its ends unless they are refused; undefined if it is not set, or empty. */
+/** The text of a variable, without white space and marks at its ends; undefined if it is not set, or empty. */
 function givenOf(environment: Environment, name: VariableName): string | undefined {
-  const { isVerbatim = false }: Variable = variables[name];
-  const given = environment[name] ?? '';
-  const text = trimmed(given);
-  if (text === '' || isOfPlatform(name, text)) return undefined;
-  return isVerbatim ? given : text;
+  const text = trimmed(environment[name] ?? '');
+  return text === '' || isOfPlatform(name, text) ? undefined : text;
+}
+
+/** A value as it may be shown, whether it is refused or in force: without a secret. */
+export function shownValue(name: VariableName, value: string): string {
+  if (name === 'BANK_SUBSCRIPTION_KEY') return value && '…';
+  return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/\/\/.*@/s, '//…@');
 }
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 
-/** The remedy for a text with quotes or invisible characters; null if it has none. */
-function disguiseOf(text: string, { isVerbatim = false, isList = false }: Variable): string | null {
-  if (isVerbatim && text !== trimmed(text)) return 'take away the white space at its ends.';
-  if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
-  const [hidden] = (isList ? /(?!\s)[\p{Cc}\p{Cf}]/u : /[\p{Cc}\p{Cf}]/u).exec(text) ?? [];
-  return hidden === undefined ? null : `it contains ${visible(hidden)}: take that away.`;
+/** Errors: an Error with the remedy for a text with quotes or invisible characters. */
+function checkPlain(text: string): string {
+  if (text.length > 1 && quoted.test(text))
+    throw new Error('leave out the quotes: they would be a part of it.');
+  const [hidden] = /(?!\s)[\p{Cc}\p{Cf}]/u.exec(text) ?? [];
+  if (hidden !== undefined) throw new Error(`it contains ${visible(hidden)}: take that away.`);
+  return text;
 }
 
 /**
  * Reads the variables of an environment. An empty one counts as unset.
- * Shape:  the values, and the problems of values that cannot be used. In place of such a value there is the fallback.
+ * Shape:  the values, and the problems of values that cannot be used. In place of such a value there is the default.
  */
-export function readVariables(environment: Environment): {
-  readonly values: Values;
-  readonly problems: readonly ConfigProblem[];
-} {
+export function readVariables(environment: Environment) {
   const problems: ConfigProblem[] = [];
   const read = (name: VariableName): unknown => {
-    const variable: Variable = variables[name];
+    const format: z.ZodType = variables[name];
     const given = givenOf(environment, name);
-    if (given === undefined) return variable.fallback;
-    const refuse = (remedy: string) =>
-      void problems.push({ variable: name, value: variable.show(given), remedy });
-    const disguise = disguiseOf(given, variable);
     try {
-      if (disguise === null) return variable.read(given);
-      refuse(disguise);
+      return readAs(format, given && checkPlain(given));
     } catch (error) {
-      refuse(messageOf(error));
+      problems.push({ variable: name, value: shownValue(name, given ?? ''), remedy: messageOf(error) });
+      return readAs(format, undefined);
     }
-    return variable.fallback;
   };
   // The one place where texts become typed values: the format of each variable makes its value.
   const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
@@ -79,52 +77,45 @@ const isKnown = (name: string) =>
 /** The beginnings of names that only bankql uses. */
 const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
 
-/** Two letters that changed places are two edits. */
-const maxEdits = 2;
-/** Other programs have names that are similar to a shorter one: STORE_URL, LOG_FILE. */
-const minLength = 10;
-
-/** The name of ours that is most similar to this one. */
-const nearest = (name: string): VariableName =>
-  variableNames.reduce((best, known) =>
-    editDistance(name, known) < editDistance(name, best) ? known : best,
+/** Whether at most so many characters are inserted, deleted or replaced to make one word the other. */
+function isSimilar(one: string, other: string, edits: number): boolean {
+  if (one === other) return true;
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return isSimilar(rest, otherRest, edits);
+  const isAfterEdit = (a: string, b: string) => isSimilar(a, b, edits - 1);
+  return (
+    edits > 0 && (isAfterEdit(rest, other) || isAfterEdit(one, otherRest) || isAfterEdit(rest, otherRest))
   );
+}
+
+/** A name of ours that this one may be meant for. Other programs have names that are similar to a shorter one: STORE_URL, LOG_FILE. */
+const meantBy = (name: string): VariableName | undefined =>
+  // Two letters that changed places are two edits.
+  variableNames.find((known) => (known.length >= 10 || ownPrefix.test(name)) && isSimilar(name, known, 2));
 
 /**
- * Names that begin like ours, or are almost one of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox
- * bank would start. Their values are not shown: they may be anything.
+ * Names that begin like ours, or are almost one of ours, and settings of earlier versions: nothing is ignored silently. With
+ * BNAK_BASE_URL the sandbox bank would start. Their values are not shown: they may be anything.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {
     // Node's own --env-file takes a byte order mark for a part of the first name.
     const name = given.replaceAll(/[\s\p{Cf}]/gu, '');
-    if (value === '' || isOfPlatform(given, value) || isRemoved(given)) return [];
+    if (value === '' || isOfPlatform(given, value)) return [];
     const problem = (remedy: string) => [{ variable: given, value: '…', remedy }];
+    const instead = insteadOf(given);
+    if (instead !== null) return problem(instead);
     if (name !== given && isKnown(name))
       return problem(
         `take away what cannot be seen in the name ${name}; if it is in a file, save that in UTF-8 without a byte order mark.`,
       );
     if (isKnown(name)) return [];
-    const similar = nearest(name);
-    const isSimilar = similar.length >= minLength && editDistance(name, similar) <= maxEdits;
-    return isSimilar || ownPrefix.test(name)
-      ? problem(`no variable has this name: did you mean ${similar}?`)
+    const meant = meantBy(name);
+    if (meant !== undefined) return problem(`no variable has this name: did you mean ${meant}?`);
+    return ownPrefix.test(name)
+      ? problem('no variable has this name: docs/configuration.md lists all of them.')
       : [];
   });
-
-/** How many characters have to be inserted, deleted or replaced to make one word the other (Levenshtein). */
-function editDistance(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (const [row, character] of [...one].entries()) {
-    const line = [row + 1];
-    for (const [column, diagonal] of above.slice(0, -1).entries()) {
-      const replaced = diagonal + (character === other[column] ? 0 : 1);
-      line.push(Math.min(replaced, (line[column] ?? 0) + 1, (above[column + 1] ?? 0) + 1));
-    }
-    above = line;
-  }
-  return above.at(-1) ?? 0;
-}
 
 /** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
 type Sources = ReadonlyMap<string, string>;
@@ -182,15 +173,15 @@ function misleadingLine(text: string): number | null {
 
 /** The text of a file, which the error calls `name`. Errors: StartError. */
 export const readText = (file: string, name = file): string =>
-  orStop(() => decodeText(bytesOf(file)), `${name} cannot be used: `);
+  orStop(() => textOf(file), `${name} cannot be used: `);
 
-/** Errors: an Error with the error's code; the message of Node would repeat the path. */
-function bytesOf(file: string): Buffer {
+/** Errors: an Error that does not name the file, as Node's own would. */
+function textOf(file: string): string {
   try {
-    return readFileSync(file);
+    return decodeText(readFileSync(file));
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
-    throw new Error(`the file cannot be read: ${code}.`, { cause });
+    if (!(cause instanceof Error && 'code' in cause)) throw cause;
+    throw new Error(`the file cannot be read: ${cause.code}.`, { cause });
   }
 }
 
@@ -205,7 +196,7 @@ function takeSecret(
   const refuse = (remedy: string): ConfigProblem[] => [{ variable, value: file, remedy }];
   if (trimmed(environment[name] ?? '') !== '') return refuse(`${name} is set too: leave one of them out.`);
   try {
-    const secret = withoutLineEnds(decodeText(bytesOf(file)));
+    const secret = withoutLineEnds(textOf(file));
     if (trimmed(secret) === '') return refuse('the file is empty.');
     environment[name] = secret;
     sources.set(name, file);
@@ -220,6 +211,6 @@ export const settingsIn = (environment: Environment, sources: Sources): string[]
   variableNames.flatMap((name) => {
     const given = givenOf(environment, name);
     if (given === undefined) return [];
-    const setting = visible(`${name}=${variables[name].show(given)}`);
+    const setting = visible(`${name}=${shownValue(name, given)}`);
     return [`${setting.padEnd(40)}  # ${visible(sources.get(name) ?? 'environment')}`];
   });

@@ -1,21 +1,32 @@
-import { fileEnding, sections, type Variable } from './variables.ts';
+import type { z } from 'zod';
+import { fileEnding, secretVariables, sections } from './variables.ts';
 
-/** The help of the command, made of the table of variables; bin/print-configuration.ts makes the documentation of it. */
+/** The variables for readers, made of their table: for `bankql help`, and for bin/print-configuration.ts. */
 
-export interface Entry {
-  readonly name: string;
-  readonly variable: Variable;
-}
-
-/** The variables by subject. */
+/** The variables by subject. Shape: the default in words, and the description; both are Markdown. */
 export const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
-  entries: Object.entries(entries).map(([name, variable]): Entry => ({ name, variable })),
+  entries: Object.entries(entries).map(([name, format]) => ({
+    name,
+    fallback: defaultOf(format),
+    description: descriptionOf(name, format),
+  })),
 }));
 
-/** The description of a variable. For a secret it names the variable of the secret's file too. */
-export const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
-  isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that contains it` : description;
+/** The default is the value of a variable that is not set. */
+function defaultOf(format: z.ZodType): string {
+  const { data: value } = format.safeParse(undefined);
+  if (typeof value === 'string') return `\`${value}\``;
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'number' ? String(value) : (format.meta()?.unset ?? 'none');
+}
+
+/** For a secret, also the variable of its file. */
+function descriptionOf(name: string, { description = '' }: z.ZodType): string {
+  return secretVariables.includes(name)
+    ? `${description}; or \`${name}${fileEnding}\`, a file that contains it`
+    : description;
+}
 
 /** Markdown as plain text: a link becomes its text, and one in parentheses is removed. */
 export const plain = (markdown: string) =>
@@ -27,14 +38,10 @@ export const plain = (markdown: string) =>
 /** For a terminal: each variable with a line or two. */
 export const variablesAsHelp = (): string =>
   bySection
-    .map(({ title, entries }) =>
-      [
-        `${title}:`,
-        ...entries.map(
-          (entry) =>
-            `  ${entry.name} (${plain(entry.variable.shownFallback)})\n      ${plain(describe(entry))}`,
-        ),
-        '',
-      ].join('\n'),
-    )
+    .map(({ title, entries }) => {
+      const lines = entries.map(
+        ({ name, fallback, description }) => `  ${name} (${plain(fallback)})\n      ${plain(description)}\n`,
+      );
+      return `${title}:\n${lines.join('')}`;
+    })
     .join('\n');

@@ -1,5 +1,4 @@
 import { fixedText, type LimitName } from '../limits.ts';
-import type { ConfigProblem } from './config-error.ts';
 
 const fixed = (name: LimitName) => `fixed now: ${fixedText(name)}.`;
 const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';
@@ -71,16 +70,8 @@ const remedies: Readonly<Record<string, string>> = {
     'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
-/** Whether a setting of an earlier version has this name, or is the file of one. */
-export const isRemoved = (name: string): boolean =>
-  Object.hasOwn(remedies, name.replace(/_FILE$/, '')) || Object.hasOwn(remedies, name);
-
-/** The settings of earlier versions that are set: nothing is ignored silently. Their values are not shown: they may be secrets. */
-export const removedVariablesIn = (
-  environment: Readonly<Record<string, string | undefined>>,
-): ConfigProblem[] =>
-  Object.entries(remedies).flatMap(([variable, instead]) =>
-    environment[variable] || environment[`${variable}_FILE`]
-      ? [{ variable, value: '…', remedy: `this setting left: ${instead}` }]
-      : [],
-  );
+/** What replaces a setting of an earlier version, or the file of one; null if it is none. */
+export function insteadOf(name: string): string | null {
+  const setting = Object.hasOwn(remedies, name) ? name : name.replace(/_FILE$/, '');
+  return Object.hasOwn(remedies, setting) ? `this setting left: ${remedies[setting]}` : null;
+}

@@ -3,7 +3,8 @@ import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import { type Values, type VariableName, variables } from './variables.ts';
+import { shownValue } from './environment.ts';
+import type { Values, VariableName } from './variables.ts';
 
 /** Reports a problem: the variable to change, how to change it, and the other variables that the problem rests on. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
@@ -14,8 +15,7 @@ export function contradictions(values: Values) {
   const refuse: Refuse = (variable, remedy, ...others) => {
     const value = values[variable];
     const text = value === true ? 'on' : [value ?? []].flat().join(', ');
-    const shown = text && variables[variable].show(text);
-    problems.push({ variable, value: shown, remedy, involved: [variable, ...others] });
+    problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
   checkPorts(values, refuse);
@@ -43,17 +43,12 @@ function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: V
 }
 
 function checkBank(values: Values, refuse: Refuse): void {
-  const { BANK_BASE_URL, BANK_TLS_CERT, BANK_TLS_KEY, BANK_TLS_CA, NODE_ENV = 'test' } = values;
+  const { BANK_BASE_URL, BANK_TLS_CERT, BANK_TLS_KEY, BANK_TLS_CA, NODE_ENV } = values;
   if (BANK_BASE_URL === undefined && NODE_ENV === 'production')
     refuse(
       'BANK_BASE_URL',
       "in production name the bank's address; NODE_ENV=development starts the sandbox bank.",
       'NODE_ENV',
-    );
-  if (!['production', 'development', 'test'].includes(NODE_ENV))
-    refuse(
-      'NODE_ENV',
-      'give production, development or test: only production keeps the sandbox bank from starting.',
     );
   const url = URL.parse(BANK_BASE_URL ?? '');
   if (url?.protocol === 'http:' && !isLoopback(url.hostname) && !values.BANK_ALLOW_HTTP)

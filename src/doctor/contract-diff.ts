@@ -1,16 +1,11 @@
 import { z } from 'zod';
-import { type HttpResponse, textOf } from '../bank/http-message.ts';
+import type { HttpResponse } from '../bank/http-message.ts';
 import { isOtherId } from '../bank/ids.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
-import {
-  contentOf,
-  type OnDrift,
-  parseResponse,
-  responseDrifts,
-  validateResponse,
-} from '../bank/response.ts';
+import { contentOf, parseResponse, responseDrifts, validateResponse } from '../bank/response.ts';
 import type { Path } from '../contract/interpretations.ts';
 import { BankqlError } from '../errors.ts';
+import { isObject } from '../is-object.ts';
 
 /**
  * Compares a success (status 2xx) with its operation's row of the contract, as reads do: by parseResponse and validateResponse.
@@ -21,53 +16,47 @@ import { BankqlError } from '../errors.ts';
  */
 export function diffWithContract(call: PreparedCall, response: HttpResponse, id?: string) {
   const { operation } = call;
-  const root: Path = operation.envelope === null ? [] : [operation.envelope];
-  const found = { contract: [] as string[], drift: [] as string[], unknown: [] as string[] };
-  let sent: unknown;
-  const note = (sort: 'contract' | 'drift', path: Path, expected: string) => {
-    // The contract holds an amount's digits as a string; the bank sends a number.
-    const type = path.at(-1) === 'amount' ? 'number' : expected;
-    found[sort].push(`${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`);
-  };
-  const onDrift: OnDrift = ({ field }, path, expected = '') => {
-    if (path !== undefined) note('drift', path, expected);
-    else if (isResponseDrift(field)) found.drift.push(responseDrifts[field]);
-  };
+  const contract: string[] = [];
+  const drift: string[] = [];
+  const unknown: string[] = [];
+  const nameOf = (path: Path) =>
+    fieldName(operation.envelope === null ? path : [operation.envelope, ...path]);
   try {
     const details = errorDetailsOf(call);
-    const json = parseResponse(response, details, onDrift);
-    // As the bank sent it: bankql's own parsing makes strings of amounts.
-    sent = contentOf(operation, JSON.parse(textOf(response)))?.value;
-    const places = new Set<string>();
-    const once = (sort: 'contract' | 'drift', path: Path, expected: string) => {
-      places.add(path.join('.'));
-      note(sort, path, expected);
+    const json = parseResponse(response, details, ({ field }) => drift.push(answerDrifts[field] ?? field));
+    const content = contentOf(operation, json)?.value;
+    const record = operation.answer ?? z.looseObject({});
+    for (const path of unknownFields(operation.envelope === null ? record : z.array(record), content))
+      unknown.push(nameOf(path));
+    const difference = (path: Path, expected: string) => {
+      // The contract holds an amount's digits as a string; the bank sends a number.
+      const type = path.at(-1) === 'amount' ? 'number' : expected;
+      return `${nameOf(path)}: expected ${type}, found ${kindOf(valueAt(content, path))}`;
     };
     validateResponse(
       operation,
       json,
       details,
-      (drift, path, expected = '') => (path === undefined ? onDrift(drift) : once('drift', path, expected)),
-      (path, expected) => once('contract', path, expected),
+      ({ field }, path, expected = '') =>
+        drift.push(path ? difference(path, expected) : (answerDrifts[field] ?? field)),
+      (path, expected) => contract.push(difference(path, expected)),
     );
-    const record = operation.answer ?? z.looseObject({});
-    compare(operation.envelope === null ? record : z.array(record), sent, [], {
-      unknown: (path) => void found.unknown.push(nameOf([...root, ...path])),
-      amount: (path) => places.has(path.join('.')) || note('drift', path, 'number'),
-    });
-    const place: Path = Array.isArray(sent) ? [0] : [];
-    const isOneOfMany = Array.isArray(sent) && sent.length > 1;
-    if (id !== undefined && !isOneOfMany && isOtherId(valueAt(sent, [...place, 'id']), id))
-      found.drift.push(`${nameOf([...root, ...place, 'id'])}: expected the id of the path, found another`);
+    const idPath: Path = Array.isArray(content) ? [0, 'id'] : ['id'];
+    const isOneOfMany = Array.isArray(content) && content.length > 1;
+    if (id !== undefined && !isOneOfMany && isOtherId(valueAt(content, idPath), id))
+      drift.push(`${nameOf(idPath)}: expected the id of the path, found another`);
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
-    found.contract.push(error.message);
+    contract.push(error.message);
   }
-  return { contract: counted(found.contract), drift: counted(found.drift), unknown: counted(found.unknown) };
+  return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
 }
 
-const isResponseDrift = (field: string): field is keyof typeof responseDrifts =>
-  Object.hasOwn(responseDrifts, field);
+/** The drifts of a whole answer in words. Of amounts the reading path tells only that some are strings. */
+const answerDrifts: Readonly<Record<string, string>> = {
+  ...responseDrifts,
+  amount: 'amount: expected number, found string',
+};
 
 /** Distinct texts with their number of occurrences. */
 const counted = (texts: readonly string[]): string[] =>
@@ -77,7 +66,7 @@ const counted = (texts: readonly string[]): string[] =>
   );
 
 /** The path of a field without positions in lists, such as `branches[].location.latitude`. */
-const nameOf = (path: Path): string =>
+const fieldName = (path: Path): string =>
   path
     .map((key) => (typeof key === 'number' ? '[]' : `.${String(key)}`))
     .join('')
@@ -90,29 +79,19 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 const valueAt = (root: unknown, path: Path): unknown =>
-  path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
+  path.reduce((place, key) => Reflect.get(Object(place), key), root);
 
-interface Differences {
-  readonly unknown: (path: Path) => void;
-  readonly amount: (path: Path) => void;
-}
-
-/** Finds the differences that the reading path accepts without naming them: unknown fields, and amounts that are strings. */
-function compare(shape: z.core.$ZodType, value: unknown, path: Path, on: Differences): void {
-  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
-    compare(shape.unwrap(), value, path, on);
-  } else if (shape instanceof z.ZodArray && Array.isArray(value)) {
-    for (const [index, entry] of value.entries()) compare(shape.element, entry, [...path, index], on);
-  } else if (shape instanceof z.ZodObject && isContainer(value) && !Array.isArray(value)) {
-    for (const [key, member] of Object.entries(value)) {
-      const known: z.core.$ZodType | undefined = Object.hasOwn(shape.shape, key)
-        ? shape.shape[key]
-        : undefined;
-      if (known === undefined) on.unknown([...path, key]);
-      else compare(known, member, [...path, key], on);
-    }
-  } else if (typeof value === 'string' && path.at(-1) === 'amount') on.amount(path);
+/** The paths of the members that a shape does not have: the reading path ignores them. */
+function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
+  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable)
+    return unknownFields(shape.unwrap(), value, path);
+  if (shape instanceof z.ZodArray && Array.isArray(value))
+    return value.flatMap((entry, index) => unknownFields(shape.element, entry, [...path, index]));
+  if (!(shape instanceof z.ZodObject && isObject(value))) return [];
+  const fields = new Map<string, z.core.$ZodType>(Object.entries(shape.shape));
+  return Object.entries(value).flatMap(([key, member]) => {
+    const known = fields.get(key);
+    return known === undefined ? [[...path, key]] : unknownFields(known, member, [...path, key]);
+  });
 }

@@ -1,7 +1,7 @@
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { orStop, StartError } from '../errors.ts';
-import { withoutLineEnds } from '../plain-text.ts';
+import { trimmed } from '../plain-text.ts';
 
 /** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
@@ -19,9 +19,6 @@ export const idOptions = {
 export type IdOption = keyof typeof idOptions;
 export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
 
-/** Options that are not part of a path: any text is valid. */
-const queries: readonly IdOption[] = ['branch', 'iban', 'metadata'];
-
 /** The options with the caller's credentials, and the variables that keep these off the command line. */
 export const credentialOptions = {
   key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
@@ -37,10 +34,7 @@ export interface DoctorOptions {
 
 /** All options, as parseArgs takes them. */
 export const doctorOptions = Object.fromEntries(
-  [...Object.keys(idOptions), ...Object.keys(credentialOptions)].map((name) => [
-    name,
-    { type: 'string' as const },
-  ]),
+  Object.keys({ ...idOptions, ...credentialOptions }).map((name) => [name, { type: 'string' as const }]),
 );
 
 const pad = (name: string) => `  --${name}`.padEnd(18);
@@ -70,20 +64,15 @@ export function readDoctorOptions(
   environment: Readonly<Record<string, string | undefined>>,
   defaults: DoctorOptions,
 ): DoctorOptions {
-  const empty = Object.entries(given).find(([, value]) => value === '');
-  if (empty !== undefined) throw new StartError(`--${empty[0]} needs a value.`);
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
   for (const name of Object.keys(idOptions) as IdOption[]) {
     const value = given[name];
-    if (value !== undefined)
-      ids[name] = queries.includes(name) ? value : orStop(() => validateId(`--${name}`, value));
+    if (value !== undefined) ids[name] = orStop(() => validateId(`--${name}`, value));
   }
   const credential = (option: keyof typeof credentialOptions) => {
     const { credential: name, variable } = credentialOptions[option];
-    const set = withoutLineEnds(environment[variable] ?? '');
-    const value = given[option] ?? (set || defaults.credentials[name]);
-    const words = set === value ? `${variable} cannot be used: ` : '';
-    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value), words);
+    const value = given[option] ?? (trimmed(environment[variable] ?? '') || defaults.credentials[name]);
+    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value));
   };
   const subscriptionKey = credential('key');
   if (subscriptionKey === null)

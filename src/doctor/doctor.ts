@@ -1,23 +1,24 @@
 import type { z } from 'zod';
 import type { BankOptions } from '../bank/client.ts';
-import { type Credentials, secretsOf } from '../bank/credentials.ts';
-import { bankText, describeRedirect, isRedirectStatus } from '../bank/errors.ts';
-import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
+import { secretsOf } from '../bank/credentials.ts';
+import { bankText, redact } from '../bank/errors.ts';
+import { type HttpResult, TransportFailure } from '../bank/http-message.ts';
+import { reportOf } from '../bank/report.ts';
 import { type PreparedCall, prepareCall } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response.ts';
 import { createTransport, limitedBy } from '../bank/transport.ts';
 import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
-import { counted, shorten } from '../errors.ts';
+import { counted } from '../errors.ts';
 import { diffWithContract } from './contract-diff.ts';
-import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './doctor-options.ts';
+import { credentialOptions, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
 /** An operation that changes nothing: the types prevent the doctor from calling any other. */
 type ReadOperation = Operation & { readonly kind: 'read' };
-type Query = ReadOperation & { readonly body: z.ZodObject };
 
 const isRead = (operation: Operation): operation is ReadOperation => operation.kind === 'read';
-const isQuery = (operation: ReadOperation): operation is Query => operation.body !== null;
+const hasBody = (operation: Operation): operation is Operation & { readonly body: z.ZodObject } =>
+  operation.body !== null;
 
 /** The option for each id of a path. */
 const idOptionOf: Readonly<Record<string, IdOption>> = {
@@ -39,11 +40,15 @@ const bodyOf: Readonly<Record<string, readonly [member: string, option: IdOption
 
 interface Check {
   readonly operation: ReadOperation;
+  /** The request line, with placeholders for ids. */
+  readonly line: string;
   /** For the account list. */
   readonly scope?: string;
   /** The id that the record, or the only entry of a list, should have. */
   readonly ownId?: IdOption | undefined;
 }
+
+const ownIdOf: Readonly<Record<string, IdOption>> = { getProduct: 'product', getTransaction: 'transaction' };
 
 /**
  * A call of each read operation, including the POST queries; for the account list, one with each scope of the
@@ -53,37 +58,31 @@ export const checksOf = (accountScope: string): readonly Check[] =>
   Object.values<Operation>(operations)
     .filter(isRead)
     .flatMap((operation): Check[] => {
-      if (operation.id === 'getAccountsScope')
-        return [...new Set([accountScope, 'views', 'permissions'])].map((scope) => ({
-          operation,
-          scope,
-          ownId: scope === accountScope ? 'account' : undefined,
-        }));
-      const own = { getProduct: 'product', getTransaction: 'transaction' } as const;
-      return [{ operation, ownId: Object.entries(own).find(([id]) => id === operation.id)?.[1] }];
+      const line = `${operation.method} ${operation.path}`;
+      if (operation.id !== 'getAccountsScope') return [{ operation, line, ownId: ownIdOf[operation.id] }];
+      return [...new Set([accountScope, 'views', 'permissions'])].map((scope) => ({
+        operation,
+        line: line.replace('{scope}', scope),
+        scope,
+        ownId: scope === accountScope ? 'account' : undefined,
+      }));
     });
-
-/** The request line, with placeholders for ids. */
-const requestLine = ({ operation: { method, path }, scope }: Check): string =>
-  `${method} ${scope === undefined ? path : path.replace('{scope}', scope)}`;
 
 /** The call, ready to be sent; or the missing options. Errors: BankqlError BAD_USER_INPUT (an invalid id). */
 function prepare(
-  { operation, scope }: Check,
+  { operation, scope = '' }: Check,
   prefix: string,
-  given: DoctorIds,
-  credentials: Credentials,
+  { ids: given, credentials }: DoctorOptions,
 ): PreparedCall | readonly string[] {
   const missing: string[] = [];
   const id = (option: IdOption) => {
     if (given[option] === undefined) missing.push(`--${option}`);
     return given[option] ?? '';
   };
-  const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ownName(name));
   const ids: Record<string, string> = {};
-  for (const name of names) {
-    const option = idOptionOf[name];
-    ids[name] = option === undefined ? (scope ?? '') : id(option);
+  for (const [, name = ''] of operation.path.matchAll(/\{(\w+)\}/g)) {
+    const option = idOptionOf[ownName(name)];
+    ids[ownName(name)] = option === undefined ? scope : id(option);
   }
   const [member, option] = bodyOf[operation.id] ?? [];
   const body = member === undefined || option === undefined ? {} : { [member]: id(option) };
@@ -91,7 +90,7 @@ function prepare(
     for (const name of ['auth-provider', 'auth-id'] as const)
       if (credentials[credentialOptions[name].credential] === null) missing.push(`--${name}`);
   if (missing.length > 0) return missing;
-  return isQuery(operation)
+  return hasBody(operation)
     ? prepareCall(prefix, operation, { ids, body, credentials })
     : prepareCall(prefix, operation, { ids, credentials });
 }
@@ -111,20 +110,14 @@ const maxListLength = 20;
 
 /** Evaluates the result of a call. Its texts contain no credentials. `id` is as in diffWithContract. */
 function evaluate(call: PreparedCall, response: HttpResult, id: string | undefined): Finding {
-  const refused = (why: string): Finding => ({
+  const { failure } = reportOf(call, response, 0, null);
+  if (response instanceof TransportFailure) return { outcome: 'no answer', verdict: `no answer: ${failure}` };
+  const secrets = secretsOf(call.credentials);
+  const refused = (why: string | null): Finding => ({
     outcome: 'refused',
-    verdict: `refused by the bank: ${withoutCredentials(why, call)}`,
+    verdict: `refused by the bank: ${why ?? (bankText(response, secrets) || 'it does not say why')}`,
   });
-  const reason = (answer: HttpResponse) =>
-    bankText(answer, secretsOf(call.credentials)) || 'it does not say why';
-  if (response instanceof TransportFailure) {
-    const { message, cause } = response;
-    // If several addresses were tried, undici's error has a code but no message.
-    const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
-    return { outcome: 'no answer', verdict: `no answer: ${message}${said ? ` (${said})` : ''}` };
-  }
-  if (isRedirectStatus(response.status)) return refused(describeRedirect(call, response));
-  if (response.status < 200 || response.status > 299) return refused(reason(response));
+  if (response.status < 200 || response.status > 299) return refused(failure);
   try {
     const diff = diffWithContract(call, response, id);
     const faults = (['contract', 'drift'] as const).filter((sort) => diff[sort].length > 0);
@@ -134,36 +127,16 @@ function evaluate(call: PreparedCall, response: HttpResult, id: string | undefin
       differences: (['contract', 'drift', 'unknown'] as const).flatMap((sort) => {
         const rest = diff[sort].length - maxListLength;
         const shown = diff[sort].slice(0, maxListLength).concat(rest > 0 ? `… and ${rest} more` : []);
-        return shown.map((text) => plain(`${sort.padEnd(9)} ${text}`, call));
+        // The bank chooses the names of unknown fields.
+        return shown.map((text) =>
+          redact(`${sort.padEnd(9)} ${text}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '), secrets, 200),
+        );
       }),
     };
   } catch (error) {
-    if (error instanceof ErrorInSuccess) return refused(reason(response));
+    if (error instanceof ErrorInSuccess) return refused(null);
     throw error;
   }
-}
-
-/** A line for a terminal: the bank chooses the names of unknown fields. */
-const plain = (line: string, call: PreparedCall): string =>
-  shorten(withoutCredentials(line, call).replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '), 200);
-
-const isOfWord = (character = '') => /[\p{L}\p{N}_]/u.test(character);
-
-/** The text without the caller's credentials. A credential that is too short for `secretsOf` is replaced only as a whole word. */
-function withoutCredentials(text: string, { credentials }: PreparedCall): string {
-  const long = secretsOf(credentials);
-  return [credentials.subscriptionKey, credentials.authProviderName, credentials.authId]
-    .filter((value) => value !== null)
-    .sort((a, b) => b.length - a.length)
-    .reduce(
-      (clean, secret) =>
-        clean.replaceAll(secret, (found, at: number, whole: string) =>
-          long.includes(secret) || !(isOfWord(whole[at - 1]) || isOfWord(whole[at + found.length]))
-            ? '[redacted]'
-            : found,
-        ),
-      text,
-    );
 }
 
 interface DoctorContext extends DoctorOptions {
@@ -174,8 +147,6 @@ interface DoctorContext extends DoctorOptions {
   readonly write: (text: string) => void;
 }
 
-const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
-
 /**
  * Calls every read operation for which ids are given, once and one after the other, and prints how the answers compare
  * with the contract. It cannot write: see `ReadOperation`. It prints no credentials and no values from answers, except the
@@ -183,13 +154,13 @@ const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length })
  * Shape:  the exit code: 0 if every call conforms, 1 if one does not, 2 if none could be made.
  * Errors: BankqlError BAD_USER_INPUT if an id cannot be sent.
  */
-export async function runDoctor(context: DoctorContext): Promise<number> {
-  const { bank, ids, credentials, write, accountScope } = context;
+export async function runDoctor({ bank, accountScope, write, ...options }: DoctorContext): Promise<number> {
   const checks = checksOf(accountScope);
-  const widths = [widthOf(checks.map(({ operation }) => operation.id)), widthOf(checks.map(requestLine))];
-  const row = (operation: string, request: string, status: string, ms: string, verdict: string) =>
+  const idWidth = Math.max(...checks.map(({ operation }) => operation.id.length));
+  const lineWidth = Math.max(...checks.map(({ line }) => line.length));
+  const row = (id: string, line: string, status: string, ms: string, verdict: string) =>
     write(
-      `${operation.padEnd(widths[0] ?? 0)}  ${request.padEnd(widths[1] ?? 0)}  ${status.padStart(6)}  ${ms.padStart(6)}  ${verdict}\n`,
+      `${id.padEnd(idWidth)}  ${line.padEnd(lineWidth)}  ${status.padStart(6)}  ${ms.padStart(6)}  ${verdict}\n`,
     );
   const { origin, pathname } = new URL(bank.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
@@ -198,19 +169,19 @@ export async function runDoctor(context: DoctorContext): Promise<number> {
   row('operation', 'request', 'status', 'ms', 'verdict');
   try {
     for (const check of checks) {
-      const { operation, ownId } = check;
-      const call = prepare(check, prefix, ids, credentials);
+      const { operation, line, ownId } = check;
+      const call = prepare(check, prefix, options);
       if (!('request' in call)) {
-        row(operation.id, requestLine(check), '-', '-', `skipped: give ${call.join(', ')}`);
+        row(operation.id, line, '-', '-', `skipped: give ${call.join(', ')}`);
         continue;
       }
       const started = performance.now();
       const response = await transport.send(call, limitedBy(started + bank.timeoutMs));
       const ms = String(Math.round(performance.now() - started));
       const status = response instanceof TransportFailure ? '-' : String(response.status);
-      const { outcome, verdict, differences = [] } = evaluate(call, response, ownId && ids[ownId]);
+      const { outcome, verdict, differences = [] } = evaluate(call, response, ownId && options.ids[ownId]);
       found.push(outcome);
-      row(operation.id, requestLine(check), status, ms, verdict);
+      row(operation.id, line, status, ms, verdict);
       for (const difference of differences) write(`    ${difference}\n`);
     }
   } finally {

@@ -1,7 +1,7 @@
 import type { Account } from '../contract/account.ts';
 import type { Database } from './database.ts';
 import { staffId } from './identity.ts';
-import { HttpError } from './request-checks.ts';
+import { found, HttpError } from './request-checks.ts';
 
 /** The views that the sandbox knows; an account may offer fewer of them (`views_available`). */
 export const views: readonly string[] = ['owner', 'public'];
@@ -10,11 +10,8 @@ export const views: readonly string[] = ['owner', 'public'];
 type ViewIds = Readonly<Record<'ACCOUNT_ID' | 'VIEW_ID', string>>;
 
 /** Errors: HttpError 404. */
-export function accountOf(database: Database, accountId: string): Account {
-  const account = database.accounts.get(accountId);
-  if (account === undefined) throw new HttpError(404, 'Account not found');
-  return account;
-}
+export const accountOf = (database: Database, accountId: string): Account =>
+  found(database.accounts.get(accountId), 'Account not found');
 
 /**
  * An account that the caller owns.

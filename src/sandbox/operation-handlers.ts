@@ -82,20 +82,16 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 
 /**
  * The balance after the PUT. Customers may send the balance as it is, or leave it out: the PUT's body has to have one.
- * Errors: HttpError 400 for an amount that cannot be kept, or that staff put below zero and below what it was;
- *         403 for a customer who would change it.
+ * Errors: HttpError 400 for an amount that cannot be kept, 403 for a customer who would change it.
  */
 function balanceOf(held: Account['balance'], given: AccountBody['balance'], caller: string) {
   const before = { currency: held?.currency ?? 'EUR', amount: held?.amount ?? '0' };
   const after = { ...before, ...given };
-  const cents = centsOf('balance.amount', after.amount, after.currency);
-  const difference = cents - centsOf('balance.amount', before.amount, before.currency);
-  const isNew = held === undefined;
-  if (caller !== staffId && (difference !== 0n || (!isNew && after.currency !== before.currency)))
+  const isSameAmount =
+    centsOf('balance.amount', after.amount, after.currency) === centsOf('', before.amount, before.currency);
+  const isSameCurrency = held === undefined || after.currency === before.currency;
+  if (caller !== staffId && !(isSameAmount && isSameCurrency))
     throw new HttpError(403, 'Only the staff of the bank set balances');
-  // An overdrawn account can still be put with its current balance, for example with another label.
-  if (cents < 0n && difference < 0n)
-    throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
   return after;
 }
 
@@ -104,14 +100,11 @@ const single = (product: ProductBody) => ({ ...product, bank_id: [product.bank_i
 
 /** Errors: HttpError 404. */
 const customerOf = (database: Database, id: string): Customer =>
-  found(database.customers.get(id), `customer ${id}`);
+  found(database.customers.get(id), `There is no customer ${id}`);
 
 /** Errors: HttpError 404. */
-function transactionOf(database: Database, accountId: string, transactionId: string): Transaction {
-  const transaction = database.transactions.get(accountId, transactionId);
-  if (!transaction) throw new HttpError(404, `The account ${accountId} has no transaction ${transactionId}`);
-  return transaction;
-}
+const transactionOf = (database: Database, accountId: string, id: string): Transaction =>
+  found(database.transactions.get(accountId, id), `The account ${accountId} has no transaction ${id}`);
 
 /** The values of `{TYPE}`: each is a member of the metadata that the call is about. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
@@ -216,7 +209,7 @@ export const handlers = {
 
   /** Errors: HttpError 404. */
   getProduct: ({ ids: { PRODUCT_ID: id }, database }) =>
-    single(found(database.products.get(id), `product ${id}`)),
+    single(found(database.products.get(id), `There is no product ${id}`)),
 
   postProducts: ({ body, database }) => database.products.all().filter((product) => matches(product, body)),
 

@@ -17,9 +17,9 @@ export class HttpError extends Error {
   }
 }
 
-/** Errors: HttpError 404 if it is missing. */
-export function found<T>(record: T | undefined, what: string): T {
-  if (record === undefined) throw new HttpError(404, `There is no ${what}`);
+/** Errors: HttpError 404 with this message if it is missing. */
+export function found<T>(record: T | undefined, message: string): T {
+  if (record === undefined) throw new HttpError(404, message);
   return record;
 }
 

@@ -51,37 +51,30 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The path's parts, percent-decoded. Errors: HttpError 400. */
-function partsOf(path: string): string[] {
-  try {
-    return path.split('/').map(decodeURIComponent);
-  } catch {
-    throw new HttpError(400, 'The URL cannot be read');
-  }
-}
-
 type Row = (typeof operations)[keyof typeof operations];
 type Ids = Readonly<Record<string, string>>;
 
-/** Paths with fewer ids come first: `{scope}` would match `other_accounts` too. */
+/** Each operation's path. Those with fewer ids come first: `{scope}` would match `other_accounts` too. */
 const routes = Object.values(operations)
-  .map((row) => ({ row, template: row.path.split('/') }))
+  .map((row) => ({ row, path: new RegExp(`^${row.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`) }))
   .sort((one, other) => one.row.path.split('{').length - other.row.path.split('{').length);
 
-/** The operation that a request calls, and the ids of its path; null if no operation has the path. */
-function routeOf(method: string | undefined, parts: readonly string[]): { row: Row; ids: Ids } | null {
-  const isId = (part: string) => part.startsWith('{');
-  const route = routes.find(
-    ({ row, template }) =>
-      row.method === method &&
-      template.length === parts.length &&
-      template.every((part, index) => isId(part) || part === parts[index]),
-  );
-  if (route === undefined) return null;
-  const ids = route.template.flatMap((part, index) =>
-    isId(part) ? [[part.slice(1, -1), parts[index] ?? '']] : [],
-  );
-  return { row: route.row, ids: Object.fromEntries(ids) };
+/**
+ * The operation that a request calls, and the ids of its path, percent-decoded.
+ * Errors: HttpError 404 if no operation has the path, 400 if an id cannot be decoded.
+ */
+function routeOf(method: string | undefined, path: string): { readonly row: Row; readonly ids: Ids } {
+  const route = routes.find((each) => each.row.method === method && each.path.test(path));
+  if (route === undefined) throw new HttpError(404, `There is no ${method} ${path}`);
+  const ids = Object.entries(route.path.exec(path)?.groups ?? {});
+  try {
+    return {
+      row: route.row,
+      ids: Object.fromEntries(ids.map(([name, id]) => [name, decodeURIComponent(id)])),
+    };
+  } catch {
+    throw new HttpError(400, 'The URL cannot be read');
+  }
 }
 
 interface Call {
@@ -144,17 +137,14 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
     let called: Row | undefined;
     const answer = await answerOf(async () => {
       checkLocal(headers);
-      const parts = partsOf(path);
       const body = await bytesOf(request);
-      const name = `${method} ${parts.join('/')}`;
-      if (name === 'POST /sandbox/reset') return reset();
-      if (name === 'PUT /sandbox/faults') {
+      if (method === 'POST' && path === '/sandbox/reset') return reset();
+      if (method === 'PUT' && path === '/sandbox/faults') {
         // Its Content-Type does not matter: curl names that of a form unless told otherwise.
         faults = readBody(faultsBody, undefined, body);
         return faults;
       }
-      const route = routeOf(method, parts);
-      if (route === null) throw new HttpError(404, `There is no ${method} ${path}`);
+      const route = routeOf(method, path);
       called = route.row;
       return perform({ ...route, headers, query, body }, database, new Date(now()).toISOString());
     });
@@ -175,11 +165,9 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
 
   let closed: Promise<void> | undefined;
   const close = () => {
-    closed ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      // Idle connections of a client's pool would keep the server alive.
-      server.closeAllConnections();
-    });
+    closed ??= server[Symbol.asyncDispose]();
+    // Idle connections of a client's pool would keep the server alive.
+    server.closeAllConnections();
     return closed;
   };
   return { url: `http://${sandboxHost}:${listening}`, close, [Symbol.asyncDispose]: close };

@@ -47,7 +47,7 @@ test('a name with a mark that somebody else made of a file is refused, in one li
   const { status, stderr } = check([], [], { '\uFEFFBANK_ID': 'app', PORT: '47\r05' });
   expect(status).toBe(1);
   expect(stderr.split('\n')).toEqual([
-    expect.stringMatching(/^PORT=47\\r05 cannot be used: it contains \\r/),
+    expect.stringMatching(/^PORT=47\\r05 cannot be used: give a whole number/),
     expect.stringMatching(/^\\u\{feff\}BANK_ID=… cannot be used: take away what cannot be seen/),
     '',
   ]);

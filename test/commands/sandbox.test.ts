@@ -35,10 +35,3 @@ test.each([
 ])('a value that cannot be used is named as it was given: %j %j', async (args, environment, message) => {
   expect((await run(environment, args)).errors.startsWith(message)).toBe(true);
 });
-
-test.each(['SANDBOX_NOW', 'SANDBOX_DB', 'SANDBOX_FAULTS', 'SANDBOX_LATENCY_MS', 'SANDBOX_SCENARIO'])(
-  '%s stops the start, with what to do instead',
-  async (name) => {
-    expect((await run({ [name]: '1' })).errors).toContain(`${name}=… cannot be used: this setting left: `);
-  },
-);

@@ -43,9 +43,7 @@ describe('the ends of a value', () => {
 
   test.each([...lines, ...starts, ...around])('%j and %j are no part of it', (before, after) => {
     const wrapped = Object.entries({
-      STATE_URL: 'sqlite:s.db',
       PORT: '4705',
-      BANK_BASE_URL: 'https://bank.example/a',
       BANK_ID: 'BANK',
       BANK_PROXY: 'http://proxy.example:3128',
       BANK_TLS_CA: 'ca.pem',
@@ -53,6 +51,8 @@ describe('the ends of a value', () => {
       NODE_ENV: 'production',
       METRICS_PORT: '9464',
       VIEWER_CUSTOMER_ID: '{auth-id}',
+      ...tokens,
+      HOST: 'localhost',
     });
     const plain = Object.fromEntries(wrapped);
     const given = Object.fromEntries(wrapped.map(([name, value]) => [name, before + value + after]));
@@ -61,19 +61,8 @@ describe('the ends of a value', () => {
     expect(settingsIn(given, new Map())).toEqual(settingsIn(plain, new Map()));
   });
 
-  const verbatim = ['HOST', 'BANK_SUBSCRIPTION_KEY', 'IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'];
-
-  test.each(verbatim)('of %s are refused, because they may be meant', (name) => {
-    expect(refusal({ ...tokens, [name]: 'text-1' })).toBeNull();
-    for (const end of [...ends, ...blanks])
-      for (const given of [`text-1${end}`, `${end}text-1`])
-        expect(refusal({ ...tokens, [name]: given })).toMatch(
-          new RegExp(`^${name}=.* cannot be used: take away the white space`),
-        );
-  });
-
   test('a value of nothing else counts as unset', () => {
-    for (const nothing of [' \r\n', '\r\n\uFEFF'])
+    for (const nothing of ['', ' \r\n', '\r\n\uFEFF'])
       expect(readConfig(Object.fromEntries(variableNames.map((name) => [name, nothing])))).toEqual(
         readConfig({}),
       );
@@ -81,7 +70,8 @@ describe('the ends of a value', () => {
 });
 
 test.each<[Given, string]>([
-  [{ PORT: '47\r05' }, 'PORT=47\\r05 cannot be used: it contains \\r'],
+  [{ PORT: '47\r05' }, 'PORT=47\\r05 cannot be used: '],
+  [{ ...tokens, IDENTITY_ISSUER: 'a\nb' }, 'IDENTITY_ISSUER=a\\nb cannot be used: give it in one line.'],
   [{ HOST: '127.0.0.1\u0007' }, 'HOST=127.0.0.1\\u{7} '],
   [{ ...real, STATE_URL: 'sqlite:a\nb.db' }, 'STATE_URL=sqlite:a\\nb.db '],
   [{ BANK_BASE_URL: 'https://bank.exam\nple' }, 'BANK_BASE_URL=https://bank.exam\\nple '],
@@ -266,34 +256,34 @@ describe('origins', () => {
   });
 
   test.each([
-    ['*', 'a pattern'],
-    ['https://*.example', 'a pattern'],
-    ['https://*', 'a pattern'],
-    ['http://localhost:*', 'a pattern'],
-    ['/\\.example$/', 'a pattern'],
-    ['^https://app', 'a pattern'],
-    ['https://(a|b).example', 'a pattern'],
-    ['null', 'null'],
-    ['file://', 'file'],
-    ['file:///', 'file'],
-    ['app.example', 'one'],
-    ['localhost:3000', 'one'],
-    ['//app.example', 'one'],
-    ['https://app.example/path', 'one'],
-    ['https://app.example?x', 'one'],
-    ['https://app.example#x', 'one'],
-    ['https://user@app.example', 'one'],
-    ['capacitor://localhost/path', 'one'],
-    ['capacitor://', 'one'],
-    ['wss://app.example', 'one'],
-    ['capacitor:localhost', 'one'],
-    ['data:text/html,x', 'one'],
-    ['https://app.example:70000', 'one'],
-    ['https://app.example;https://b.example', 'one'],
-  ])('%s is refused', (text, why) => {
-    const message = refusal({ CORS_ORIGINS: `https://first.example,${text}` });
-    expect(message).toMatch(/^CORS_ORIGINS=/);
-    expect(message).toContain(why);
+    '*',
+    'https://*.example',
+    'https://*',
+    'http://localhost:*',
+    '/\\.example$/',
+    '^https://app',
+    'https://(a|b).example',
+    'null',
+    'file://',
+    'file:///',
+    'app.example',
+    'localhost:3000',
+    '//app.example',
+    'https://app.example/path',
+    'https://app.example?x',
+    'https://app.example#x',
+    'https://user@app.example',
+    'capacitor://localhost/path',
+    'capacitor://',
+    'wss://app.example',
+    'capacitor:localhost',
+    'data:text/html,x',
+    'https://app.example:70000',
+    'https://app.example;https://b.example',
+  ])('%s is refused', (text) => {
+    expect(refusal({ CORS_ORIGINS: `https://first.example,${text}` })).toMatch(
+      /^CORS_ORIGINS=.* cannot be used: name each origin with scheme, host and port/,
+    );
   });
 });
 

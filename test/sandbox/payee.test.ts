@@ -86,25 +86,13 @@ test.each(['id', 'IBAN', 'number'] as const)(
 );
 
 test.each([
-  ['whom nobody knows', 404, { account_id: 'payee-bakery' }, {}],
-  ['at another bank than its own', 404, { account_id: 'payee-rail', bank_id: 'TSTAGRAA' }, {}],
-  ['whose IBAN is mistyped', 404, { account_id: 'DE88370400440532013000', bank_id: 'COBADEFF' }, {}],
-  [
-    'whose IBAN this bank does not have',
-    404,
-    { account_id: 'DE89370400440532013000', bank_id: 'SNDBCY2N' },
-    {},
-  ],
-  ['in another currency', 400, { account_id: 'payee-rail' }, { value: { currency: 'USD', amount: '1' } }],
-  [
-    'with more than there is',
-    400,
-    { account_id: 'payee-rail' },
-    { value: { currency: 'EUR', amount: '4305.81' } },
-  ],
-])('a payee %s is refused with %i, and no money moves', async (_, status, to, more) => {
+  ['whom nobody knows', { account_id: 'payee-bakery' }],
+  ['at another bank than its own', { account_id: 'payee-rail', bank_id: 'TSTAGRAA' }],
+  ['whose IBAN is mistyped', { account_id: 'DE88370400440532013000', bank_id: 'COBADEFF' }],
+  ['whose IBAN this bank does not have', { account_id: 'DE89370400440532013000', bank_id: 'SNDBCY2N' }],
+])('a payee %s is not found, and no money moves', async (_, to) => {
   const before = await balanceOf(call, 'alice-current');
-  expect((await pay(to, more)).status).toBe(status);
+  expect((await pay(to)).status).toBe(404);
   expect(await balanceOf(call, 'alice-current')).toBe(before);
 });
 

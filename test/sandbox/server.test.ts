@@ -139,7 +139,6 @@ describe('only this machine', () => {
 
   const routes = [
     ['PUT', '/sandbox/faults'],
-    ['PUT', '/%73andbox/faults'],
     ['POST', '/sandbox/reset'],
     ['GET', '/v1/api/banks/SNDBCY2N/branches?subscription-key=sandbox-key'],
     ['GET', '/nowhere'],

@@ -127,39 +127,6 @@ describe('a transfer that is refused changes nothing', () => {
   });
 });
 
-test('no sum is lost or made by 200 transfers, many at once, and no account is overdrawn', async () => {
-  const accounts = [
-    ['alice', 'alice-current'],
-    ['alice', 'alice-savings'],
-    ['alice', 'alice-trust'],
-    ['alice', 'family-joint'],
-    ['bob', 'bob-current'],
-    ['bob', 'bob-savings'],
-  ] as const;
-  const balances = () => Promise.all(accounts.map(([caller, account]) => balanceOf(call, account, caller)));
-  const sum = (texts: string[]) => texts.reduce((all, text) => all + cents(text), 0n);
-  const before = sum(await balances());
-
-  const outcomes: number[] = [];
-  for (let round = 0; round < 8; round++) {
-    const answers = await Promise.all(
-      Array.from({ length: 25 }, async (_, step) => {
-        const index = (round * 25 + step * 7) % accounts.length;
-        const [caller, from] = accounts[index] ?? accounts[0];
-        const [, to] = accounts[(index + 1 + (step % 5)) % accounts.length] ?? accounts[0];
-        const amount = `${(step * 977 + round * 131) % 4000}.${String((step * 7919 + 1) % 100).padStart(2, '0')}`;
-        return (await pay(from, to, amount, { caller })).status;
-      }),
-    );
-    outcomes.push(...answers);
-  }
-
-  const after = await balances();
-  expect(sum(after)).toBe(before);
-  expect(after.every((balance) => !balance.startsWith('-'))).toBe(true);
-  expect(new Set(outcomes)).toEqual(new Set([200, 400]));
-});
-
 test('of two payments that are at the bank at once and need the same money, one is made', async () => {
   const all = await balanceOf(call, 'alice-savings');
   const answers = await Promise.all([
@@ -219,17 +186,6 @@ describe('a transaction request', () => {
   test.each([
     ['a payee that the bank does not know', 404, { to: { account_id: 'nothing' } }],
     ['a payee that is not named', 400, { to: {} }],
-    [
-      'a value that is not positive',
-      400,
-      { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '0' } },
-    ],
-    ['a value without a currency', 400, { to: { account_id: 'bob-current' }, value: { amount: '1' } }],
-    [
-      'a value finer than a cent',
-      400,
-      { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1.005' } },
-    ],
     ['another currency', 400, { to: { account_id: 'bob-current' }, value: { currency: 'USD', amount: '1' } }],
   ])('%s: refused, and no request is kept', async (_, status, body) => {
     const ids = { ACCOUNT_ID: 'alice-current' };

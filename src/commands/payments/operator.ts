@@ -1,8 +1,8 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { time } from '../../config/formats.ts';
 import { messageOf, StartError } from '../../errors.ts';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
+import { parseDateTime } from '../../schema/date-time.ts';
 import type { CliContext } from '../command.ts';
 
 export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError' | 'ask'> {
@@ -99,11 +99,10 @@ const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 export function readTime(option: string, text: string, now: number): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return now - Number(count) * (units[unit] ?? 0);
-  try {
-    return time.read(text);
-  } catch {
+  const time = parseDateTime(text);
+  if (time === null)
     throw new StartError(
       `--${option} is a time such as 2h, 3d, 2026-01-15 or 2026-01-15T10:32Z, not ${text}.`,
     );
-  }
+  return time.getTime();
 }
