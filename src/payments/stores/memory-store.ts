@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
-import { rowCounts, type StoreDriver, storedRow } from '../driver.ts';
+import type { StoreDriver } from '../driver.ts';
 import { createPaymentStore } from '../payment-store.ts';
 import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
-import { rowMethods } from './sqlite/rows.ts';
-import { createTables, readSecret } from './sqlite/schema.ts';
+import { createTables, readSecret, rowMethods } from './sqlite/database.ts';
+import { type AskRows, driverOver } from './sqlite/sqlite-driver.ts';
 
 interface MemoryStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
@@ -31,25 +31,13 @@ export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreO
   const database = new DatabaseSync(':memory:');
   database.function('time_now', () => Math.round(now()));
   createTables(database);
-  const secret = readSecret(database) ?? '';
   const methods = rowMethods(database, retentionMs, 'time_now()');
-
-  async function ask<Value>(call: () => Value): Promise<Value> {
+  const ask: AskRows = async (method, ...args) => {
     if (!database.isOpen) throw new StoreUnavailable('The payment store in memory is closed.');
-    return call();
-  }
+    return Reflect.apply(methods[method], null, args);
+  };
   return {
-    secret,
-    loss: null,
-    uncertainMs: 0,
-    insert: (row) => ask(() => storedRow.parse(methods.insert(row))),
-    compareAndSet: (id, version, change) => ask(() => methods.compareAndSet(id, version, change)),
-    recover: (...args) => ask(() => methods.recover(...args)),
-    find: (id) => ask(() => storedRow.nullable().parse(methods.find(id))),
-    search: (query) => ask(() => storedRow.array().parse(methods.search(query))),
-    count: () => ask(() => rowCounts.parse(methods.count())),
-    purge: () => ask(methods.purge),
-    async acceptLoss() {},
+    ...driverOver(readSecret(database) ?? '', ask),
     async close() {
       if (database.isOpen) database.close();
     },
