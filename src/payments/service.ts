@@ -3,7 +3,7 @@ import type { BankClient } from '../bank/client.ts';
 import { type Caller, type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
-import type { CallInput, PreparedCall } from '../bank/request.ts';
+import type { CallInput } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
@@ -170,12 +170,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     await store.end({ id: record.id, trackId: record.trackId, outcome }).catch(() => {});
   }
 
-  /** A clock that began before the record is stored. A clock that was set or that stood still makes the time longer, never shorter. */
-  function startElapsed(): () => number {
-    const [began, steadyBegan] = [now(), performance.now()];
-    return () => Math.max(now() - began, performance.now() - steadyBegan);
-  }
-
   async function pay<T extends PaymentOperation>(
     operation: T,
     { input, idempotencyKey }: PaymentIntent<T>,
@@ -187,8 +181,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
     if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey)))) === null)
       await admit(input.credentials, operation.id);
-    const elapsed = startElapsed();
-    const createdAt = now();
+    const [createdAt, steadyStart] = [now(), performance.now()];
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
@@ -216,8 +209,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
      * been sent, and may pay in another way.
      */
     const beforeStart = () => {
-      if (!maySend(record, createdAt + elapsed() + sendTimeoutMs))
-        throw new BegunTooLate('timeout', false, 'the payment took too long to begin');
+      // A clock that was set, or that stood still, makes the time longer and never shorter.
+      const elapsed = Math.max(now() - createdAt, performance.now() - steadyStart);
+      if (!maySend(record, createdAt + elapsed + sendTimeoutMs))
+        throw new BegunTooLate('timeout', false, 'The payment took too long to begin; nothing was sent.');
     };
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
@@ -236,7 +231,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       .catch(async (error) => {
         if (error instanceof TransportFailure && !error.sent) {
           await end(record, 'NOT_SENT', null);
-          const why = error instanceof BegunTooLate ? tooLate(call) : mapTransportFailure(call, error);
+          const { trackId } = record;
+          const why =
+            error instanceof BegunTooLate
+              ? new BankqlError('BANK_TIMEOUT', error.message, { operation: operation.id, trackId })
+              : mapTransportFailure(call, error);
           throw neverSent(why, idempotencyKey);
         }
         const nothing = { status: null, answer: null, bankText: null };
@@ -331,12 +330,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
 /** The request was about to be written when its lease was nearly over. */
 class BegunTooLate extends TransportFailure {}
-
-const tooLate = ({ operation, trackId }: PreparedCall) =>
-  new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
-    operation: operation.id,
-    ...(trackId === null ? {} : { trackId }),
-  });
 
 /** The error for a caller if a record was made from a log, which does not tell whether the payment is theirs. */
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
