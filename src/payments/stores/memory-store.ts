@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StoreDriver } from '../driver.ts';
 import { createPaymentStore } from '../payment-store.ts';
-import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
+import type { OnStoreEvent, PaymentStore } from '../store.ts';
 import { createTables, readSecret, rowMethods } from './sqlite/database.ts';
 import { type AskRows, driverOver } from './sqlite/sqlite-driver.ts';
 
@@ -15,8 +15,7 @@ interface MemoryStoreOptions {
 
 /**
  * A payment store that forgets everything when the process ends: for the sandbox and for tests only.
- * Shape:  a PaymentStore; it belongs to one process.
- * Errors: StoreUnavailable after close, and never before.
+ * Shape: a PaymentStore; it belongs to one process.
  */
 export const createMemoryStore = (options: MemoryStoreOptions): PaymentStore =>
   createPaymentStore({
@@ -32,14 +31,6 @@ export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreO
   database.function('time_now', () => Math.round(now()));
   createTables(database);
   const methods = rowMethods(database, retentionMs, 'time_now()');
-  const ask: AskRows = async (method, ...args) => {
-    if (!database.isOpen) throw new StoreUnavailable('The payment store in memory is closed.');
-    return Reflect.apply(methods[method], null, args);
-  };
-  return {
-    ...driverOver(readSecret(database) ?? '', ask),
-    async close() {
-      if (database.isOpen) database.close();
-    },
-  };
+  const ask: AskRows = async (method, ...args) => Reflect.apply(methods[method], null, args);
+  return { ...driverOver(readSecret(database) ?? '', ask), close: async () => database.close() };
 }

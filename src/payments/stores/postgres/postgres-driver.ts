@@ -105,7 +105,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const provisional = newIdentity();
   /** The loss that the last checked connection has found. */
   let loss: string | null = null;
-  let closing: Promise<unknown> | null = null;
 
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${shownAddress(address)} is not available: ${reason}.`);
@@ -204,7 +203,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Sends one statement. Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored. */
   async function call(pool: Pool, statement: Statement, { check = false, begins = false }: CallOptions = {}) {
-    if (closing !== null) throw unavailable('it is closed');
     const { client, session } = await connect(pool).catch((error) =>
       Promise.reject(unavailable(error.message)),
     );
@@ -368,10 +366,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       }
     },
 
-    async close() {
-      closing ??= closePools();
-      await closing;
-    },
+    close: closePools,
   };
 }
 
