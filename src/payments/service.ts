@@ -122,8 +122,8 @@ export interface PaymentService {
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
-   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it; STATE_UNAVAILABLE, also if no record is found in a store
-   *         that lost records.
+   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it;
+   *         STATE_UNAVAILABLE, also if no record is found in a store that lost records.
    */
   find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
