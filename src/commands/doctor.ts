@@ -2,11 +2,11 @@ import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
 import { StartError } from '../errors.ts';
-import { explainPaymentAnswer, readPaymentAnswer } from '../payments/explain-answer.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
+import { explainPaymentAnswer } from './explain-payment-answer.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
 export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
@@ -18,8 +18,7 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   if (positionals.length > 0)
     throw new StartError('Give options only, such as --account alice-current; --help lists them.');
   const { 'payment-answer': answer, ...given } = values;
-  if (answer !== undefined)
-    return explainPaymentAnswer(readPaymentAnswer(answer), config.paymentWords, write);
+  if (answer !== undefined) return explainPaymentAnswer(answer, config.paymentWords, write);
   const { bankId, viewId, accountScope } = config.server.defaults;
   const configured = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },

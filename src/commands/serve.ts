@@ -7,7 +7,6 @@ import { DocumentCacheStats } from '../engine/documents.ts';
 import { loadPersistedDocuments } from '../engine/persisted-documents.ts';
 import { stopStart } from '../errors.ts';
 import { type Limits, limits } from '../limits.ts';
-import { observeFailures } from '../payments/payment-errors.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
@@ -116,7 +115,7 @@ export async function serveBankql(
       if (!isStopping) telemetry.onStoreAway(reason);
     },
   });
-  const service = createPaymentService({
+  const payments = createPaymentService({
     bank,
     store,
     admit: rateLimiter?.take,
@@ -129,8 +128,8 @@ export async function serveBankql(
     replica,
     bankWords: config.paymentWords,
     onUnknownAnswer: telemetry.onUnknownAnswer,
+    onFailure: telemetry.onPaymentFailure,
   });
-  const payments = observeFailures(service, store, telemetry.onPaymentFailure);
   telemetry.watchStore(store);
   const documentStats = new DocumentCacheStats();
   const metrics =

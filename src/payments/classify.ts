@@ -9,7 +9,7 @@ import { type AnswerBody, readBody } from './answer-body.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, type Meaning, meaningOf, type Reason } from './payment-words.ts';
 import type { PaymentRecord } from './store.ts';
-import { readContent, toStoredResponse } from './stored-response.ts';
+import { toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means, in a closed world: an answer decides only if bankql understands all of it. DONE needs
@@ -110,8 +110,7 @@ function classifySuccess(response: Answered, said: AnswerBody, options: Classify
   const content = isTaught && operation.envelope === null ? taughtContent(said, bankWords) : said.value;
   return {
     ...{ state, isAccepted },
-    answer:
-      isDone || isAccepted ? toStoredResponse(operation, readContent(operation, content), secrets) : null,
+    answer: isDone || isAccepted ? toStoredResponse(operation, content, secrets) : null,
     drifts: [...driftsOf(response, said, operation), ...(isStrange ? (['payment-answer'] as const) : [])],
     unknown: isStrange ? { names: bounded(names), hint: hintFor(said, names, isTaught) } : undefined,
   };
@@ -124,6 +123,7 @@ interface About extends ClassifyOptions {
   readonly stated: Meaning | null;
 }
 type Members = Readonly<Record<string, unknown>>;
+type Member = readonly [name: string, value: unknown];
 type Check = (value: unknown, about: About) => boolean;
 type Checks = Readonly<Record<string, Check>>;
 
@@ -356,29 +356,26 @@ function readPaths({ value: root }: AnswerBody, { bankWords, operation }: Classi
       : meaningOf(scalarOf(value) ?? '', bankWords, operation.envelope !== null);
   const status = statusPath && placeOf(root, statusPath);
   const receipt = receiptPath && placeOf(root, receiptPath);
-  const meaning = status === undefined ? 'done' : meaningAt(status.value);
   const names = isObject(root) ? Object.keys(root) : [];
-  const isDoubtful = [status, receipt].some(
-    (place) =>
-      place !== undefined &&
-      (speaksOfFailure({ kind: 'json', value: place.beside }, bankWords) ||
-        (status === undefined &&
-          Object.entries(place.beside).some(
-            ([name, value]) => words.statusNames.has(fold(name)) && meaningAt(value) !== 'done',
-          ))),
-  );
-  const isContradicted = isDoubtful || (receipt !== undefined && !isReceipt(receipt.value));
-  return finding(meaning === 'done' && isContradicted ? null : meaning, names);
+  const meaning = status === undefined ? 'done' : meaningAt(status.value);
+  if (meaning !== 'done') return finding(meaning, names);
+
+  const beside = [status, receipt].flatMap((place) => place?.beside ?? []);
+  const isOtherStatus = ([name, value]: Member) =>
+    words.statusNames.has(fold(name)) && meaningAt(value) !== 'done';
+  const isContradicted =
+    beside.some((member) => memberOfFailure(member, bankWords)) ||
+    (status === undefined && beside.some(isOtherStatus)) ||
+    (receipt !== undefined && !isReceipt(receipt.value));
+  return finding(isContradicted ? null : 'done', names);
 }
 
 /** The value at a path, and all members next to it and next to the objects on the way. */
 function placeOf(root: unknown, path: readonly string[]) {
   let value = root;
-  const beside: Record<string, unknown> = {};
-  for (const [level, key] of path.entries()) {
-    if (isObject(value))
-      for (const [name, member] of Object.entries(value))
-        if (name !== key) beside[`${name}${' '.repeat(level)}`] = member;
+  const beside: Member[] = [];
+  for (const key of path) {
+    if (isObject(value)) beside.push(...Object.entries(value).filter(([name]) => name !== key));
     value =
       typeof value === 'object' && value !== null && Object.hasOwn(value, key)
         ? Reflect.get(value, key)
@@ -397,15 +394,17 @@ const taughtContent = ({ value }: AnswerBody, { statusPath, receiptPath }: BankW
 const speaksOfFailure = ({ kind, value }: AnswerBody, bankWords: BankWords): boolean =>
   kind === 'unreadable' ||
   kind === 'repeated' ||
-  Object.entries(isObject(value) ? value : { value }).some(([name, member]) => {
-    const folded = fold(name);
-    const text = scalarOf(member) ?? '';
-    const isNo = member === false || /^(?:false|0)$/i.test(text);
-    if (words.failureName.test(folded)) return !(isNo || isEmptyText(member) || isEmptyContainer(member));
-    if (words.successName.test(folded)) return isNo;
-    const said = [words.readCode(text, bankWords), words.readText(text, bankWords)];
-    return meaningOf(text, bankWords, false) === 'rejected' || said.some(isReason);
-  });
+  Object.entries(isObject(value) ? value : { value }).some((member) => memberOfFailure(member, bankWords));
+
+function memberOfFailure([name, value]: Member, bankWords: BankWords): boolean {
+  const folded = fold(name);
+  const text = scalarOf(value) ?? '';
+  const isNo = value === false || /^(?:false|0)$/i.test(text);
+  if (words.failureName.test(folded)) return !(isNo || isEmptyText(value) || isEmptyContainer(value));
+  if (words.successName.test(folded)) return isNo;
+  const said = [words.readCode(text, bankWords), words.readText(text, bankWords)];
+  return meaningOf(text, bankWords, false) === 'rejected' || said.some(isReason);
+}
 
 /** Reads a refusal: it has only the members of one, and a code that decides, or only codes and texts that are reasons. */
 function readRefusal(status: number, object: Members, bankWords: BankWords): Finding {

@@ -7,8 +7,8 @@ import {
   requestSentNothing,
 } from '../errors.ts';
 import { payerOf, recordId } from './record.ts';
-import type { PaymentIntent, PaymentOperation, PaymentService } from './service.ts';
-import { type PaymentRecord, type PaymentStore, StoreUnavailable, UnreadableRecord } from './store.ts';
+import type { PaymentIntent, PaymentOperation } from './service.ts';
+import { type PaymentRecord, StoreUnavailable, UnreadableRecord } from './store.ts';
 
 /** The errors of payments: what clients read, and which refusals the metrics count. */
 
@@ -169,13 +169,6 @@ const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   BANK_TIMEOUT: 'bank away',
 };
 
-function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRefusal | undefined {
-  if (!(error instanceof BankqlError)) return undefined;
-  if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
-  if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
-  return store.loss === null ? 'store away' : 'records lost';
-}
-
 /** A payment that was asked for and not accepted. Holds no credential and no idempotency key. */
 export interface FailedPayment {
   readonly operation: string;
@@ -186,20 +179,19 @@ export interface FailedPayment {
   readonly error: unknown;
 }
 
-/** Payments, with each that fails told to `onFailure`, which must not throw. Errors: as the payments'. */
-export function observeFailures(
-  payments: PaymentService,
-  store: Pick<PaymentStore, 'loss'>,
-  onFailure: (payment: FailedPayment) => void,
-): PaymentService {
-  return {
-    ...payments,
-    pay: (operation, intent) =>
-      payments.pay(operation, intent).catch((error) => {
-        onFailure({ operation: operation.id, why: refusalOf(error, store), id: idOf(intent), error });
-        throw error;
-      }),
-  };
+/** `loss`: the store's. */
+export const failedPayment = (
+  operation: PaymentOperation,
+  intent: PaymentIntent<PaymentOperation>,
+  error: unknown,
+  loss: string | null,
+): FailedPayment => ({ operation: operation.id, why: refusalOf(error, loss), id: idOf(intent), error });
+
+function refusalOf(error: unknown, loss: string | null): PaymentRefusal | undefined {
+  if (!(error instanceof BankqlError)) return undefined;
+  if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
+  if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
+  return loss === null ? 'store away' : 'records lost';
 }
 
 function idOf({ input, idempotencyKey }: PaymentIntent<PaymentOperation>): string | null {

@@ -3,11 +3,13 @@ import type { BankClient } from '../bank/client.ts';
 import { type Caller, type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
-import type { CallInput, PreparedCall } from '../bank/request.ts';
+import type { CallInput } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
+  type FailedPayment,
+  failedPayment,
   keyReused,
   neverSent,
   notLogged,
@@ -92,8 +94,6 @@ export interface PaymentServiceOptions {
    */
   readonly admit?: ((credentials: Credentials, operationId: string) => Promise<void>) | undefined;
   readonly now?: () => number;
-  /** Milliseconds of a clock that cannot be set. */
-  readonly steadyNow?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
   /** The X-Request-Id of the request under way, if there is one. */
@@ -104,6 +104,8 @@ export interface PaymentServiceOptions {
   readonly bankWords?: BankWords | undefined;
   /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
   readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
+  /** Called with each payment that was asked for and not accepted. Must not throw. */
+  readonly onFailure?: (payment: FailedPayment) => void;
 }
 
 export interface PaymentService {
@@ -120,8 +122,8 @@ export interface PaymentService {
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
-   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it; STATE_UNAVAILABLE, also if no record is found in a store
-   *         that lost records.
+   *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it;
+   *         STATE_UNAVAILABLE, also if no record is found in a store that lost records.
    */
   find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
@@ -145,89 +147,33 @@ export const leaseMarginMs = 60_000;
 const drainMs = 2000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
-  const {
-    bank,
-    store,
-    sendTimeoutMs = 0,
-    leaseMs = sendTimeoutMs + leaseMarginMs,
-    admit,
-    now = Date.now,
-    steadyNow = performance.now.bind(performance),
-    audit,
-    requestId = () => undefined,
-    replica = null,
-  } = options;
-  const { bankWords = noBankWords, onUnknownAnswer } = options;
+  const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, admit, audit } = options;
+  const { now = Date.now, requestId = () => undefined, replica = null } = options;
+  const { bankWords = noBankWords, onUnknownAnswer, onFailure } = options;
   const underWay = new Set<Promise<unknown>>();
 
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    const tracked = work.finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
-    return tracked;
-  };
-
-  /** For a payment that was sent: an error of the log does not keep it from being recorded. */
-  function auditQuietly(entry: AuditEntry): void {
-    try {
-      audit?.(entry);
-    } catch {
-      // A full disk must not turn a known outcome into an unknown one.
-    }
-  }
-
-  /** Logs and stores how an attempt ended. `said`: what the log says of it. The store keeps in memory what it cannot write. */
-  function end(
+  /**
+   * Logs and stores how an attempt ended. The store keeps in memory what it cannot write.
+   * `outcome`: null makes the key free again, because the attempt executed nothing. `said`: what the log says of it.
+   */
+  async function end(
     record: PaymentRecord,
     state: AuditEntry['state'],
-    said: Partial<PaymentOutcome>,
     outcome: PaymentOutcome | null,
-  ): Promise<unknown> {
-    const { id, trackId } = record;
-    auditQuietly(auditEntry({ ...record, ...said, updatedAt: now() }, state));
-    return store.end({ id, trackId, outcome }).catch(() => {});
-  }
-  const finish = (record: PaymentRecord, outcome: PaymentOutcome) =>
-    end(record, outcome.state, outcome, outcome);
-  /** Makes the key free again: the attempt executed nothing. */
-  const release = (
-    record: PaymentRecord,
-    state: 'NOT_SENT' | 'RELEASED',
-    said: Partial<PaymentOutcome> = {},
-  ) => end(record, state, said, null);
-
-  /** A clock that began before the record is stored. A clock that was set or that stood still makes the time longer, never shorter. */
-  function startElapsed(): () => number {
-    const [began, steadyBegan] = [now(), steadyNow()];
-    return () => Math.max(now() - began, steadyNow() - steadyBegan);
-  }
-
-  /** Records that it is not known whether the payment was executed. Shape: the error that says so. */
-  async function finishUnknown(
-    record: PaymentRecord,
-    idempotencyKey: string,
-    because: string,
-    known: Pick<PaymentOutcome, 'status' | 'answer' | 'bankText'> = nothingKnown,
-  ): Promise<BankqlError> {
-    const error = outcomeUnknown({ ...record, status: known.status }, idempotencyKey, because);
-    await finish(record, { ...known, state: 'UNKNOWN', code: error.code, message: error.message });
-    return error;
-  }
-
-  /** Ends a payment to which no answer came, or that failed by a defect. Shape: the error that it ended with. */
-  async function endWithoutAnswer(error: unknown, call: PreparedCall, record: PaymentRecord, key: string) {
-    if (error instanceof TransportFailure && !error.sent) {
-      await release(record, 'NOT_SENT');
-      return neverSent(error instanceof BegunTooLate ? tooLate(call) : mapTransportFailure(call, error), key);
+    said: Partial<PaymentOutcome> = outcome ?? {},
+  ): Promise<void> {
+    try {
+      audit?.(auditEntry({ ...record, ...said, updatedAt: now() }, state));
+    } catch {
+      // The payment was sent: a full disk must not turn a known outcome into an unknown one.
     }
-    const unknown = await finishUnknown(record, key, unknownBecause.noAnswer);
-    return error instanceof TransportFailure ? unknown : error;
+    await store.end({ id: record.id, trackId: record.trackId, outcome }).catch(() => {});
   }
 
   async function pay<T extends PaymentOperation>(
     operation: T,
-    intent: PaymentIntent<T>,
+    { input, idempotencyKey }: PaymentIntent<T>,
   ): Promise<PaymentResult<T>> {
-    const { idempotencyKey, input } = intent;
     validateIdempotencyKey(idempotencyKey);
     const call = bank.prepare(operation, input);
     const payer = payerOf(input.credentials);
@@ -235,8 +181,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
     if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey)))) === null)
       await admit(input.credentials, operation.id);
-    const elapsed = startElapsed();
-    const createdAt = now();
+    const [createdAt, steadyStart] = [now(), performance.now()];
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
@@ -247,56 +192,76 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
       // Without an audit line there is no payment. In case the line is written after all, another one follows it.
-      await release(record, 'NOT_SENT');
+      await end(record, 'NOT_SENT', null);
       throw notLogged(idempotencyKey)(cause);
     }
 
-    const { subscriptionKey } = input.credentials;
-    const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
-    const judge = (response: HttpResponse) => {
-      const verdict = classifyPaymentResponse(response, {
-        operation,
-        bankWords,
-        sent: details,
-        secrets,
-      });
-      const { status } = response;
-      const said = bankText(response, secretsOf(input.credentials)) || null;
-      const refusal =
-        status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
-      return { ...verdict, status, said, refusal };
-    };
+    /** Records that it is not known whether the payment was executed. Shape: the error that says so. */
+    async function endUnknown(because: string, known: Omit<PaymentOutcome, 'state' | 'code' | 'message'>) {
+      const error = outcomeUnknown({ ...record, status: known.status }, idempotencyKey, because);
+      const outcome = { ...known, state: 'UNKNOWN', code: error.code, message: error.message } as const;
+      await end(record, 'UNKNOWN', outcome);
+      return error;
+    }
+
     /**
      * This process may have been suspended, and others take it for dead. A client that asks them learns that the payment may have
      * been sent, and may pay in another way.
      */
     const beforeStart = () => {
-      if (!maySend(record, createdAt + elapsed() + sendTimeoutMs))
-        throw new BegunTooLate('timeout', false, 'the payment took too long to begin');
+      // A clock that was set, or that stood still, makes the time longer and never shorter.
+      const elapsed = Math.max(now() - createdAt, performance.now() - steadyStart);
+      if (!maySend(record, createdAt + elapsed + sendTimeoutMs))
+        throw new BegunTooLate('timeout', false, 'The payment took too long to begin; nothing was sent.');
     };
+    const { subscriptionKey } = input.credentials;
+    const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
+    const judge = (response: HttpResponse) => {
+      const { status } = response;
+      const verdict = classifyPaymentResponse(response, { operation, bankWords, sent: details, secrets });
+      const said = bankText(response, secretsOf(input.credentials)) || null;
+      const refusal =
+        status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
+      return { ...verdict, status, bankText: said, refusal };
+    };
+    // Whatever fails until the answer is judged ends the payment all the same.
     const judged = await bank
       .send(call, { beforeStart })
       .then(judge)
-      // Whatever fails until here ends the payment all the same.
-      .catch(async (error) => Promise.reject(await endWithoutAnswer(error, call, record, idempotencyKey)));
-    const { state, answer, isAccepted, drifts, unknown, status, said, refusal } = judged;
-    for (const field of drifts) bank.noteDrift({ operation: operation.id, field });
+      .catch(async (error) => {
+        if (error instanceof TransportFailure && !error.sent) {
+          await end(record, 'NOT_SENT', null);
+          const { trackId } = record;
+          const why =
+            error instanceof BegunTooLate
+              ? new BankqlError('BANK_TIMEOUT', error.message, { operation: operation.id, trackId })
+              : mapTransportFailure(call, error);
+          throw neverSent(why, idempotencyKey);
+        }
+        const nothing = { status: null, answer: null, bankText: null };
+        const unknown = await endUnknown(unknownBecause.noAnswer, nothing);
+        throw error instanceof TransportFailure ? unknown : error;
+      });
+
+    const { state, answer, status, bankText: said, refusal } = judged;
+    for (const field of judged.drifts) bank.noteDrift({ operation: operation.id, field });
     if (state === 'DONE') {
       const outcome = { state, answer, code: null, status, message: null, bankText: null };
-      await finish(record, outcome);
+      await end(record, state, outcome);
       const read = readStoredResponse(operation, answer, bank.noteDrift);
       const done = { ...record, ...outcome, updatedAt: now() };
       return { trackId: record.trackId, record: done, replayed: false, answer: read };
     }
     if (state === 'UNKNOWN') {
       const text = status < 300 ? null : said;
-      if (unknown !== undefined) onUnknownAnswer?.({ operation: operation.id, status, text, ...unknown });
-      const because = unknownBecause.answer(status, isAccepted);
-      throw await finishUnknown(record, idempotencyKey, because, { status, answer, bankText: said });
+      if (judged.unknown !== undefined)
+        onUnknownAnswer?.({ operation: operation.id, status, text, ...judged.unknown });
+      const because = unknownBecause.answer(status, judged.isAccepted);
+      throw await endUnknown(because, { status, answer, bankText: said });
     }
     const { code, message } = refusal;
-    if (state === 'RELEASED') await release(record, state, { code, status, bankText: said });
-    else await finish(record, { state, answer, code, status, message, bankText: said });
+    if (state === 'RELEASED') await end(record, state, null, { code, status, bankText: said });
+    else await end(record, state, { state, answer, code, status, message, bankText: said });
     throw refusal;
   }
 
@@ -312,7 +277,16 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   return {
-    pay: (operation, intent) => track(pay(operation, intent)),
+    pay(operation, intent) {
+      const work = pay(operation, intent)
+        .catch((error) => {
+          onFailure?.(failedPayment(operation, intent, error, store.loss));
+          throw error;
+        })
+        .finally(() => underWay.delete(work));
+      underWay.add(work);
+      return work;
+    },
 
     async find(credentials, idempotencyKey) {
       validateIdempotencyKey(idempotencyKey);
@@ -356,14 +330,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
 /** The request was about to be written when its lease was nearly over. */
 class BegunTooLate extends TransportFailure {}
-
-const tooLate = ({ operation, trackId }: PreparedCall) =>
-  new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
-    operation: operation.id,
-    ...(trackId === null ? {} : { trackId }),
-  });
-
-const nothingKnown = { status: null, answer: null, bankText: null };
 
 /** The error for a caller if a record was made from a log, which does not tell whether the payment is theirs. */
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>

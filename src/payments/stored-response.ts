@@ -12,44 +12,30 @@ import { isObject } from '../is-object.ts';
 const maxText = 4000;
 const maxAnswer = 32_000;
 
-/** The bank's answer to a payment, whatever its shape: a list under the envelope's key, a bare list, an object, or only a status. */
-export interface AnswerContent {
-  /** The key under which it holds its record or list: the contract's, or another spelling of it; null if it has none. */
-  readonly envelope: string | null;
-  readonly isList: boolean;
-  readonly records: readonly unknown[];
-}
-
-export function readContent(operation: Operation, value: unknown): AnswerContent {
-  if (typeof value === 'string') return { envelope: null, isList: false, records: [{ status: value }] };
-  if (Array.isArray(value)) return { envelope: null, isList: true, records: value };
-  if (!isObject(value)) return { envelope: null, isList: false, records: [] };
-  const names = operation.envelope === null ? [] : [operation.envelope, ...envelopeNames(operation, value)];
-  const envelope = names.find((name) => isObject(value[name]) || Array.isArray(value[name])) ?? null;
-  const content = envelope === null ? value : value[envelope];
-  return Array.isArray(content)
-    ? { envelope, isList: true, records: content }
-    : { envelope, isList: false, records: [content] };
-}
-
 /**
  * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The
- * record stores it, so that a replay returns the same answer as the first call.
+ * record stores it, so that a replay returns the same answer as the first call. `value`: the answer in any shape, such as a bare list
+ * or only a status.
  * Shape: JSON text; null if there is no such part.
  */
 export function toStoredResponse(
-  { envelope, answer }: Operation,
-  { records, isList }: AnswerContent,
+  operation: Operation,
+  value: unknown,
   secrets: readonly string[],
 ): string | null {
+  const { envelope, answer } = operation;
   const names = answer === null ? ['id', 'status'] : Object.keys(answer.shape);
-  const read = (record: unknown) => (isObject(record) ? pick(record, names) : null);
+  const content = contentOf(operation, value);
+  const isList = Array.isArray(content);
+  const records = (isList ? content : [content]).map((record) =>
+    isObject(record) ? pick(record, names) : null,
+  );
   if (envelope !== null) {
-    if (!isList && !records.some((record) => hasMembers(read(record)))) return null;
+    if (!isList && !records.some(hasMembers)) return null;
     const texts: string[] = [];
     let length = 0;
     for (const record of records) {
-      const text = write(read(record), secrets);
+      const text = write(record, secrets);
       length += text.length + 1;
       if (length > maxAnswer) break;
       texts.push(text);
@@ -57,11 +43,18 @@ export function toStoredResponse(
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
   // Only one record can be the receipt of this payment: of several, it is not known which one is.
-  if (records.length !== 1) return null;
-  const receipt = read(records[0]);
-  if (!hasMembers(receipt)) return null;
+  const [receipt = null, ...others] = records;
+  if (others.length > 0 || !hasMembers(receipt)) return null;
   const text = write(receipt, secrets);
   return text.length > maxAnswer ? null : text;
+}
+
+/** The record or the list in an answer: under the contract's key, or another spelling of it, or the answer itself. */
+function contentOf(operation: Operation, value: unknown): unknown {
+  if (typeof value === 'string') return { status: value };
+  if (!isObject(value)) return value;
+  const names = operation.envelope === null ? [] : [operation.envelope, ...envelopeNames(operation, value)];
+  return names.map((name) => value[name]).find((held) => isObject(held) || Array.isArray(held)) ?? value;
 }
 
 /** Reads a stored answer; null if it is not readable. */

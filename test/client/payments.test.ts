@@ -379,9 +379,7 @@ describe('the same key is sent again', () => {
     ['a proxy that says no time', page(503), 0, 250],
     ['seconds', page(429, '7'), 7000, 7000],
     ['a date', page(503, 'Fri, 06 Nov 2026 08:49:37 GMT'), 7000, 7000],
-    ['a date in the past', page(503, 'Fri, 06 Nov 2026 08:00:00 GMT'), 0, 250],
-    ['an empty time', page(503, ''), 0, 250],
-    ['a hexadecimal time', page(503, '0x10'), 0, 250],
+    ['a time that cannot be read', page(503, '0x10'), 0, 250],
     ['a time of bankql’s', error(7), 7000, 7000],
     ['a negative time', error(-7), 0, 250],
   ])('after %s, as late as it says', async (_what, busy, least, most) => {

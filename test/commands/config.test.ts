@@ -69,7 +69,7 @@ test.each([
     'password is not supported: write it in front of the host',
   ],
   [`postgres://${who}%@a/pay`, 'postgres://…@a/pay', '%25'],
-  [`redis:${who}@a`, 'redis:…@a', 'Redis no longer stores payments'],
+  [`redis:${who}@a`, 'redis:…@a', 'it names no payment store'],
 ])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {
   const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
   const { errors, lines } = await run(['check'], { ...bank, STATE_URL: url });

@@ -81,7 +81,7 @@ test.each<[Record<string, string>, string]>([
   [{ STATE_URL: 'memory:', BANK_BASE_URL: 'http://bank.example' }, 'BANK_ALLOW_HTTP'],
   [{ ...real, STATE_URL: 'postgres://me@host' }, 'it has to name a database'],
   [{ ...real, STATE_URL: 'postgres://me@a:99999/pay' }, 'a host is written as'],
-  [{ ...real, STATE_URL: 'redis://host/2' }, 'Redis no longer stores payments'],
+  [{ ...real, STATE_URL: 'redis://host/2' }, 'it names no payment store'],
   [{ ...real, STATE_URL: 'state.db' }, 'it names no payment store: use memory:'],
   [{ BANK_ID: '..' }, 'a dot segment'],
   [{ BANK_DEFAULT_VIEW: 'a/b' }, 'BANK_DEFAULT_VIEW=a/b '],

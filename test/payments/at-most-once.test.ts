@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withLimits } from '../support/limits.ts';
 import { accept, hold, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
-import { pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
+import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
@@ -72,24 +72,5 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
       });
     }
     expect(bank.of('callers')).toHaveLength(3);
-  });
-
-  test('a replica does not send what another one has under way', async () => {
-    const { arrived, answer } = hold(bank);
-    const first = pay(replicas[0].url, transfer('under way'));
-    await arrived;
-    const trackId = bank.of('under%20way')[0]?.trackId;
-    expect(await pay(replicas[1].url, transfer('under way'))).toMatchObject({
-      code: 'IDEMPOTENCY_IN_PROGRESS',
-      trackId,
-    });
-    answer();
-    expect(await first).toMatchObject({ code: 'DONE', replayed: false, trackId });
-    expect(await payToTheEnd(replicas[1].url, transfer('under way'))).toMatchObject({
-      code: 'DONE',
-      replayed: true,
-      trackId,
-    });
-    expect(bank.of('under%20way')).toHaveLength(1);
   });
 });

@@ -108,16 +108,8 @@ describe('an answer that is understood', () => {
   });
 
   test('is UNKNOWN inside of another object or list', () => {
-    const outer = fc.constantFrom(
-      'data',
-      'payment',
-      'response',
-      'body',
-      'result',
-      'details',
-      'error',
-      'status',
-    );
+    const names = ['data', 'payment', 'response', 'body', 'result', 'details', 'error', 'status'];
+    const outer = fc.constantFrom(...names);
     fc.assert(
       fc.property(one, outer, (answer, name) => {
         fc.pre(answer.status < 300);
@@ -128,38 +120,18 @@ describe('an answer that is understood', () => {
   });
 
   test('is never turned from a refusal into an execution, or back, by a change of one value', () => {
-    const odd = fc.oneof(
-      strangeValue,
-      fc.constantFrom(
-        '',
-        ' ',
-        '0',
-        'error',
-        'null',
-        -1,
-        1e300,
-        'COMPLETED ',
-        'ＣＯＭＰＬＥＴＥＤ',
-        'СOMPLETED',
-        'COMPLETED\u200b',
-        'ok!',
-        '-OK',
-      ),
-    );
+    const texts = ['', ' ', '0', 'error', 'null', 'ok!', '-OK'];
+    const lookAlikes = ['COMPLETED ', 'ＣＯＭＰＬＥＴＥＤ', 'СOMPLETED', 'COMPLETED\u200b'];
+    const odd = fc.oneof(strangeValue, fc.constantFrom(...texts, ...lookAlikes, -1, 1e300));
     fc.assert(
       fc.property(one, odd, fc.nat(), (answer, value, index) => {
         const parsed: Record<string, unknown> = JSON.parse(answer.body);
         const name = Object.keys(parsed)[index % Object.keys(parsed).length] ?? '';
         // A status in another word of the list is another answer.
         fc.pre(!JSON.stringify(value).includes('COMPLETED') || JSON.stringify(value) === '"COMPLETED\u200b"');
-        const state = stateOf(
-          answer.status,
-          JSON.stringify({ ...parsed, [name]: value }),
-          answer.isPut ? put : {},
-        );
-        expect(
-          state === 'UNKNOWN' || state === stateOf(answer.status, answer.body, answer.isPut ? put : {}),
-        ).toBe(true);
+        const state = (body: string) => stateOf(answer.status, body, answer.isPut ? put : {});
+        const changed = JSON.stringify({ ...parsed, [name]: value });
+        expect(['UNKNOWN', state(answer.body)]).toContain(state(changed));
       }),
       { numRuns: 500 },
     );
@@ -318,10 +290,7 @@ describe('a list of transaction requests', () => {
     ['UNKNOWN', [{ status: 'FAILED' }, own('INITIATED')]],
     ['UNKNOWN', [own('FAILED'), own('INITIATED')]],
     ['UNKNOWN', [own('COMPLETED'), own('COMPLETED')]],
-    [
-      'UNKNOWN',
-      [{ status: 'FAILED', body: { to, value: { currency: 'EUR', amount: '5,00' } } }, own('COMPLETED')],
-    ],
+    ['UNKNOWN', [{ status: 'FAILED', body: { to, value: { amount: '5,00' } } }, own('COMPLETED')]],
     ['UNKNOWN', [other('COMPLETED')]],
     ['UNKNOWN', [dearer('COMPLETED')]],
     ['UNKNOWN', [other('COMPLETED'), dearer('COMPLETED')]],
@@ -360,15 +329,17 @@ describe('a list of transaction requests', () => {
 });
 
 describe('the key is free again', () => {
-  test('after a 429 of a gateway, which does not pass the request on', () => {
-    const body = '{ "statusCode": 429, "message": "Rate limit is exceeded. Try again in 3 seconds." }';
-    expect(stateOf(429, body)).toBe('RELEASED');
+  test.each([
+    [401, ''],
+    [401, '<html>Log in</html>'],
+    [401, '{"message":"no"}'],
+    [401, '{"id":"E1","message":"no"}'],
+    [401, 'no'],
+    [429, '{"statusCode":429,"message":"Rate limit is exceeded. Try again in 3 seconds."}'],
+    [403, '{"statusCode":403,"message":"Out of call volume quota. Quota will be replenished in 01:23:45."}'],
+  ])('after %i with %j: the caller was refused, or a gateway did not pass the request on', (status, body) => {
+    expect(stateOf(status, body)).toBe('RELEASED');
   });
-
-  test.each(['', '<html>Log in</html>', '{"message":"no"}', '{"id":"E1","message":"no"}', 'no'])(
-    'after a 401 with %j, because the caller was refused',
-    (body) => expect(stateOf(401, body)).toBe('RELEASED'),
-  );
 
   test.each([
     '{"message":"Payment already executed"}',
@@ -560,34 +531,26 @@ describe('the stored parts', () => {
   });
 
   test('are bounded, can be read again, and are kept for DONE and for what was accepted alone', () => {
+    const entry = fc.record({
+      status: fc.constantFrom('COMPLETED', 'x'),
+      resource_url: fc.constant('x'.repeat(900)),
+    });
     const huge = fc
-      .array(
-        fc.record({ status: fc.constantFrom('COMPLETED', 'x'), resource_url: fc.constant('x'.repeat(900)) }),
-        {
-          maxLength: 60,
-        },
-      )
+      .array(entry, { maxLength: 60 })
       .map((list) => JSON.stringify({ 'transaction-requests': list }));
-    const body = fc.oneof(
-      fc.string(),
-      fc.json(),
-      huge,
-      fc.constantFrom('OK', '{"id":"T"}', '{"status":"PENDING"}'),
-    );
+    const usual = fc.constantFrom('OK', '{"id":"T"}', '{"status":"PENDING"}');
+    const anyBody = fc.oneof(fc.string(), fc.json(), huge, usual);
+    const anyStatus = fc.integer({ min: 200, max: 599 });
+    const either = fc.constantFrom(transfer, request);
     fc.assert(
-      fc.property(
-        fc.integer({ min: 200, max: 599 }),
-        body,
-        fc.constantFrom(transfer, request),
-        (status, body, operation) => {
-          const { state, answer, isAccepted } = classify(status, body, { operation });
-          if (status >= 300) expect(state).not.toBe('DONE');
-          expect(answer?.length ?? 0).toBeLessThan(33_000);
-          if (answer === null) return;
-          expect(state === 'DONE' || isAccepted).toBe(true);
-          expect(readStoredResponse(operation, answer)).not.toBeNull();
-        },
-      ),
+      fc.property(anyStatus, anyBody, either, (status, body, operation) => {
+        const { state, answer, isAccepted } = classify(status, body, { operation });
+        if (status >= 300) expect(state).not.toBe('DONE');
+        expect(answer?.length ?? 0).toBeLessThan(33_000);
+        if (answer === null) return;
+        expect(state === 'DONE' || isAccepted).toBe(true);
+        expect(readStoredResponse(operation, answer)).not.toBeNull();
+      }),
     );
   });
 });

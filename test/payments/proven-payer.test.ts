@@ -29,12 +29,12 @@ const list =
 const byId = (id: string) => `{ node(id: ${JSON.stringify(id)}) { ... on Payment { state trackId } } }`;
 
 const folder = testFolder();
+let key: IssuerKey;
 let issuer: Issuer;
-let tokenOf: (sub: string) => Promise<string>;
+const tokenOf = (sub: string) => sign(key, claims({ sub, provider: credentials['Auth-Provider-Name'] }));
 beforeAll(async () => {
-  const key = await createKey('ES256', 'k');
+  key = await createKey('ES256', 'k');
   issuer = await startIssuer(key);
-  tokenOf = (sub) => sign(key, claims({ sub, provider: credentials['Auth-Provider-Name'] }));
 });
 afterAll(() => issuer[Symbol.asyncDispose]());
 
@@ -149,18 +149,11 @@ describe('a repeat at a bankql with other settings', () => {
   const find = '{ payment(idempotencyKey: "key") { state } }';
 
   let bank: RecordingBank;
-  let issuer: Issuer;
-  let key: IssuerKey;
   let store: PaymentStore;
   beforeAll(async () => {
     bank = await startRecordingBank();
-    key = await createKey('ES256', 'k');
-    issuer = await startIssuer(key);
   });
-  afterAll(async () => {
-    await bank.close();
-    await issuer[Symbol.asyncDispose]();
-  });
+  afterAll(() => bank.close());
   beforeEach(async () => {
     bank.calls.length = 0;
     bank.otherwise({ body: { id: 'TX' } });

@@ -312,12 +312,4 @@ describe('admission', () => {
     expect(service.asked).toEqual(twice);
     expect(bank.calls.length).toBe(1);
   });
-
-  test('fails before it is asked for while the store is away', async () => {
-    await using service = await start('http://bank.test');
-    await service.store.close();
-    const refused = await service.payments.pay(postMakeTransaction, intentOf(given)).catch((error) => error);
-    expect(refused).toMatchObject({ extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key' } });
-    expect(service.asked).toEqual([]);
-  });
 });

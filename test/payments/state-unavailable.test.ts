@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql, credentials, testLeaseMs } from '../support/bankql.ts';
-import { type Act, reply } from '../support/faulty-bank.ts';
+import type { Act } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { logLines } from '../support/log-lines.ts';
 import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
@@ -97,20 +97,6 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     expect((await payToTheEnd(bankql.url, 'after-between')).code).toBe('DONE');
     expect(await payToTheEnd(bankql.url, 'between')).toEqual({ ...told, replayed: true });
     expect(bank.of('between')).toHaveLength(1);
-  });
-
-  test('a refusal of the bank is told, and recorded when it is back', async () => {
-    const giveBack = takeAwayBeforeTheAnswer(() => reply(422, '{"code":"INSUFFICIENT_FUNDS"}'));
-    const told = await payWhenBack(bankql.url, 'no');
-    expect(told).toMatchObject({ code: 'BANK_REJECTED', status: 422, trackId: bank.of('no')[0]?.trackId });
-    bank.decide = accept;
-    await giveBack();
-    expect((await payToTheEnd(bankql.url, 'after-no')).code).toBe('DONE');
-    expect(await payToTheEnd(bankql.url, 'no')).toMatchObject({
-      code: 'BANK_REJECTED',
-      trackId: told.trackId,
-    });
-    expect(bank.of('no')).toHaveLength(1);
   });
 
   test('a process that is told to end before it could record an answer has the outcome in its audit line', async () => {

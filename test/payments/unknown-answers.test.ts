@@ -1,8 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { StrangeAnswer } from '../../src/payments/classify.ts';
-import { explainPaymentAnswer, readPaymentAnswer } from '../../src/payments/explain-answer.ts';
-import { bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
@@ -64,39 +62,5 @@ describe('an answer to a payment that is not known', () => {
     expect(lines).toHaveLength(2);
     for (let n = 0; n < 1000; n++) telemetry.onUnknownAnswer({ ...answer, names: ['x'.repeat(n + 1)] });
     expect(lines).toHaveLength(100);
-  });
-});
-
-function explain(answer: string, words = noBankWords) {
-  const lines: string[] = [];
-  const given = readPaymentAnswer(answer);
-  const code = explainPaymentAnswer(given, words, (text) => lines.push(text));
-  return { code, text: lines.join('') };
-}
-
-describe('the doctor explains an answer to a payment', () => {
-  test('by its state, what is not known, and the setting that helps', () => {
-    const { code, text } = explain('200 {"data":{"id":"T"}}');
-    expect(code).toBe(1);
-    expect(text).toContain('postMakeTransaction: UNKNOWN\n');
-    expect(text).toContain('not known: data.id; set BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT\n');
-  });
-
-  test('with the settings that are given', () => {
-    const { code, text } = explain(
-      '200 {"data":{"id":"T"}}',
-      bankWordsOf([], [], { receiptPath: ['data', 'id'] }),
-    );
-    expect(code).toBe(0);
-    expect(text).toContain('postMakeTransaction: DONE\n');
-  });
-
-  test('that was accepted, or is empty', () => {
-    expect(explain('202').text).toContain('UNKNOWN (accepted, not known to be executed)');
-    expect(explain('204 ').text).toContain('postMakeTransaction: DONE');
-  });
-
-  test('only if it is one', () => {
-    expect(() => readPaymentAnswer('{"id":"T"}')).toThrow('needs a status and a body');
   });
 });

@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
-import { rowCounts, type StoreDriver, storedRow } from '../driver.ts';
+import type { StoreDriver } from '../driver.ts';
 import { createPaymentStore } from '../payment-store.ts';
-import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
-import { rowMethods } from './sqlite/rows.ts';
-import { createTables, readSecret } from './sqlite/schema.ts';
+import type { OnStoreEvent, PaymentStore } from '../store.ts';
+import { createTables, readSecret, rowMethods } from './sqlite/database.ts';
+import { type AskRows, driverOver } from './sqlite/sqlite-driver.ts';
 
 interface MemoryStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
@@ -15,8 +15,7 @@ interface MemoryStoreOptions {
 
 /**
  * A payment store that forgets everything when the process ends: for the sandbox and for tests only.
- * Shape:  a PaymentStore; it belongs to one process.
- * Errors: StoreUnavailable after close, and never before.
+ * Shape: a PaymentStore; it belongs to one process.
  */
 export const createMemoryStore = (options: MemoryStoreOptions): PaymentStore =>
   createPaymentStore({
@@ -31,27 +30,7 @@ export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreO
   const database = new DatabaseSync(':memory:');
   database.function('time_now', () => Math.round(now()));
   createTables(database);
-  const secret = readSecret(database) ?? '';
   const methods = rowMethods(database, retentionMs, 'time_now()');
-
-  async function ask<Value>(call: () => Value): Promise<Value> {
-    if (!database.isOpen) throw new StoreUnavailable('The payment store in memory is closed.');
-    return call();
-  }
-  return {
-    secret,
-    loss: null,
-    uncertainMs: 0,
-    insert: (row) => ask(() => storedRow.parse(methods.insert(row))),
-    compareAndSet: (id, version, change) => ask(() => methods.compareAndSet(id, version, change)),
-    recover: (...args) => ask(() => methods.recover(...args)),
-    find: (id) => ask(() => storedRow.nullable().parse(methods.find(id))),
-    search: (query) => ask(() => storedRow.array().parse(methods.search(query))),
-    count: () => ask(() => rowCounts.parse(methods.count())),
-    purge: () => ask(methods.purge),
-    async acceptLoss() {},
-    async close() {
-      if (database.isOpen) database.close();
-    },
-  };
+  const ask: AskRows = async (method, ...args) => Reflect.apply(methods[method], null, args);
+  return { ...driverOver(readSecret(database) ?? '', ask), close: async () => database.close() };
 }

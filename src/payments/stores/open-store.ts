@@ -35,44 +35,25 @@ const fileStartTimeoutMs = 30_000;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, onEvent, readOnly = false } = options;
+  const { retentionMs, onEvent, allowVolatile = false, create = false, readOnly = false } = options;
   const address = readStoreUrl(url);
+  // Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite.
   if (address.kind === 'memory') {
-    // It loads SQLite into this thread, which no other store needs.
     const { createMemoryStore } = await import('./memory-store.ts');
     return createMemoryStore(options);
   }
-  const driver = await openDriver(address, options);
-  return createPaymentStore({ name: shownStoreUrl(url, '***'), driver, retentionMs, readOnly, onEvent });
-}
-
-/** The libraries of servers are large: they are loaded only if they are needed. */
-async function openDriver(
-  address: Exclude<StoreAddress, { kind: 'memory' }>,
-  {
-    allowVolatile = false,
-    create = false,
-    readOnly = false,
-    timeoutMs = fileTimeoutMs,
-    startTimeoutMs = fileStartTimeoutMs,
-    ...options
-  }: OpenStoreOptions,
-) {
+  const storeOptions = { name: shownStoreUrl(url, '***'), retentionMs, readOnly, onEvent };
   if (address.kind === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
-    return openSqlite({
-      retentionMs: options.retentionMs,
-      path: address.path,
-      timeoutMs,
-      startTimeoutMs,
-      create,
-      readOnly,
-    });
+    const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
+    const { path } = address;
+    const driver = await openSqlite({ path, retentionMs, timeoutMs, startTimeoutMs, create, readOnly });
+    return createPaymentStore({ ...storeOptions, driver });
   }
   const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
-  const { retentionMs, onEvent } = options;
   const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
-  return createPostgresDriver({ address: address.address, retentionMs, allowVolatile, readOnly, onNotice });
+  const server = { address: address.address, retentionMs, allowVolatile, readOnly, onNotice };
+  return createPaymentStore({ ...storeOptions, driver: await createPostgresDriver(server) });
 }
 
 /**

@@ -23,11 +23,7 @@ export function parseStoreUrl(url: string): StoreAddress {
   if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) return { kind: 'sqlite', path };
   const address = parsePostgresUrl(url);
   if (address !== null) return { kind: 'postgres', address };
-  throw new AddressError(
-    /^rediss?(\+sentinel)?:/i.test(url)
-      ? 'Redis no longer stores payments, because a failover or a restart can lose records that it confirmed, and lost records are payments sent twice: use postgres://… for several machines, or sqlite:PATH for one'
-      : `it names no payment store: use ${allowed}`,
-  );
+  throw new AddressError(`it names no payment store: use ${allowed}`);
 }
 
 /** A URL for messages, readable or not, without the user and without what may be a password. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
 import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
-import { done, lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
+import { lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
 import { createTestBankql, type TestOptions } from '../../support/bankql.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { startRecordingBank } from '../../support/recording-bank.ts';
@@ -113,13 +113,6 @@ describe('accept-loss --from-log', () => {
     expect(await records()).toHaveLength(1);
   });
 
-  test('leaves a key that another attempt holds', async () => {
-    await inStore(url, (store) => store.begin(pending({ id: id(1), trackId: 'later' }), lease));
-    writeLog(line(1));
-    expect(await acceptLoss('yes')).toMatchObject({ code: 0, asked: [] });
-    expect(await records()).toMatchObject([{ trackId: 'later', state: 'PENDING' }]);
-  });
-
   test.each<[string, () => void, RegExp]>([
     ['a log without audit lines', () => writeLog('{"level":30}'), /has no audit line of a payment/],
     ['a file that is not there', () => {}, /cannot be read: ENOENT/],
@@ -147,16 +140,6 @@ describe('accept-loss --from-log', () => {
       errors: expect.stringMatching(/^As far as the store knows, it has all records/),
     });
   });
-});
-
-test('an outcome that a process still has in its memory ends the payment of the log', async () => {
-  writeLog(line(1));
-  await inStore(url, async () => {});
-  await acceptLoss('yes');
-  const attempt = { id: id(1), trackId: 'attempt-1', outcome: done };
-  expect(await inStore(url, (store) => store.end({ ...attempt, trackId: 'another' }))).toBe(false);
-  expect(await inStore(url, (store) => store.end(attempt))).toBe(true);
-  expect(await records()).toMatchObject([{ state: 'DONE' }]);
 });
 
 describe('a SQLite store that was made anew after its volume was lost', () => {

@@ -23,21 +23,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     inStore(postgres.url, (store) => store.begin(pending({ id, trackId: `track-${id}` }), 120_000));
   const rows = () => postgres.query('SELECT id, state FROM bankql.payment ORDER BY id');
 
-  test('init makes the tables once, and says so', async () => {
-    expect((await run(['find'])).errors).toMatch(/^There is no payment store at .*bankql payments init/);
-    expect(await run(['init'])).toMatchObject({
-      code: 0,
-      output: expect.stringContaining('Made a new, empty'),
-    });
-    await begin('a');
-    expect(await run(['init'])).toMatchObject({
-      code: 0,
-      errors: '',
-      output: expect.stringContaining('stays as it is'),
-    });
-    expect(await rows()).toHaveLength(1);
-  });
-
   test.each([
     ['another server', "UPDATE bankql.store SET system_identifier = '1'", /its server changed from system 1/],
     ['a store that lost its row', 'DELETE FROM bankql.store', /its row in bankql\.store is missing/],

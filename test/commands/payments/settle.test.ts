@@ -110,14 +110,6 @@ describe('settle, one payment', () => {
     expect(errors).toMatch(reason);
     expect(await states()).toEqual(untouched);
   });
-
-  test('is done once', async () => {
-    await run([ids.unknown, ...complete]);
-    const { code, errors } = await run([ids.unknown, '--as', 'rejected', ...ada]);
-    expect(code).toBe(1);
-    expect(errors).toContain('is DONE');
-    expect(await store.find(ids.unknown)).toMatchObject({ state: 'DONE' });
-  });
 });
 
 describe('settle, many at once', () => {

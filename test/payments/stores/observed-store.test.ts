@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
 import { observeStore } from '../../../src/payments/stores/observed-store.ts';
@@ -11,7 +11,7 @@ let broken: ReadonlySet<string> = new Set();
 let loss: string | null = null;
 let statusCalls = 0;
 
-async function openStore() {
+function openStore() {
   const memory = createMemoryStore({ retentionMs });
   const guarded = new Proxy(memory, {
     get(target, name, receiver) {
@@ -26,15 +26,14 @@ async function openStore() {
       };
     },
   });
-  return observeStore(
-    guarded,
-    {
-      onStoreCall: (operation, seconds) => told.push(`${operation} ${seconds}`),
-      onStoreAway: (reason) => told.push(`away: ${reason}`),
-      onStoreBack: (seconds) => told.push(`back after ${seconds}`),
-    },
-    () => clock,
-  );
+  const observer = {
+    onStoreCall: (operation: string, seconds: number) => told.push(`${operation} ${seconds}`),
+    onStoreAway: (reason: string) => told.push(`away: ${reason}`),
+    onStoreBack: (seconds: number) => told.push(`back after ${seconds}`),
+  };
+  const store = observeStore(guarded, observer, () => clock);
+  onTestFinished(() => store.close());
+  return store;
 }
 
 const news = () => told.filter((line) => /^(away|back)/.test(line));
@@ -50,9 +49,7 @@ beforeEach(() => {
 });
 
 test('every call goes through as it is, and its time is told', async () => {
-  await using made = new AsyncDisposableStack();
-  const store = await openStore();
-  made.defer(() => store.close());
+  const store = openStore();
   expect(await begin(store, 'a')).toBeNull();
   expect(await store.end({ id: 'a', trackId: pending().trackId, outcome: done })).toBe(true);
   expect(await store.find('a')).toMatchObject({ state: 'DONE' });
@@ -69,7 +66,7 @@ test('every call goes through as it is, and its time is told', async () => {
 
 describe('an outage', () => {
   test('is told once, and again when it is over, with how long it was', async () => {
-    const store = await openStore();
+    const store = openStore();
     broken = everything;
     for (let n = 0; n < 5; n++) await expect(begin(store, `${n}`)).rejects.toThrow(StoreUnavailable);
     await expect(store.find('a')).rejects.toThrow(StoreUnavailable);
@@ -80,11 +77,10 @@ describe('an outage', () => {
     await begin(store, 'b');
     expect(store.isUp).toBe(true);
     expect(news()).toEqual(['away: It is away.', 'back after 2.06']);
-    await store.close();
   });
 
   test('is not over because reads succeed: the disk may be full, or replicas may not confirm', async () => {
-    const store = await openStore();
+    const store = openStore();
     broken = new Set(['begin']);
     for (let n = 0; n < 5; n++) {
       await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
@@ -93,11 +89,10 @@ describe('an outage', () => {
       clock += 1000;
     }
     expect([store.isUp, news().length]).toEqual([false, 1]);
-    await store.close();
   });
 
   test('is over when the store answers and nothing has failed for a while, though nobody pays', async () => {
-    const store = await openStore();
+    const store = openStore();
     broken = new Set(['begin']);
     await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
     broken = new Set();
@@ -106,23 +101,21 @@ describe('an outage', () => {
     clock += 5000;
     await store.recentCounts();
     expect(store.isUp).toBe(true);
-    await store.close();
   });
 
   test('a loss that was noticed without a call refuses payments: it is not up', async () => {
-    const store = await openStore();
+    const store = openStore();
     await store.find('a');
     expect(store.isUp).toBe(true);
     loss = 'Three payments are missing.';
     expect(store.isUp).toBe(false);
     loss = null;
     expect(store.isUp).toBe(true);
-    await store.close();
   });
 
   test('a lost record keeps it away, from the start, until somebody accepts the loss', async () => {
     loss = 'Three payments are missing.';
-    const store = await openStore();
+    const store = openStore();
     expect(news()).toEqual(['away: Three payments are missing.']);
     clock += 60_000;
     await store.recentCounts();
@@ -131,13 +124,12 @@ describe('an outage', () => {
     clock += 1000;
     await store.recentCounts();
     expect(store.isUp).toBe(true);
-    await store.close();
   });
 });
 
 describe('what it holds', () => {
   test('is asked for once in a few seconds, however many ask', async () => {
-    const store = await openStore();
+    const store = openStore();
     await begin(store, 'a');
     const asked = await Promise.all(Array.from({ length: 50 }, () => store.recentCounts()));
     expect(new Set(asked.map((status) => status?.pending))).toEqual(new Set([1]));
@@ -147,17 +139,15 @@ describe('what it holds', () => {
     clock += 2000;
     await store.recentCounts();
     expect(statusCalls).toBe(2);
-    await store.close();
   });
 
   test('is null while the store is away, and every second it is asked again', async () => {
-    const store = await openStore();
+    const store = openStore();
     broken = everything;
     for (let n = 0; n < 20; n++) expect(await store.recentCounts()).toBeNull();
     expect(statusCalls).toBe(1);
     clock += 1000;
     expect(await store.recentCounts()).toBeNull();
     expect(statusCalls).toBe(2);
-    await store.close();
   });
 });

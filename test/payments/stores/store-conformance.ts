@@ -205,19 +205,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         expect(await find()).toEqual(stored({ ...outcome }));
       });
 
-      test('is for the attempt that began the payment', async () => {
-        await begin();
-        expect(await end(done, { trackId: 'attempt-2' })).toBe(false);
-        expect(await find()).toEqual(stored());
-      });
-
-      test('writes once', async () => {
-        await begin();
-        await end(unknown);
-        expect(await end(done)).toBe(false);
-        expect(await find()).toMatchObject(unknown);
-      });
-
       test.each([done, rejected, unknown])('writes $state after the lease ended, once', async (outcome) => {
         await begin();
         await pass(lease);
@@ -225,14 +212,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         expect(await end(outcome)).toBe(true);
         expect(await find()).toEqual(stored({ ...outcome }));
         expect(await end(done)).toBe(false);
-      });
-
-      test('does not overrule an operator', async () => {
-        await begin();
-        await pass(lease);
-        await store.settle(id, 'REJECTED', 'ops');
-        expect(await end(done)).toBe(false);
-        expect(await find()).toMatchObject({ state: 'REJECTED', settledBy: 'ops' });
       });
     });
 
@@ -269,21 +248,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         expect(await begin({ trackId: 'attempt-2' })).toMatchObject({ state: 'REJECTED', trackId });
         expect(await end(null)).toBe(false);
         expect(await end(done)).toBe(false);
-      });
-
-      test.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
-        await begin();
-        await end(outcome);
-        expect(await end(null)).toBe(false);
-        expect(await find()).toMatchObject(outcome);
-      });
-
-      test('leaves what an operator settled', async () => {
-        await begin();
-        await pass(lease);
-        await store.settle(id, 'DONE', 'ops');
-        expect(await end(null)).toBe(false);
-        expect(await find()).toMatchObject({ state: 'DONE', settledBy: 'ops' });
       });
     });
 
@@ -332,15 +296,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
           stored({ state, status: 502, settledBy: 'ops: seen in the ledger' }),
         );
         expect(await store.settle(id, 'REJECTED', 'other')).toBe(false);
-      });
-
-      test('is for UNKNOWN records', async () => {
-        expect(await store.settle(id, 'DONE', 'ops')).toBe(false);
-        await begin();
-        expect(await store.settle(id, 'DONE', 'ops')).toBe(false);
-        await end(rejected);
-        expect(await store.settle(id, 'DONE', 'ops')).toBe(false);
-        expect(await find()).toMatchObject({ ...rejected, settledBy: null });
       });
     });
 

@@ -21,9 +21,11 @@ export interface PostgresAddress extends FurtherOptions {
   readonly tls: PostgresTls | null;
 }
 
+/** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
+const tlsModes = ['require', 'verify-ca', 'verify-full'] as const;
+
 interface PostgresTls {
-  /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
-  readonly mode: 'require' | 'verify-ca' | 'verify-full';
+  readonly mode: (typeof tlsModes)[number];
   /** Files. */
   readonly rootCertificate: string | undefined;
   readonly certificate: string | undefined;
@@ -45,7 +47,7 @@ const parameterValues = {
   keepalives: ['0', '1'],
   keepalives_idle: null,
   options: null,
-  sslmode: ['disable', 'require', 'verify-ca', 'verify-full'],
+  sslmode: ['disable', ...tlsModes],
   sslcert: null,
   sslkey: null,
   sslnegotiation: ['postgres', 'direct'],
@@ -157,19 +159,18 @@ function parseAuthority(authority: string, hostParameter?: string, portParameter
 
 function parseTls(given: (name: Parameter) => string | undefined, host: string): PostgresTls | null {
   const [certificate, key, root] = [given('sslcert'), given('sslkey'), given('sslrootcert')];
-  const wantsTls = [certificate, root].some((file) => file !== undefined);
-  const mode = given('sslmode') ?? (isLocal(host) && !wantsTls ? 'disable' : 'verify-full');
   if ((certificate === undefined) !== (key === undefined))
     throw new AddressError('sslcert and sslkey belong together');
+  const wantsTls = certificate !== undefined || root !== undefined;
+  const wanted = given('sslmode') ?? (isLocal(host) && !wantsTls ? 'disable' : 'verify-full');
+  const mode = tlsModes.find((each) => each === wanted);
   // As in libpq, a Unix socket has no TLS: nothing leaves the machine.
-  const tls = mode === 'disable' || host.startsWith('/') ? null : mode;
-  if (tls === null && given('sslnegotiation') === 'direct')
+  if (mode !== undefined && !host.startsWith('/'))
+    // `system` is libpq's name for the authorities that the system trusts.
+    return { mode, rootCertificate: root === 'system' ? undefined : root, certificate, key };
+  if (given('sslnegotiation') === 'direct')
     throw new AddressError('sslnegotiation=direct needs TLS, and this address has none');
-  if (tls === null) return null;
-  if (tls !== 'require' && tls !== 'verify-ca' && tls !== 'verify-full')
-    throw new AddressError('sslmode is unknown');
-  // `system` is libpq's name for the authorities that the system trusts.
-  return { mode: tls, rootCertificate: root === 'system' ? undefined : root, certificate, key };
+  return null;
 }
 
 const isLocal = (host: string) => /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);

@@ -105,7 +105,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const provisional = newIdentity();
   /** The loss that the last checked connection has found. */
   let loss: string | null = null;
-  let closing: Promise<unknown> | null = null;
 
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${shownAddress(address)} is not available: ${reason}.`);
@@ -159,21 +158,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return null;
   }
 
-  async function createPool(max: number, settings: Settings): Promise<Pool> {
-    const pool = new Pool({
-      ...(await clientOptions(address)),
-      max,
-      onConnect: (client) => onConnect(client, settings),
-      // The server gives a statement up first, and says then that nothing is stored.
-      query_timeout: statementTimeoutMs + marginMs,
-      maxLifetimeSeconds,
-      // A store that nobody closed does not keep the process alive.
-      allowExitOnIdle: true,
-    });
-    // A connection that ends while nobody uses it leaves the pool.
-    return pool.on('error', () => {});
-  }
-
   /** A connection to the latest primary. Errors: ServerRefused; an Error that says why it cannot be made. */
   async function connect(pool: Pool): Promise<{ readonly client: PoolClient; readonly session: Session }> {
     for (;;) {
@@ -204,7 +188,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Sends one statement. Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored. */
   async function call(pool: Pool, statement: Statement, { check = false, begins = false }: CallOptions = {}) {
-    if (closing !== null) throw unavailable('it is closed');
     const { client, session } = await connect(pool).catch((error) =>
       Promise.reject(unavailable(error.message)),
     );
@@ -287,27 +270,37 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return ({ version, change }: Change) => done.has(change?.version ?? version);
   });
 
-  let pools: Pool[] = [];
-  async function closePools(): Promise<void> {
+  const connection = await clientOptions(address).catch(({ message }: Error) => {
+    throw openError(new ServerRefused(`a file of STATE_URL cannot be read: ${message}`), address);
+  });
+  const createPool = (max: number, settings: Settings): Pool =>
+    new Pool({
+      ...connection,
+      max,
+      onConnect: (client) => onConnect(client, settings),
+      // The server gives a statement up first, and says then that nothing is stored.
+      query_timeout: statementTimeoutMs + marginMs,
+      maxLifetimeSeconds,
+      // A store that nobody closed does not keep the process alive.
+      allowExitOnIdle: true,
+      // A connection that ends while nobody uses it leaves the pool.
+    }).on('error', () => {});
+  const payments = createPool(maxConnections.payments, plannedOnce);
+  const searches = createPool(maxConnections.searches, {});
+
+  async function close(): Promise<void> {
     const isOver = new AbortController();
-    const ended = Promise.all(pools.map((pool) => pool.end()));
+    const ended = Promise.all([payments.end(), searches.end()]);
     // A server that does not answer does not confirm the end of a connection.
     await Promise.race([ended, delay(marginMs, undefined, { signal: isOver.signal })]);
     isOver.abort();
   }
 
-  async function open(): Promise<[Pool, Pool]> {
-    const opened = await Promise.all([
-      createPool(maxConnections.payments, plannedOnce),
-      createPool(maxConnections.searches, {}),
-    ]).catch((error) =>
-      Promise.reject(new ServerRefused(`a file of STATE_URL cannot be read: ${messageOf(error)}`)),
-    );
-    pools = opened;
+  async function waitForServer(): Promise<void> {
     for (const start = performance.now(); ; ) {
       try {
-        (await connect(opened[0])).client.release();
-        return opened;
+        (await connect(payments)).client.release();
+        return;
       } catch (error) {
         if (error instanceof ServerRefused || performance.now() - start >= startTimeoutMs) throw error;
         await delay(startPauseMs);
@@ -315,8 +308,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     }
   }
 
-  const [payments, searches] = await open().catch(async (error: Error) => {
-    await closePools();
+  await waitForServer().catch(async (error: Error) => {
+    await close();
     throw openError(error, address);
   });
 
@@ -368,10 +361,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       }
     },
 
-    async close() {
-      closing ??= closePools();
-      await closing;
-    },
+    close,
   };
 }
 

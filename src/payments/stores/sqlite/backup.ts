@@ -5,7 +5,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
-import { readSecret } from './schema.ts';
+import { readSecret } from './database.ts';
 
 /** All pages in one step: several steps would restart at each write between them, forever under load. */
 const allPages = 2 ** 31 - 1;

@@ -5,7 +5,7 @@ import { messageOf } from '../../../errors.ts';
 import { rowCounts, type StoreDriver, storedRow, WriteUncertain } from '../../driver.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { missingStore, otherStore } from '../missing-store.ts';
-import { steadyMs } from './steady-ms.ts';
+import { type RowMethods, steadyMs } from './database.ts';
 
 interface SqliteOptions {
   /** The file. */
@@ -25,15 +25,16 @@ interface SqliteOptions {
 export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
   /** How many calls share a transaction at most. */
   readonly maxBatch: number;
-  /** The file that it may open; null for any. */
+  /** The file that it may open, as the first thread has found it; null for any. */
   readonly inode: string | null;
 }
 
-type Method = 'open' | 'insert' | 'recover' | 'compareAndSet' | 'find' | 'count' | 'purge' | 'search';
+/** What the thread answers to `open`. */
+const openedFile = z.object({ secret: z.string(), inode: z.string().nullable() });
 
 export interface SqliteRequest {
   readonly id: number;
-  readonly method: Method;
+  readonly method: 'open' | keyof RowMethods;
   readonly args: readonly unknown[];
   /** When nobody waits for the response any more, by steadyMs. */
   readonly giveUpAt: number;
@@ -66,37 +67,47 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { timeoutMs, startTimeoutMs, create, retentionMs, readOnly } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
-  const known: KnownFile = { inode: null };
-  const thread = createThread({ path, retentionMs, readOnly, maxBatch: 64 }, known);
-  // A search that waits is answered before the next one begins.
-  const searcher = createThread({ path, retentionMs, readOnly, maxBatch: 1 }, known);
-  const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
-  const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
-  const ask = (method: Method, ...args: unknown[]) => thread.ask(method, args, usual);
+  let inode: string | null = null;
+  const thread = createThread(path, () => ({ path, retentionMs, readOnly, inode, maxBatch: 64 }));
   const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
   const opened = await thread.ask('open', [create], atStart).catch(async (error) => {
     await thread.end(timeoutMs);
     throw error instanceof StoreUnavailable ? startError(error) : error;
   });
+  const { secret, ...file } = openedFile.parse(opened);
+  inode = file.inode;
+  // A search that waits is answered before the next one begins.
+  const searcher = createThread(path, () => ({ path, retentionMs, readOnly, inode, maxBatch: 1 }));
+  const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
+  const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
+  const ask: AskRows = (method, ...args) =>
+    method === 'search' ? searcher.ask(method, args, slow) : thread.ask(method, args, usual);
   return {
-    secret: z.string().parse(opened),
-    // The file of another store is refused by its inode; an older copy in its place is not noticed.
-    loss: null,
-    // The thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
-    uncertainMs: 0,
-    insert: async (row) => storedRow.parse(await ask('insert', row)),
-    recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
-    compareAndSet: async (...args) => z.boolean().parse(await ask('compareAndSet', ...args)),
-    find: async (id) => storedRow.nullable().parse(await ask('find', id)),
-    search: async (query) => storedRow.array().parse(await searcher.ask('search', [query], slow)),
-    count: async () => rowCounts.parse(await ask('count')),
-    purge: async () => z.number().parse(await ask('purge')),
-    async acceptLoss() {},
+    ...driverOver(secret, ask),
     async close() {
       await Promise.all([thread, searcher].map(({ end }) => end(2 * timeoutMs)));
     },
   };
 }
+
+/** Calls a statement of database.ts, here or in another thread. */
+export type AskRows = (method: keyof RowMethods, ...args: unknown[]) => Promise<unknown>;
+
+export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'close'> => ({
+  secret,
+  // A thread refuses the file of another store by its inode; an older copy in its place is not noticed.
+  loss: null,
+  // A thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
+  uncertainMs: 0,
+  insert: async (row) => storedRow.parse(await ask('insert', row)),
+  recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
+  compareAndSet: async (...args) => z.boolean().parse(await ask('compareAndSet', ...args)),
+  find: async (id) => storedRow.nullable().parse(await ask('find', id)),
+  search: async (query) => storedRow.array().parse(await ask('search', query)),
+  count: async () => rowCounts.parse(await ask('count')),
+  purge: async () => z.number().parse(await ask('purge')),
+  async acceptLoss() {},
+});
 
 const startError = (cause: StoreUnavailable): Error =>
   new Error(
@@ -113,24 +124,18 @@ interface CallLimits {
   readonly lockMs: number;
 }
 
-/** The file of the first thread that opened it. Other threads open no other file. */
-interface KnownFile {
-  inode: string | null;
-}
-
 /** A thread that answers calls about the file. A call starts it if there is no thread. */
-function createThread(settings: Omit<WorkerSettings, 'inode'>, known: KnownFile) {
+function createThread(path: string, settings: () => WorkerSettings) {
   const unanswered = new Map<number, (response: SqliteResponse) => void>();
   let worker: Worker | null = null;
   let lastId = 0;
   let isOver = false;
 
   function start(): Worker {
-    const started = new Worker(module, { workerData: { ...settings, ...known } satisfies WorkerSettings });
+    const started = new Worker(module, { workerData: settings() });
     let reason = 'its worker thread ended';
-    started.on('message', (message: string | readonly SqliteResponse[]) => {
-      if (typeof message === 'string') known.inode = message;
-      else for (const response of message) unanswered.get(response.id)?.(response);
+    started.on('message', (responses: readonly SqliteResponse[]) => {
+      for (const response of responses) unanswered.get(response.id)?.(response);
     });
     started.on('error', (error: unknown) => {
       reason = `its worker thread failed: ${messageOf(error)}`;
@@ -145,15 +150,19 @@ function createThread(settings: Omit<WorkerSettings, 'inode'>, known: KnownFile)
   }
 
   const unavailable = (reason: string, failure: Failure = 'not stored'): Error => {
-    if (failure === 'missing') return missingStore(settings.path);
-    if (failure === 'unusable') return otherStore(settings.path, reason);
-    const message = `The payment store ${settings.path} is not available: ${reason}.`;
+    if (failure === 'missing') return missingStore(path);
+    if (failure === 'unusable') return otherStore(path, reason);
+    const message = `The payment store ${path} is not available: ${reason}.`;
     return failure === 'uncertain' ? new WriteUncertain(message) : new StoreUnavailable(message);
   };
 
   return {
     /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain; of `open` also an Error with the remedy. */
-    ask(method: Method, args: readonly unknown[], { limitMs, lockMs }: CallLimits): Promise<unknown> {
+    ask(
+      method: SqliteRequest['method'],
+      args: readonly unknown[],
+      { limitMs, lockMs }: CallLimits,
+    ): Promise<unknown> {
       return new Promise((resolve, reject) => {
         if (isOver) throw unavailable('it is closed');
         if (unanswered.size >= maxUnanswered) throw unavailable('its worker thread does not answer');

@@ -4,10 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../errors.ts';
-import { type RowMethods, rowMethods } from './rows.ts';
-import { createTables, isBusy, readSecret } from './schema.ts';
+import { createTables, type RowMethods, readSecret, rowMethods, steadyMs } from './database.ts';
 import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-driver.ts';
-import { steadyMs } from './steady-ms.ts';
 
 /** A thread that has the payment store's SQLite file open. Calls that wait share a transaction, and so its fsync. */
 
@@ -45,7 +43,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     const isTransaction = requests.some(({ method }) => writes.has(method));
     if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
-      if (method === 'open') return { id, value: secret };
+      if (method === 'open') return { id, value: { secret, inode } };
       // Its caller takes the write back.
       if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(methods[method], null, args) };
@@ -71,6 +69,9 @@ function failureOf(error: unknown, requests: readonly SqliteRequest[]) {
   return isStart && error instanceof UnusableStore ? 'unusable' : 'not stored';
 }
 
+/** Whether a lock is the reason: the low byte is SQLite's primary result code, and 5 is SQLITE_BUSY. */
+const isBusy = (error: unknown): boolean => (Object(error).errcode & 0xff) === 5;
+
 function rollBack(): void {
   try {
     if (file?.database.isTransaction) file.database.exec('ROLLBACK');
@@ -91,10 +92,7 @@ function openFile(create: boolean, lockMs: number): OpenFile {
   if (inode !== null && found !== inode)
     throw new Error('another file has taken its place: start bankql again');
   file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);
-  if (inode === null) {
-    inode = file.inode;
-    port.postMessage(inode);
-  }
+  inode ??= file.inode;
   if (file.lockMs !== lockMs) file.database.exec(`PRAGMA busy_timeout = ${lockMs}`);
   file.lockMs = lockMs;
   return file;

@@ -19,7 +19,8 @@ export async function openDriver(
     ...patient,
     ...change,
   });
-  onTestFinished(() => driver.close());
+  // A test may have closed it.
+  onTestFinished(() => driver.close().catch(() => {}));
   return driver;
 }
 

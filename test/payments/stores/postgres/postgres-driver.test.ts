@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { StoreDriver } from '../../../../src/payments/driver.ts';
 import { createPaymentStore } from '../../../../src/payments/payment-store.ts';
-import { type PaymentQuery, StoreUnavailable } from '../../../../src/payments/store.ts';
+import type { PaymentQuery } from '../../../../src/payments/store.ts';
 import { countSql, postgresNow, searchSql } from '../../../../src/payments/stores/payment-columns.ts';
 import { initPostgres } from '../../../../src/payments/stores/postgres/init.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
@@ -47,19 +46,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(after).toMatchObject({ version: 'v-2', json: '{"done":1}', created_at: row.created_at });
     expect(after?.updated_at).toBeGreaterThanOrEqual(row.updated_at);
     expect(after?.now).toBeGreaterThanOrEqual(after?.updated_at ?? 0);
-  });
-
-  test('two processes that insert one id 200 times store it once', async () => {
-    const drivers = await Promise.all([open(), open()]);
-    const rows = await Promise.all(
-      Array.from({ length: 200 }, (_, n) =>
-        drivers[n % 2 === 0 ? 0 : 1].insert(newRow('a', { version: `v-${n}` })),
-      ),
-    );
-    expect(new Set(rows.map(({ version }) => version)).size).toBe(1);
-    expect(await postgres.query('SELECT version FROM bankql.payment')).toEqual([
-      { version: rows[0]?.version },
-    ]);
   });
 
   test('of changes of one version at once one is made, also in one statement', async () => {
@@ -174,13 +160,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     ]);
     expect(await driver.compareAndSet('a', 'v-1', { ...changed('v-2'), json: '\0' })).toBe(true);
     expect(await driver.search({ limit: 1, idPrefix: '\0' })).toEqual([]);
-  });
-
-  test('a driver that is closed fails each call, and closes twice', async () => {
-    const driver: StoreDriver = await open();
-    await Promise.all([driver.close(), driver.close()]);
-    await expect(driver.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
-    await expect(driver.count()).rejects.toThrow('is not available: it is closed');
   });
 
   test('a process ends although nobody closed its store', async () => {

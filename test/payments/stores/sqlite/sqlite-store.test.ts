@@ -16,7 +16,7 @@ import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../../..
 import { initStore, openStore } from '../../../../src/payments/stores/open-store.ts';
 import { searchSql, sqliteNow } from '../../../../src/payments/stores/payment-columns.ts';
 import { backupStore } from '../../../../src/payments/stores/sqlite/backup.ts';
-import { createTables } from '../../../../src/payments/stores/sqlite/schema.ts';
+import { createTables } from '../../../../src/payments/stores/sqlite/database.ts';
 import { openSqlite } from '../../../../src/payments/stores/sqlite/sqlite-driver.ts';
 import { testFolder } from '../../../support/test-folder.ts';
 import { describePaymentStore, done, lease, pending, retentionMs, stored } from '../store-conformance.ts';

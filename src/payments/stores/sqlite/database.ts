@@ -1,17 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { hrtime } from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
+import { madeByOther } from '../missing-store.ts';
 import {
   changedColumns,
+  columnDefinitions,
   countSql,
   type Dialect,
   expired,
   givenColumns,
   insertedTimes,
+  rowIndexes,
   searchSql,
   sqliteNow,
   storedColumns,
   timeColumns,
 } from '../payment-columns.ts';
+
+/** The tables of a SQLite payment store, and the statements on them. */
+
+/** Versions 1 to 3 are those of bankql 0.1 to 0.3. */
+const schemaVersion = 4;
+
+/** meta: one row, with the secret of the store. */
+const tables = `
+  CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
+  ${Object.entries(rowIndexes)
+    .map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`)
+    .join('\n')}
+  CREATE TABLE meta (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL) STRICT;
+  PRAGMA user_version = ${schemaVersion};`;
+
+/** Creates the tables in an empty database, in the caller's transaction. */
+export function createTables(database: DatabaseSync): void {
+  database.exec(tables);
+  database.prepare('INSERT INTO meta VALUES (1, ?)').run(randomBytes(32).toString('hex'));
+}
+
+/**
+ * Reads the secret of a store.
+ * Shape:  null if the database is empty.
+ * Errors: an Error with the reason if it is not a store of this version.
+ */
+export function readSecret(database: DatabaseSync): string | null {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version === schemaVersion) {
+    const secret = database.prepare('SELECT secret FROM meta').get()?.secret;
+    if (typeof secret === 'string') return secret;
+    throw new Error('its secret is gone: put a backup back');
+  }
+  if (version !== 0) throw new Error(madeByOther(version));
+  if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) return null;
+  throw new Error('it belongs to another program');
+}
+
+/** Milliseconds of a clock that cannot be set, the same in all threads. */
+export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
 
 /** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
