@@ -7,7 +7,7 @@ import { documented } from '../support/documented.ts';
 import { payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
-import { connectTo, postText } from '../support/requests.ts';
+import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 test.each([
@@ -291,6 +291,29 @@ test('the operation is observed as a whole: its bytes, its codes, and its end', 
     codes: ['FORBIDDEN'],
     bytes: payloads.reduce<number>((sum, payload) => sum + JSON.stringify(payload).length, 0),
   });
+});
+
+test.each<[string, (body: ReadableStream, leaving: AbortController) => unknown]>([
+  ['cancels its answer', (body) => body.cancel()],
+  ['aborts its request', (_body, leaving) => leaving.abort()],
+])('a client of a mounted bankql that %s midway is observed as one that left', async (_how, leave) => {
+  const { ended, observer } = noting();
+  await using mounted = await startServerFixture({ observer });
+  mounted.bank.on(accountCall, () => 'hang').on(othersCall, { body: others });
+  const leaving = new AbortController();
+  const answer = await mounted.server.fetch(
+    new Request(mounted.url, {
+      ...postOf({ query }, { ...credentials, Accept: multipart }),
+      signal: leaving.signal,
+    }),
+  );
+  const body = answer.body ?? expect.fail('there is no answer');
+  const reader = body.getReader();
+  for (let text = ''; !text.includes('"accountId"'); ) text += Buffer.from((await reader.read()).value ?? []);
+  reader.releaseLock();
+  await leave(body, leaving);
+  await expect.poll(() => ended).toHaveLength(1);
+  expect(ended[0]).toMatchObject({ outcome: 'client left', status: 200, codes: [] });
 });
 
 test('all results together have the length of one answer, and one that is too long ends them', async () => {
