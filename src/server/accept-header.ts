@@ -1,33 +1,36 @@
+import { type MIMEParams, MIMEType } from 'node:util';
+
 /** What an `Accept` says of one media type, or of several: `text/*`. In lower case. */
 export interface MediaRange {
   readonly type: string;
-  readonly parameters: ReadonlyMap<string, string>;
+  readonly parameters: Pick<MIMEParams, 'get' | 'has'>;
   /** How much it is wanted, above 0 to 1; 0 if it is not. */
   readonly weight: number;
 }
 
-// Each match goes on behind the last one, and a quote that is never closed reaches to the end: the time is that of the length.
-const quoted = String.raw`"(?:\\.|[^"\\])*(?:"|\\?$)`;
-const ranges = new RegExp(`(?:${quoted}|[^",])+`, 'g');
-const parts = new RegExp(`(?:${quoted}|[^";])+`, 'g');
+/** Commas within quotes do not separate. A quote that is never closed reaches to the end, so the time is linear. */
+const ranges = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^",])+/g;
 
-/** The ranges of an `Accept`, in its order. Ranges with another character set than UTF-8 are skipped: answers have no other. */
+/**
+ * The ranges of an `Accept`, in its order. Invalid ranges, and those with another character set than UTF-8, are skipped: answers
+ * have no other.
+ */
 export const mediaRanges = (accept: string): readonly MediaRange[] =>
-  (accept.toLowerCase().match(ranges) ?? []).map(parseMediaRange).filter(isUtf8);
+  (accept.toLowerCase().match(ranges) ?? []).flatMap((text) => parseMediaRange(text) ?? []).filter(isUtf8);
 
-/** A single range, or a `Content-Type`, in lower case. */
-export function parseMediaRange(text: string): MediaRange {
-  const [type = '', ...others] = (text.match(parts) ?? []).map((part) => part.trim());
-  const parameters = new Map(others.map(toParameter));
-  const weight = Number(parameters.get('q') ?? 1);
-  return { type, parameters, weight: Number.isNaN(weight) ? 1 : Math.min(Math.max(weight, 0), 1) };
-}
-
-function toParameter(text: string): [string, string] {
-  const equals = text.indexOf('=');
-  const [name, value] =
-    equals === -1 ? [text, ''] : [text.slice(0, equals).trimEnd(), text.slice(equals + 1).trimStart()];
-  return [name, value.startsWith('"') ? value.slice(1).replace(/"$/, '').replaceAll(/\\(.)/g, '$1') : value];
+/** A single range, or a `Content-Type`, in lower case; null if it is invalid. */
+export function parseMediaRange(text: string): MediaRange | null {
+  try {
+    const { essence, params } = new MIMEType(text);
+    const weight = Number(params.get('q') ?? 1);
+    return {
+      type: essence,
+      parameters: params,
+      weight: Number.isNaN(weight) ? 1 : Math.min(Math.max(weight, 0), 1),
+    };
+  } catch {
+    return null;
+  }
 }
 
 const isUtf8 = ({ parameters }: MediaRange) => (parameters.get('charset') ?? 'utf-8') === 'utf-8';

@@ -199,8 +199,6 @@ export class ConnectionAwareResponse extends ServerResponse {
     return now - this.#stalledSince >= deadlineMs;
   }
 
-  override writeHead(status: number, reason?: string, headers?: Headers): this;
-  override writeHead(status: number, headers?: Headers): this;
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { complete, headers: asked } = this.req;
     const isEndless = !complete && asked['transfer-encoding'] !== undefined;
@@ -211,8 +209,6 @@ export class ConnectionAwareResponse extends ServerResponse {
       : super.writeHead(status, reason);
   }
 
-  override write(chunk: unknown, sent?: Sent): boolean;
-  override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
     const bytes = sizeOf(chunk, encoding);
     this.holder?.write(bytes);
@@ -227,9 +223,6 @@ export class ConnectionAwareResponse extends ServerResponse {
       : super.write(chunk, whenSent);
   }
 
-  override end(sent?: () => void): this;
-  override end(chunk: unknown, sent?: () => void): this;
-  override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
     // Given back when all is out: Node then says that the answer is closed.
     this.holder?.answered(sizeOf(chunk, encoding));

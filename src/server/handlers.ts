@@ -43,11 +43,6 @@ export type AnswerRequest = (
   activity: OperationActivity | null,
 ) => Promise<Answer>;
 
-const methodNotAllowed = () =>
-  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-    http: { status: 405, headers: { Allow: 'GET, POST' } },
-  });
-
 /** Checks of a load balancer: whether the process is there is yoga's /health. */
 function useReadiness(whyNotReady: WhyNotReady): Plugin {
   return useReadinessCheck({
@@ -135,7 +130,10 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
           return answerOf(result instanceof Promise ? await result : result, answering);
         }
       } else {
-        if (method !== 'GET') throw methodNotAllowed();
+        if (method !== 'GET')
+          throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+            http: { status: 405, headers: { Allow: 'GET, POST' } },
+          });
         holder.admit();
         const params = parseUrlParams(url);
         paramsOf = () => params;
@@ -165,20 +163,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
   }
 
-  return (given, read, holder, activity) => {
+  return ({ method, url, headers, rawHeaders }, read, holder, activity) => {
     // HEAD is answered as a GET; whoever writes the answer leaves out its body.
-    const head = given.method === 'HEAD' ? withMethod(given, 'GET') : given;
+    const head = { method: method === 'HEAD' ? 'GET' : method, url, headers, rawHeaders };
     if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
     return answerOperation(head, read, holder, activity);
   };
 }
-
-const withMethod = ({ url, headers, rawHeaders }: Head, method: string): Head => ({
-  method,
-  url,
-  headers,
-  rawHeaders,
-});
 
 const endpoint = 'http://bankql/graphql';
 

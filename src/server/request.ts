@@ -57,7 +57,7 @@ export interface HttpPolicyOptions {
   readonly maxRequestBytes: number;
 }
 
-/** The status of a refusal: for an invalid Host or address; a body that is too long, or of another kind; another machine's name. */
+/** The status of a refusal: for an invalid Host; a body that is too long, or of another kind; another machine's name. */
 export const httpRefusals = [400, 413, 415, 421] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
 
@@ -114,7 +114,8 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
+export const isLoopback = (host: string): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 /** Whether an operation may be sent as this type. A page of another origin can send any other type without asking first. */
 const isJsonType = (type: string | null | undefined): boolean =>
@@ -122,7 +123,7 @@ const isJsonType = (type: string | null | undefined): boolean =>
 
 /** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
 function charsetProblem(type: string | undefined): string | null {
-  const charset = parseMediaRange(type?.toLowerCase() ?? '').parameters.get('charset') ?? 'utf-8';
+  const charset = parseMediaRange(type?.toLowerCase() ?? '')?.parameters.get('charset') ?? 'utf-8';
   if (charset === 'utf-8' || charset === 'utf8') return null;
   return "The body's charset is not UTF-8: send the body in UTF-8.";
 }
@@ -133,27 +134,15 @@ const encodingProblem = (encodings: string): string | null =>
     ? null
     : 'The body has a Content-Encoding, and this server does not decompress requests: send the body uncompressed.';
 
-/** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
-const plainHost =
-  /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
-const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
-
-/** The longest host with a port, in characters: encoding one takes a time that grows with the square of its length. */
-const maxHost = 1024;
-
-/** Null if host and target together are not a URL, or the target by itself would name an invalid host. */
-const hostnameOf = (host: string, target: string): string | null =>
-  host.length <= maxHost &&
-  (!/^[/\\]{2}/.test(target) || target.length <= maxHost) &&
-  URL.canParse(target, 'http://localhost')
-    ? (URL.parse(`http://${host}${target}`)?.hostname ?? null)
-    : null;
+/** The name in a Host header, without the port; null if the header is invalid (RFC 3986). */
+const hostnameOf = (host: string): string | null =>
+  /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i.exec(host)?.[1] ?? null;
 
 const foreignOrigin =
   'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
 function findRefusal(
-  { method, url: target = '', headers }: Omit<Head, 'rawHeaders'>,
+  { method, headers }: Omit<Head, 'rawHeaders'>,
   { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
   const { host = 'localhost', origin } = headers;
@@ -162,10 +151,8 @@ function findRefusal(
     if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
       return { status: 403, message: foreignOrigin };
   } else {
-    // Nearly all are plain, and need no parser to be seen to be a URL.
-    const hostname =
-      (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
-    if (hostname === null) return { status: 400, message: 'The Host header, or the address, is invalid.' };
+    const hostname = hostnameOf(host);
+    if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };
     if (onlyLocalNames && !isLoopback(hostname))
       return { status: 421, message: 'This server answers to names of its own machine only.' };
   }

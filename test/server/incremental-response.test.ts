@@ -17,7 +17,7 @@ test.each([
   ['multipart/mixed;incrementalSpec=v0.3, text/event-stream;q=0.1', ['text/event-stream', '20220824']],
   ['multipart/mixed;incrementalDeliverySpec=3283f8a', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed; INCREMENTALDELIVERYSPEC="3283F8A", application/json', ['multipart/mixed', 'v0.2']],
-  ['Text/Event-Stream; incrementalDeliverySpec = 3283f8a', ['text/event-stream', 'v0.2']],
+  ['Text/Event-Stream; incrementalDeliverySpec=3283f8a', ['text/event-stream', 'v0.2']],
   ['multipart/mixed;incrementalDeliverySpec=0000000, application/json', null],
   ['multipart/mixed;deferSpec=20220824;incrementalSpec=v0.2', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed;DeferSpec="20220824"', ['multipart/mixed', '20220824']],

@@ -117,14 +117,8 @@ describe('the header Accept', () => {
     const [first, second, ...others] = mediaRanges(
       String.raw`Text/HTML; A="x, text/plain;q=0 \" y";q=0.25 , image/png`,
     );
-    expect(first).toEqual({
-      type: 'text/html',
-      parameters: new Map([
-        ['a', 'x, text/plain;q=0 " y'],
-        ['q', '0.25'],
-      ]),
-      weight: 0.25,
-    });
+    expect(first).toMatchObject({ type: 'text/html', weight: 0.25 });
+    expect(first?.parameters.get('a')).toBe('x, text/plain;q=0 " y');
     expect(second?.type).toBe('image/png');
     expect(others).toEqual([]);
   });
