@@ -67,6 +67,9 @@ test('/ready says so before the server stops to listen', async () => {
   const stopped = fixture.server.close();
   const refused = await fetch(`${fixture.server.url}/ready`);
   expect([refused.status, await refused.text()]).toEqual([503, 'leaving\n']);
+  expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect((await fetch(`${fixture.server.url}/health`)).status).toBe(200);
+  expect(fixture.bank.calls).toEqual([]);
   await stopped;
   await expect(fetch(`${fixture.server.url}/ready`)).rejects.toThrow();
 });

@@ -1,6 +1,5 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { BankqlError } from '../../src/errors.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -17,47 +16,8 @@ afterEach(async () => {
   await bank.close();
 });
 
-const get = (path: string, headers: Record<string, string> = {}) =>
-  bankql.fetch(new Request(`http://bankql.test${path}`, { headers }));
 const post = (body: string, headers: Record<string, string> = {}) =>
   bankql.fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
-
-test('/health and /ready answer without asking the bank', async () => {
-  expect((await get('/health')).status).toBe(200);
-  expect((await get('/ready')).status).toBe(200);
-  await using draining = await createTestBankql({
-    bankUrl: bank.url,
-    whyNotReady: () => 'leaving',
-  });
-  const refused = await draining.fetch(new Request('http://bankql.test/ready'));
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  expect(await refused.text()).toBe('leaving\n');
-  expect((await draining.fetch(new Request('http://bankql.test/health'))).status).toBe(200);
-  expect(bank.calls).toEqual([]);
-});
-
-describe('what is refused says so with a code, and costs no call', () => {
-  test.each([
-    ['a body that is no JSON', '{"query":', 'BAD_USER_INPUT'],
-    ['a body that is no object', '5', 'BAD_USER_INPUT'],
-    ['no query', '{}', 'BAD_USER_INPUT'],
-    ['a syntax error', '{"query":"{ bank { "}', 'GRAPHQL_PARSE_FAILED'],
-    ['an unknown field', '{"query":"{ bnk }"}', 'GRAPHQL_VALIDATION_FAILED'],
-    ['a missing variable', '{"query":"query ($id: ID!) { node(id: $id) { id } }"}', 'BAD_USER_INPUT'],
-    [
-      'a variable of another type',
-      '{"query":"query ($n: Int) { bank { branches(first: $n) { totalCount } } }","variables":{"n":"x"}}',
-      'BAD_USER_INPUT',
-    ],
-  ])('%s', async (_what, body, code) => {
-    const answer: unknown = await (await post(body)).json();
-    expect(answer).toEqual({
-      errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
-    });
-    expect(bank.calls).toEqual([]);
-  });
-});
 
 test.each([
   ['{"query":"query A { __typename } query B { __typename }"}', 'name one in "operationName"'],
@@ -137,19 +97,4 @@ test('introspection is refused where it is off; __typename is not', async () => 
     ]);
   }
   expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
-});
-
-test('an error that GraphQL keeps for the next caller is answered alike each time', async () => {
-  const [first, second] = await Promise.all([post('{"query":"{ bnk }"}'), post('{"query":"{ bnk }"}')]);
-  expect(await first.json()).toEqual(await second.json());
-});
-
-test('a BankqlError is an error of one code, with what it says under extensions', () => {
-  const error = new BankqlError('BANK_TIMEOUT', 'late', { operation: 'getCustomer' });
-  expect(error.extensions).toEqual({
-    code: 'BANK_TIMEOUT',
-    operation: 'getCustomer',
-    retryable: true,
-    retryAfter: 1,
-  });
 });
