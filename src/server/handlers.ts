@@ -8,7 +8,7 @@ import { RequestError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import type { RequestHolder } from '../engine/request-holder.ts';
-import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
+import { type Accepted, acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import type { OperationContext } from './plugins/operation-context.ts';

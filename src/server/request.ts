@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { RequestError } from '../engine/errors.ts';
 import type { RequestHolder } from '../engine/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
-import { parseMediaRange } from './accept-header.ts';
+import { parseMediaType } from './accept.ts';
 
 /** The head of a request, as node:http gives it. In raw headers, one that is sent twice differs from a value with a comma. */
 export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
@@ -123,7 +123,7 @@ const isJsonType = (type: string | null | undefined): boolean =>
 
 /** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
 function charsetProblem(type: string | undefined): string | null {
-  const charset = parseMediaRange(type?.toLowerCase() ?? '')?.parameters.get('charset') ?? 'utf-8';
+  const charset = parseMediaType(type?.toLowerCase() ?? '')?.params.get('charset') ?? 'utf-8';
   if (charset === 'utf-8' || charset === 'utf8') return null;
   return "The body's charset is not UTF-8: send the body in UTF-8.";
 }
@@ -285,34 +285,39 @@ const maxParts = 4000;
 
 /**
  * Finds problems that JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one
- * name. It looks only at brackets and texts: JSON.parse finds everything else that is wrong.
+ * name. It looks only at brackets, commas and texts: JSON.parse finds everything else that is wrong.
  */
 function findProblem(text: string): string | null {
   /** Of each object that is open the names so far; null for a list. */
   const open: (Set<string> | null)[] = [];
   let parts = 0;
+  /** Whether the next text is the name of a member. */
+  let beforeName = false;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '{':
         open.push(new Set());
+        beforeName = true;
         break;
       case '[':
         open.push(null);
+        beforeName = false;
         break;
       case '}':
       case ']':
         open.pop();
         continue;
+      case ',':
+        beforeName = open.at(-1) instanceof Set;
+        continue;
       case '"': {
-        let end = text.indexOf('"', at + 1);
-        if (end === -1 || text[end - 1] === '\\') end = endOfText(text, at);
-        const names = open.at(-1);
-        const next = text[end + 1];
-        if (names && (next === ':' || (next !== ',' && next !== '}' && isBeforeColon(text, end + 1)))) {
+        const end = endOfText(text, at);
+        if (beforeName) {
           const written = text.slice(at, end + 1);
           const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
-          if (names.has(name)) return 'names a member twice in one object';
-          names.add(name);
+          if (open.at(-1)?.has(name)) return 'names a member twice in one object';
+          open.at(-1)?.add(name);
+          beforeName = false;
         }
         at = end;
         break;
@@ -334,10 +339,4 @@ function endOfText(text: string, start: number): number {
     if (backslashes % 2 === 0) return end;
   }
   return text.length;
-}
-
-function isBeforeColon(text: string, from: number): boolean {
-  let at = from;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
-  return text[at] === ':';
 }

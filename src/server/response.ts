@@ -5,7 +5,7 @@ import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import type { MediaType } from './accepted.ts';
+import type { MediaType } from './accept.ts';
 import type { Client } from './door.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */

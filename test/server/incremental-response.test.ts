@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OperationActivity } from '../../src/engine/operation-activity.ts';
-import { acceptedBy } from '../../src/server/accepted.ts';
+import { acceptedBy } from '../../src/server/accept.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';

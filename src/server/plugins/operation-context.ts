@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { EngineRequest, RequestContext } from '../../engine/context.ts';
 import type { ExecutableOperation } from '../../engine/documents.ts';
 import type { OperationParams } from '../../engine/params.ts';
-import type { Accepted } from '../accepted.ts';
+import type { Accepted } from '../accept.ts';
 import type { GraphQLHttpResponse } from '../response.ts';
 
 /** The part of yoga's context that bankql's plugins share. Each member is there once the plugin that finds it out has run. */

@@ -253,11 +253,6 @@ test('no part of any token is in the log or in an answer', async () => {
       expect(bankql.log.join('')).not.toContain(part);
     }
   }
-  // The operator is told why, by a word.
-  const reasons = bankql.log.filter((line) => line.includes('a token is not accepted'));
-  expect(reasons).toHaveLength(bad.length);
-  expect(reasons.join('')).toContain('"reason":"ERR_JWT_CLAIM_VALIDATION_FAILED aud"');
-  expect(reasons.join('')).not.toContain('evil.example');
 });
 
 describe('without a token', () => {

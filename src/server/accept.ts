@@ -1,6 +1,6 @@
+import { MIMEType } from 'node:util';
 import type { IncrementalForm } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
-import { type MediaRange, mediaRanges, preferredType } from './accept-header.ts';
 
 /** How a client takes answers, by its `Accept`. */
 export interface Accepted {
@@ -27,7 +27,44 @@ const mediaTypes = ['application/json', 'application/graphql-response+json'] as 
 function negotiateMediaType(accept: string | undefined): MediaType | null {
   if (!accept) return 'application/graphql-response+json';
   if (accept === '*/*' || accept === 'application/json') return 'application/json';
-  return preferredType(accept, mediaTypes);
+  const ranges = mediaRanges(accept);
+  const wanted = mediaTypes.flatMap((type) => {
+    // If a type is in several ranges, the narrowest counts (RFC 9110).
+    const [range] = [type, 'application/*', '*/*'].flatMap((each) => {
+      const at = ranges.findIndex(({ essence }) => essence === each);
+      return at === -1 ? [] : [{ at, weight: weightOf(ranges[at]) }];
+    });
+    return range === undefined || range.weight === 0 ? [] : [{ type, ...range }];
+  });
+  const [first] = wanted.toSorted((a, b) => b.weight - a.weight || a.at - b.at);
+  return first?.type ?? null;
+}
+
+/** Commas within quotes do not separate. A quote that is never closed reaches to the end, so the time is linear. */
+const separated = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^",])+/g;
+
+/**
+ * The ranges of an `Accept` in lower case, in its order. Invalid ranges, and those with another character set than UTF-8, are
+ * skipped: answers have no other.
+ */
+export const mediaRanges = (accept: string): readonly MIMEType[] =>
+  (accept.toLowerCase().match(separated) ?? [])
+    .flatMap((text) => parseMediaType(text) ?? [])
+    .filter(({ params }) => (params.get('charset') ?? 'utf-8') === 'utf-8');
+
+/** Null if it is invalid. */
+export function parseMediaType(text: string): MIMEType | null {
+  try {
+    return new MIMEType(text);
+  } catch {
+    return null;
+  }
+}
+
+/** How much a range is wanted, above 0 to 1; 0 if it is not. */
+export function weightOf(range: MIMEType | undefined): number {
+  const weight = Number(range?.params.get('q') ?? 1);
+  return Number.isNaN(weight) ? 1 : Math.min(Math.max(weight, 0), 1);
 }
 
 /** For a client that takes neither. */
@@ -52,11 +89,11 @@ interface IncrementalStream {
  */
 function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
   if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
-  const wanted = mediaRanges(accept).filter(({ weight }) => weight > 0);
-  for (const { type, parameters } of wanted.toSorted((a, b) => b.weight - a.weight)) {
-    if (type !== 'text/event-stream' && type !== 'multipart/mixed') continue;
-    const named = namedForm(parameters);
-    if (named !== null) return { type, ...named };
+  const wanted = mediaRanges(accept).filter((range) => weightOf(range) > 0);
+  for (const { essence, params } of wanted.toSorted((a, b) => weightOf(b) - weightOf(a))) {
+    if (essence !== 'text/event-stream' && essence !== 'multipart/mixed') continue;
+    const named = namedForm(params);
+    if (named !== null) return { type: essence, ...named };
   }
   return null;
 }
@@ -71,7 +108,7 @@ const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
 ];
 
 /** Null for a form that bankql does not have. */
-function namedForm(parameters: MediaRange['parameters']): Omit<IncrementalStream, 'type'> | null {
+function namedForm(parameters: MIMEType['params']): Omit<IncrementalStream, 'type'> | null {
   let isNamed = false;
   for (const named of namedForms) {
     const [name = '', value] = named.spec.toLowerCase().split('=');
