@@ -177,7 +177,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   ),
 };
 
-/** What the body says it is, and the status of its answer. */
+/** What the body says it is, and the status of its answer: pages of other origins may send any but JSON without asking first. */
 const contentTypes: readonly (readonly [string | null, number])[] = [
   [null, 415],
   ['', 415],
