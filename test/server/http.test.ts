@@ -337,6 +337,12 @@ test('a header that is given twice is found behind thousands of others', async (
   expect(await raw(twice)).toContain('The credential Auth-ID is given 2 times; give it once.');
 });
 
+test('a mutation by GET is refused, and makes no call', async () => {
+  const answer = await fetch(`${fixture.url}?query=mutation{putProduct(input:{product:{}}){trackId}}`);
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  expect(fixture.bank.calls).toEqual([]);
+});
+
 test('what is asked for depends on the path alone', async () => {
   const statusOf = async (method: string, path: string) =>
     (await fetch(new URL(path, fixture.url), method === 'POST' ? postOf(query) : { method })).status;
