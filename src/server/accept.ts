@@ -1,6 +1,8 @@
 import { MIMEType } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import type { IncrementalForm } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 
 /** How a client takes answers, by its `Accept`. */
 export interface Accepted {
@@ -10,10 +12,14 @@ export interface Accepted {
   readonly stream: IncrementalStream | null;
 }
 
-export const acceptedBy = (accept: string | undefined): Accepted => ({
-  mediaType: negotiateMediaType(accept),
-  stream: incrementalStreamOf(accept),
-});
+/** Clients send few different values, and to parse one takes as long as a part of a small query. */
+const known = new LRUCache<string, Accepted>({ max: 100 });
+
+export const acceptedBy = (accept = ''): Accepted =>
+  getOrMake(known, accept, () => ({
+    mediaType: negotiateMediaType(accept),
+    stream: incrementalStreamOf(accept),
+  }));
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
@@ -24,9 +30,8 @@ const mediaTypes = ['application/json', 'application/graphql-response+json'] as 
  * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
  * it accepts neither.
  */
-function negotiateMediaType(accept: string | undefined): MediaType | null {
-  if (!accept) return 'application/graphql-response+json';
-  if (accept === '*/*' || accept === 'application/json') return 'application/json';
+function negotiateMediaType(accept: string): MediaType | null {
+  if (accept === '') return 'application/graphql-response+json';
   const ranges = mediaRanges(accept);
   const wanted = mediaTypes.flatMap((type) => {
     // If a type is in several ranges, the narrowest counts (RFC 9110).
@@ -87,8 +92,8 @@ interface IncrementalStream {
  * How a client takes the results of @defer and @stream, by its `Accept`; null if it does not. A client that names no form
  * of them gets that of 2022, which such clients know, for example urql.
  */
-function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
-  if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
+function incrementalStreamOf(accept: string): IncrementalStream | null {
+  if (!/event-stream|multipart/i.test(accept)) return null;
   const wanted = mediaRanges(accept).filter((range) => weightOf(range) > 0);
   for (const { essence, params } of wanted.toSorted((a, b) => weightOf(b) - weightOf(a))) {
     if (essence !== 'text/event-stream' && essence !== 'multipart/mixed') continue;

@@ -122,9 +122,10 @@ const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
 /** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
-function charsetProblem(type: string | undefined): string | null {
-  const charset = parseMediaType(type?.toLowerCase() ?? '')?.params.get('charset') ?? 'utf-8';
-  if (charset === 'utf-8' || charset === 'utf8') return null;
+function charsetProblem(type = ''): string | null {
+  // Most have no parameters, and need no parser.
+  const charset = type.includes(';') ? parseMediaType(type.toLowerCase())?.params.get('charset') : null;
+  if (/^utf-?8$/.test(charset ?? 'utf-8')) return null;
   return "The body's charset is not UTF-8: send the body in UTF-8.";
 }
 
