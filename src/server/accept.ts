@@ -16,7 +16,7 @@ export interface Accepted {
 const known = new LRUCache<string, Accepted>({ max: 100 });
 
 export const acceptedBy = (accept = ''): Accepted =>
-  getOrMake(known, accept, () => ({
+  getOrMake<string, Accepted>(known, accept, () => ({
     mediaType: negotiateMediaType(accept),
     stream: incrementalStreamOf(accept),
   }));

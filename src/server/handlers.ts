@@ -32,7 +32,7 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
   readonly whyNotReady?: WhyNotReady;
 }
 
-/** Reads a body, and counts at its holder what has arrived of it. Errors: RequestError; ClientDisconnected. */
+/** Reads a body, and counts its bytes at its holder as they arrive. Errors: RequestError; ClientDisconnected. */
 export type BodyReader = () => Promise<Uint8Array>;
 
 /** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
@@ -78,7 +78,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
   const identify = createIdentify(authenticate, rateLimiter);
   const answerOf = createAnswers(options, toErrorResult);
 
-  /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and what is not found. */
+  /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and 404. */
   async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {
     // Yoga would find its paths at the end of the query as well.
     const [path = '/'] = url.split(/[?#]/, 1);

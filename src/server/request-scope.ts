@@ -51,7 +51,7 @@ export function runInRequestScope(scope: RequestScope, run: () => Promise<void>)
 /** The X-Request-Id of the request under way; undefined if there is no request. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
 
-/** What is known of the request under way; null if nobody watches it. */
+/** The activity of the request under way; null if nobody watches it. */
 export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**

@@ -79,7 +79,7 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** What a page sends of its own accord, and what a client of bankql does. */
+/** The request headers that a browser and clients of bankql send. */
 const requestHeaders =
   'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name, Apollographql-Client-Version';
 
@@ -205,7 +205,7 @@ export async function readBody(
 }
 
 /**
- * Reads a body to its end; what has arrived of it is held by its caller.
+ * Reads a body to its end. Its bytes are counted at its caller as they arrive.
  * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
  */
 export async function readChunks(
@@ -232,8 +232,8 @@ export async function readChunks(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
- * and most decoders take bytes that are no UTF-8 for U+FFFD.
+ * The parameters in the body of a POST. Nothing is guessed: of two members with one name JSON.parse would take the last, and most
+ * decoders would replace bytes that are no UTF-8 by U+FFFD.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
@@ -250,7 +250,7 @@ export function parseBodyParams(bytes: Uint8Array): unknown {
   return body;
 }
 
-/** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
+/** The parameters in the URL of a GET. Errors: BAD_USER_INPUT. */
 export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
   const text = (name: string) => {

@@ -23,7 +23,7 @@ export interface WholeAnswer {
 export type Answer = WholeAnswer | Response;
 
 export interface GraphQLHttpResponse extends WholeAnswer {
-  /** What it shows. */
+  /** The result that the body shows. */
   readonly result: ExecutionResult;
 }
 
@@ -99,7 +99,7 @@ export interface SendOptions {
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 
-/** What an answer depends on besides its result. */
+/** The request that is answered, and its client. */
 interface Answering {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;

@@ -20,7 +20,7 @@ export interface OperationContext {
 }
 
 interface FetchedRequest {
-  /** What the request asks for. Errors: why it is not served. */
+  /** The parameters of the request. Errors: why it is not served. */
   readonly paramsOf: () => unknown;
   /** How its client takes answers. */
   readonly accepted: Accepted;

@@ -65,7 +65,7 @@ function explanationOf(header: string | undefined, explains: boolean) {
   return explainCalls(header);
 }
 
-/** The result with its extensions; or, if it is only that a limit was exceeded, what the operation did until then. */
+/** The result with its extensions. If a limit was exceeded, the answer is one error, which says what the operation did until then. */
 function concluded(
   result: ExecutionResult,
   run: RequestContext,

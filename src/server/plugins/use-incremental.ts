@@ -59,7 +59,7 @@ interface IncrementalOptions {
   readonly observe: ((schema: GraphQLSchema) => GraphQLSchema) | undefined;
   /** An ordinary result, if no @defer or @stream is in force. */
   readonly conclude: (result: ExecutionResult) => ExecutionResult | Promise<ExecutionResult>;
-  /** What the last result adds. */
+  /** The extensions of the last result. */
   readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
   /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
@@ -165,7 +165,7 @@ function checkStreams(document: DocumentNode, variables: Selection['variableValu
   });
 }
 
-/** What a first result, those that follow it, and their parts have in common. */
+/** The members of a first result, of later results, and of their parts. */
 interface AnyResult {
   readonly errors?: readonly GraphQLError[] | undefined;
   readonly data?: unknown;
@@ -234,7 +234,7 @@ async function* resultsOf(
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
     run.cancelReads();
-    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
     const last = isFirst
