@@ -12,12 +12,11 @@ import {
 } from '../src/capacity.ts';
 import { readConfig } from '../src/config/config.ts';
 import { authenticateByHeaders } from '../src/server/auth/header-credentials.ts';
-import { type RunningServer, serve } from '../src/server/server.ts';
 import { createTelemetry } from '../src/telemetry/metrics.ts';
-import { credentials, testOptions } from './support/bankql.ts';
 import { capacityLimits } from './support/capacity-limits.ts';
 import { documented } from './support/documented.ts';
-import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
+import { credentials, postOf } from './support/requests.ts';
+import { type ServerFixture, startServerFixture } from './support/server-fixture.ts';
 
 /** A capacity, and requests that hold something of it. `group`: the peer that claims the caller's name. */
 function open(limits: Parameters<typeof capacityLimits>[0]) {
@@ -153,40 +152,35 @@ test('each resource has its metrics', async () => {
 });
 
 describe('over a socket', () => {
-  let bank: RecordingBank;
-  let server: RunningServer;
+  let fixture: ServerFixture;
   const shed: ShedReason[] = [];
   beforeEach(async () => {
-    bank = await startRecordingBank();
     shed.length = 0;
-    server = await serve({
-      ...(await testOptions({ bankUrl: bank.url })),
-      host: '127.0.0.1',
-      http: { corsOrigins: new Set(), onlyLocalNames: false },
-      port: 0,
+    fixture = await startServerFixture({
       capacity: capacityLimits({ requests: 2, requestsPerCaller: 1 }),
       authenticate: authenticateByHeaders(null, true),
       onShed: (why) => shed.push(why),
     });
   });
-  afterEach(async () => {
-    await bank.close();
-    await server.close();
-  });
+  afterEach(() => fixture[Symbol.asyncDispose]());
 
-  const ask = (authId: string) =>
-    fetch(`${server.url}/graphql`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId },
-      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+  const query = '{ bank { branches { totalCount } } }';
+  const ask = (authId: string, signal?: AbortSignal) =>
+    fetch(fixture.url, {
+      ...postOf({ query }, { ...credentials, 'Auth-ID': authId }),
+      signal: signal ?? null,
     });
+
+  /** The bank answers when the test wants. */
+  function holdBank() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    fixture.bank.otherwise(() => promise.then(() => ({ body: { branches: [] } })));
+    return resolve;
+  }
 
   test('what is too much is answered 503 with Retry-After at once; health and readiness answer all the same', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    bank.otherwise(async () => {
-      await promise;
-      return { body: { branches: [] } };
-    });
+    const release = holdBank();
+    const { server } = fixture;
     const [first, second] = [ask('one'), ask('two')];
     await expect.poll(() => server.held.requests).toBe(2);
     const refused = await ask('three');
@@ -203,7 +197,7 @@ describe('over a socket', () => {
     });
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
     expect((await fetch(`${server.url}/ready`)).status).toBe(200);
-    resolve();
+    release();
     for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
     await expect.poll(() => server.held.requests).toBe(0);
     expect((await ask('three')).status).toBe(200);
@@ -211,11 +205,8 @@ describe('over a socket', () => {
   });
 
   test('one caller’s many requests leave room for another’s', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    bank.otherwise(async () => {
-      await promise;
-      return { body: { branches: [] } };
-    });
+    const release = holdBank();
+    const { server } = fixture;
     const noisy = ask('noisy');
     await expect.poll(() => server.held.requests).toBe(1);
     const refused = await ask('noisy');
@@ -223,21 +214,17 @@ describe('over a socket', () => {
     expect(await refused.text()).toContain('Too many of your requests are in progress. bankql did nothing');
     const quiet = ask('quiet');
     await expect.poll(() => server.held.requests).toBe(2);
-    resolve();
+    release();
     expect((await quiet).status).toBe(200);
     await noisy;
     expect(shed).toEqual(['requests of the caller']);
   });
 
   test('a client that leaves makes room', async () => {
+    const { bank, server } = fixture;
     bank.otherwise(() => 'hang');
     const leaving = new AbortController();
-    const asked = fetch(`${server.url}/graphql`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...credentials },
-      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
-      signal: leaving.signal,
-    }).catch(() => 'left');
+    const asked = ask('leaves', leaving.signal).catch(() => 'left');
     await expect.poll(() => server.held.requests).toBe(1);
     leaving.abort();
     expect(await asked).toBe('left');

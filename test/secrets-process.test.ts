@@ -212,7 +212,7 @@ describe('a process that is asked for all that it can do', () => {
     const seen = await seenOf(bankql);
     expect(await bankql.stop()).toBe(0);
     const [, payload = '', signature = ''] = token.split('.');
-    expect(bankql.output()).toContain('a token is not accepted');
+    expect(bankql.output()).toContain('bearer token: expired');
     expect(bankql.output()).toContain('unexpected error');
     expectNoCanary(bankql.output() + seen, [...Object.values(canaries), payload, signature, token]);
   });

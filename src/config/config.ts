@@ -6,7 +6,7 @@ import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import { type JwtOptions, jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ServerOptions } from '../server/server.ts';
-import type { TracingOptions } from '../telemetry/options.ts';
+import type { TracingOptions } from '../telemetry/tracing.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, readVariables, unknownVariables } from './environment.ts';
 import { contradictions, stateUrlOf } from './rules.ts';

@@ -46,7 +46,7 @@ type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 /** `holder`: the resources that the request holds. */
 type Listener = (request: IncomingMessage, response: ConnectionAwareResponse, holder: RequestHolder) => void;
 
-/** What the connections of a server have in common. */
+/** The state that all connections of a server share. */
 interface Shared {
   readonly capacity: Capacity;
   readonly listener: Listener;
@@ -65,7 +65,7 @@ class Connection {
   readonly peer: string;
   readonly socket: Socket;
   readonly #shared: Shared;
-  /** Those that are not sent yet, in their order. */
+  /** The responses that are not sent yet, in the order of their requests. */
   readonly #responses = new Set<ConnectionAwareResponse>();
   #latest: ConnectionAwareResponse | null = null;
   /** Whether an answer has said that it ends. */
@@ -199,8 +199,6 @@ export class ConnectionAwareResponse extends ServerResponse {
     return now - this.#stalledSince >= deadlineMs;
   }
 
-  override writeHead(status: number, reason?: string, headers?: Headers): this;
-  override writeHead(status: number, headers?: Headers): this;
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { complete, headers: asked } = this.req;
     const isEndless = !complete && asked['transfer-encoding'] !== undefined;
@@ -211,8 +209,6 @@ export class ConnectionAwareResponse extends ServerResponse {
       : super.writeHead(status, reason);
   }
 
-  override write(chunk: unknown, sent?: Sent): boolean;
-  override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
     const bytes = sizeOf(chunk, encoding);
     this.holder?.write(bytes);
@@ -227,9 +223,6 @@ export class ConnectionAwareResponse extends ServerResponse {
       : super.write(chunk, whenSent);
   }
 
-  override end(sent?: () => void): this;
-  override end(chunk: unknown, sent?: () => void): this;
-  override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
     // Given back when all is out: Node then says that the answer is closed.
     this.holder?.answered(sizeOf(chunk, encoding));
@@ -256,7 +249,7 @@ export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /**
  * An HTTP server that listens. The listener must not throw.
- * Errors: what `listen` fails with, such as EADDRINUSE.
+ * Errors: those of `listen`, such as EADDRINUSE.
  */
 export async function listen(
   host: string,
@@ -293,7 +286,7 @@ export async function listen(
   });
   // Without a listener, Node answers 417.
   server.on('checkExpectation', receive);
-  // Without a listener, Node answers what it cannot parse also while a payment is under way, and the client would take that for
+  // Without a listener, Node answers an unreadable request even while a payment is under way, and the client would take that for
   // the refusal of the payment.
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: ConnectedSocket) => {
     if (socket.writable && socket[ownConnection]?.isAnswering !== true)
@@ -334,7 +327,7 @@ export async function listen(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     /** From now on the last answer of each connection says that it ends, and ends it. */
     drain,
-    /** Lets what is under way end. Idle connections may be used once more for so many milliseconds. */
+    /** Waits until the requests under way have ended. Idle connections may be used once more for so many milliseconds. */
     close: (idleMs = 0) =>
       new Promise<void>((resolve) => {
         drain();

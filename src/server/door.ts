@@ -39,7 +39,7 @@ export type Door = ReturnType<typeof createDoor>;
 const maxLoggedOrigins = 20;
 const over = Promise.resolve();
 
-/** The way of every request, from wherever it comes: what HTTP itself refuses, and then `answer`. */
+/** Every request passes here, however it came: the rules of HTTP may refuse it, and `answer` answers it. */
 export function createDoor(options: DoorOptions, answer: AnswerRequest) {
   const { policy, logger, onHttpRefusal, observer } = options;
   const loggedOrigins = new Set<string>();

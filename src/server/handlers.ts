@@ -8,7 +8,7 @@ import { RequestError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import type { RequestHolder } from '../engine/request-holder.ts';
-import { type Accepted, acceptedBy, notAcceptable } from './accepted.ts';
+import { type Accepted, acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import type { OperationContext } from './plugins/operation-context.ts';
@@ -32,7 +32,7 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
   readonly whyNotReady?: WhyNotReady;
 }
 
-/** Reads a body, and counts at its holder what has arrived of it. Errors: RequestError; ClientDisconnected. */
+/** Reads a body, and counts its bytes at its holder as they arrive. Errors: RequestError; ClientDisconnected. */
 export type BodyReader = () => Promise<Uint8Array>;
 
 /** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
@@ -42,11 +42,6 @@ export type AnswerRequest = (
   holder: RequestHolder,
   activity: OperationActivity | null,
 ) => Promise<Answer>;
-
-const methodNotAllowed = () =>
-  new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-    http: { status: 405, headers: { Allow: 'GET, POST' } },
-  });
 
 /** Checks of a load balancer: whether the process is there is yoga's /health. */
 function useReadiness(whyNotReady: WhyNotReady): Plugin {
@@ -83,7 +78,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
   const identify = createIdentify(authenticate, rateLimiter);
   const answerOf = createAnswers(options, toErrorResult);
 
-  /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and what is not found. */
+  /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and 404. */
   async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {
     // Yoga would find its paths at the end of the query as well.
     const [path = '/'] = url.split(/[?#]/, 1);
@@ -135,7 +130,10 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
           return answerOf(result instanceof Promise ? await result : result, answering);
         }
       } else {
-        if (method !== 'GET') throw methodNotAllowed();
+        if (method !== 'GET')
+          throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+            http: { status: 405, headers: { Allow: 'GET, POST' } },
+          });
         holder.admit();
         const params = parseUrlParams(url);
         paramsOf = () => params;
@@ -165,20 +163,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
   }
 
-  return (given, read, holder, activity) => {
+  return ({ method, url, headers, rawHeaders }, read, holder, activity) => {
     // HEAD is answered as a GET; whoever writes the answer leaves out its body.
-    const head = given.method === 'HEAD' ? withMethod(given, 'GET') : given;
+    const head = { method: method === 'HEAD' ? 'GET' : method, url, headers, rawHeaders };
     if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
     return answerOperation(head, read, holder, activity);
   };
 }
-
-const withMethod = ({ url, headers, rawHeaders }: Head, method: string): Head => ({
-  method,
-  url,
-  headers,
-  rawHeaders,
-});
 
 const endpoint = 'http://bankql/graphql';
 

@@ -31,7 +31,7 @@ export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: nu
       const client = new FetchClient(request);
       const read = () => readChunks(request.body ?? nothing(), maxRequestBytes, holder);
       const work = enter(head, read, holder, client).then(() => {
-        holder.end(false);
+        holder.end(client.state === 'left');
         // A client that has left is not answered.
         client.response.resolve(new Response(null, { status: 499 }));
       });
@@ -77,40 +77,27 @@ class FetchClient implements Client {
       if (name.toLowerCase() === 'vary') headers.append(name, value);
       else headers.set(name, value);
     const { status } = answer;
-    const hasBody = this.#request.method !== 'HEAD' && status !== 204;
-    if (hasBody && isStream && answer.body !== null) {
-      this.state = 'begun';
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.response.resolve(new Response(whenRead(answer.body, resolve), { status, headers }));
-      return promise;
-    }
+    const body = this.#request.method === 'HEAD' || status === 204 ? null : answer.body;
+    if (body instanceof ReadableStream) return this.#stream(body, { status, headers });
     this.state = 'answered';
-    const body = hasBody && !isStream ? answer.body : null;
     this.response.resolve(new Response(body, { status, headers }));
+  }
+
+  /** Resolves when the client has read all, or has left. */
+  async #stream(body: ReadableStream<Uint8Array>, init: ResponseInit): Promise<void> {
+    this.state = 'begun';
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    this.response.resolve(new Response(readable, init));
+    try {
+      await body.pipeTo(writable, { signal: this.#request.signal });
+      this.state = 'answered';
+    } catch {
+      // An answer that bankql broke off has told its activity.
+      this.state = 'left';
+    }
   }
 
   refuse(answer: WholeAnswer): void {
     if (this.state === 'waiting') this.send(answer, []);
   }
-}
-
-/** The same stream, and a note of its end. */
-function whenRead(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const next = await reader.read();
-        if (!next.done) return controller.enqueue(next.value);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-      done();
-    },
-    async cancel(reason) {
-      done();
-      await reader.cancel(reason);
-    },
-  });
 }

@@ -10,15 +10,13 @@ export interface OperationObserver {
   end(activity: OperationActivity): void;
 }
 
-/** The texts that no line of the log may show, worked out when there is a line. */
-export type Secrets = readonly (() => readonly string[])[];
-
 /** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
 interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;
-  secrets?: Secrets;
+  /** Give the texts that no line of the log may show, when there is a line. */
+  secrets?: readonly (() => readonly string[])[];
   /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
   isWorkedFor?: boolean;
   /** Writes one to the log. */
@@ -30,7 +28,6 @@ interface RequestScope {
 }
 
 const current = new AsyncLocalStorage<RequestScope>();
-const none: Secrets = [];
 
 /**
  * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. If it rejects, the
@@ -54,7 +51,7 @@ export function runInRequestScope(scope: RequestScope, run: () => Promise<void>)
 /** The X-Request-Id of the request under way; undefined if there is no request. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
 
-/** What is known of the request under way; null if nobody watches it. */
+/** The activity of the request under way; null if nobody watches it. */
 export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**
@@ -75,9 +72,9 @@ export function failCurrentRequest(error: unknown): boolean {
 /** Keeps these out of the request's lines in the log. */
 export function redactFromLog(secrets: () => readonly string[]): void {
   const request = current.getStore();
-  if (request !== undefined) request.secrets = [...(request.secrets ?? none), secrets];
+  if (request !== undefined) request.secrets = [...(request.secrets ?? []), secrets];
 }
 
 /** The secrets of the request under way. */
 export const currentSecrets = (): readonly string[] =>
-  (current.getStore()?.secrets ?? none).flatMap((secrets) => secrets());
+  current.getStore()?.secrets?.flatMap((secrets) => secrets()) ?? [];

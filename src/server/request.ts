@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { RequestError } from '../engine/errors.ts';
 import type { RequestHolder } from '../engine/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
-import { parseMediaRange } from './accept-header.ts';
+import { parseMediaType } from './accept.ts';
 
 /** The head of a request, as node:http gives it. In raw headers, one that is sent twice differs from a value with a comma. */
 export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
@@ -57,7 +57,7 @@ export interface HttpPolicyOptions {
   readonly maxRequestBytes: number;
 }
 
-/** The status of a refusal: for an invalid Host or address; a body that is too long, or of another kind; another machine's name. */
+/** The status of a refusal: for an invalid Host; a body that is too long, or of another kind; another machine's name. */
 export const httpRefusals = [400, 413, 415, 421] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
 
@@ -79,7 +79,7 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** What a page sends of its own accord, and what a client of bankql does. */
+/** The request headers that a browser and clients of bankql send. */
 const requestHeaders =
   'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name, Apollographql-Client-Version';
 
@@ -114,16 +114,18 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
+export const isLoopback = (host: string): boolean =>
+  /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 /** Whether an operation may be sent as this type. A page of another origin can send any other type without asking first. */
 const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
 /** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
-function charsetProblem(type: string | undefined): string | null {
-  const charset = parseMediaRange(type?.toLowerCase() ?? '').parameters.get('charset') ?? 'utf-8';
-  if (charset === 'utf-8' || charset === 'utf8') return null;
+function charsetProblem(type = ''): string | null {
+  // Most have no parameters, and need no parser.
+  const charset = type.includes(';') ? parseMediaType(type.toLowerCase())?.params.get('charset') : null;
+  if (/^utf-?8$/.test(charset ?? 'utf-8')) return null;
   return "The body's charset is not UTF-8: send the body in UTF-8.";
 }
 
@@ -133,27 +135,15 @@ const encodingProblem = (encodings: string): string | null =>
     ? null
     : 'The body has a Content-Encoding, and this server does not decompress requests: send the body uncompressed.';
 
-/** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
-const plainHost =
-  /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
-const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
-
-/** The longest host with a port, in characters: encoding one takes a time that grows with the square of its length. */
-const maxHost = 1024;
-
-/** Null if host and target together are not a URL, or the target by itself would name an invalid host. */
-const hostnameOf = (host: string, target: string): string | null =>
-  host.length <= maxHost &&
-  (!/^[/\\]{2}/.test(target) || target.length <= maxHost) &&
-  URL.canParse(target, 'http://localhost')
-    ? (URL.parse(`http://${host}${target}`)?.hostname ?? null)
-    : null;
+/** The name in a Host header, without the port; null if the header is invalid (RFC 3986). */
+const hostnameOf = (host: string): string | null =>
+  /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i.exec(host)?.[1] ?? null;
 
 const foreignOrigin =
   'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
 function findRefusal(
-  { method, url: target = '', headers }: Omit<Head, 'rawHeaders'>,
+  { method, headers }: Omit<Head, 'rawHeaders'>,
   { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
   const { host = 'localhost', origin } = headers;
@@ -162,10 +152,8 @@ function findRefusal(
     if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
       return { status: 403, message: foreignOrigin };
   } else {
-    // Nearly all are plain, and need no parser to be seen to be a URL.
-    const hostname =
-      (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
-    if (hostname === null) return { status: 400, message: 'The Host header, or the address, is invalid.' };
+    const hostname = hostnameOf(host);
+    if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };
     if (onlyLocalNames && !isLoopback(hostname))
       return { status: 421, message: 'This server answers to names of its own machine only.' };
   }
@@ -217,7 +205,7 @@ export async function readBody(
 }
 
 /**
- * Reads a body to its end; what has arrived of it is held by its caller.
+ * Reads a body to its end. Its bytes are counted at its caller as they arrive.
  * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
  */
 export async function readChunks(
@@ -244,8 +232,8 @@ export async function readChunks(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
- * and most decoders take bytes that are no UTF-8 for U+FFFD.
+ * The parameters in the body of a POST. Nothing is guessed: of two members with one name JSON.parse would take the last, and most
+ * decoders would replace bytes that are no UTF-8 by U+FFFD.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
@@ -262,7 +250,7 @@ export function parseBodyParams(bytes: Uint8Array): unknown {
   return body;
 }
 
-/** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
+/** The parameters in the URL of a GET. Errors: BAD_USER_INPUT. */
 export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
   const text = (name: string) => {
@@ -298,34 +286,39 @@ const maxParts = 4000;
 
 /**
  * Finds problems that JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one
- * name. It looks only at brackets and texts: JSON.parse finds everything else that is wrong.
+ * name. It looks only at brackets, commas and texts: JSON.parse finds everything else that is wrong.
  */
 function findProblem(text: string): string | null {
   /** Of each object that is open the names so far; null for a list. */
   const open: (Set<string> | null)[] = [];
   let parts = 0;
+  /** Whether the next text is the name of a member. */
+  let beforeName = false;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case '{':
         open.push(new Set());
+        beforeName = true;
         break;
       case '[':
         open.push(null);
+        beforeName = false;
         break;
       case '}':
       case ']':
         open.pop();
         continue;
+      case ',':
+        beforeName = open.at(-1) instanceof Set;
+        continue;
       case '"': {
-        let end = text.indexOf('"', at + 1);
-        if (end === -1 || text[end - 1] === '\\') end = endOfText(text, at);
-        const names = open.at(-1);
-        const next = text[end + 1];
-        if (names && (next === ':' || (next !== ',' && next !== '}' && isBeforeColon(text, end + 1)))) {
+        const end = endOfText(text, at);
+        if (beforeName) {
           const written = text.slice(at, end + 1);
           const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
-          if (names.has(name)) return 'names a member twice in one object';
-          names.add(name);
+          if (open.at(-1)?.has(name)) return 'names a member twice in one object';
+          open.at(-1)?.add(name);
+          beforeName = false;
         }
         at = end;
         break;
@@ -347,10 +340,4 @@ function endOfText(text: string, start: number): number {
     if (backslashes % 2 === 0) return end;
   }
   return text.length;
-}
-
-function isBeforeColon(text: string, from: number): boolean {
-  let at = from;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
-  return text[at] === ':';
 }

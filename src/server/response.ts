@@ -5,7 +5,7 @@ import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { explainHeader } from '../engine/explain.ts';
 import type { OperationActivity } from '../engine/operation-activity.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
-import type { MediaType } from './accepted.ts';
+import type { MediaType } from './accept.ts';
 import type { Client } from './door.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
@@ -23,7 +23,7 @@ export interface WholeAnswer {
 export type Answer = WholeAnswer | Response;
 
 export interface GraphQLHttpResponse extends WholeAnswer {
-  /** What it shows. */
+  /** The result that the body shows. */
   readonly result: ExecutionResult;
 }
 
@@ -78,41 +78,8 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
-/**
- * Makes a result an answer of HTTP, as the specification of GraphQL over HTTP has it. If its JSON is too long, or cannot be
- * made, the engine says what is answered instead. It never throws.
- */
-export const createResultSerializer =
-  (toErrorResult: ToErrorResult) =>
-  (result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse => {
-    const bounded = result instanceof BoundedResult ? result : null;
-    try {
-      const answer = serialised(result, mediaType);
-      if (bounded === null || bounded.fits(answer.body)) return answer;
-      return serialised(bounded.failed(), mediaType);
-    } catch (error) {
-      return serialised(bounded?.failed(error) ?? toErrorResult(error), mediaType);
-    }
-  };
-
 /** Answers up to this length are always given, in bytes: among them are those of nearly all payments. */
 export const shortAnswer = 16_384;
-
-/**
- * The answer, or, if there is no room for it to wait for its client, 503 with what its operation did. Ask right before
- * it is sent.
- */
-function withinRoom(
-  answer: GraphQLHttpResponse,
-  holder: Answering['holder'],
-  toErrorResult: ToErrorResult,
-): GraphQLHttpResponse {
-  const { body, result } = answer;
-  const bytes = Buffer.byteLength(body);
-  if (bytes <= shortAnswer || holder === undefined || holder.reserveRoom(bytes)) return answer;
-  const refused = result instanceof BoundedResult ? result.failed(noRoom()) : toErrorResult(noRoom());
-  return serialised(refused, 'application/json');
-}
 
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
 const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
@@ -127,46 +94,60 @@ const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean 
  */
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
-/** The answer with the headers for HTTP caches. `hasToken`: only whoever may call may have it, not everybody who shares a cache. */
-function forCaches(
-  answer: GraphQLHttpResponse,
-  maxAgeSeconds: number,
-  hasToken: boolean,
-): GraphQLHttpResponse {
-  const scope = hasToken ? 'private' : 'public';
-  const caching = ['Cache-Control', `${scope}, max-age=${maxAgeSeconds}`, 'Vary', varying];
-  return { ...answer, headers: [...answer.headers, ...caching] };
-}
-
 export interface SendOptions {
   /** How long HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 
-/** What an answer depends on besides its result. */
+/** The request that is answered, and its client. */
 interface Answering {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
   /** Holds the answer until its client has read it. */
-  readonly holder: { reserveRoom(bytes: number): boolean } | undefined;
+  readonly holder: { reserveRoom(bytes: number): boolean };
   readonly activity: OperationActivity | null;
 }
 
-/** Creates the function that makes a result the whole answer: serialized, within its bounds, for caches. */
+/** Creates the function that makes a result the whole answer, with the headers for HTTP caches. It never throws. */
 export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, toErrorResult: ToErrorResult) {
-  const serialize = createResultSerializer(toErrorResult);
-  return (
-    result: ExecutionResult,
-    { mediaType, request: { method, headers }, holder, activity }: Answering,
-  ): GraphQLHttpResponse => {
-    const made = serialize(result, mediaType ?? 'application/json');
-    const answer =
-      mediaType !== null && method === 'GET' && isCacheable(made)
-        ? forCaches(made, publicMaxAgeSeconds, headers.authorization !== undefined)
-        : made;
+  /**
+   * The answer as the specification of GraphQL over HTTP has it. If its JSON is too long, or cannot be made, the engine says what is
+   * answered instead.
+   */
+  function answerOf(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+    const bounded = result instanceof BoundedResult ? result : null;
+    try {
+      const answer = serialised(result, mediaType);
+      if (bounded === null || bounded.fits(answer.body)) return answer;
+      return serialised(bounded.failed(), mediaType);
+    } catch (error) {
+      return serialised(bounded?.failed(error) ?? toErrorResult(error), mediaType);
+    }
+  }
+
+  /** The answer of a GET. With a token, only its own client may keep it, not everybody who shares a cache. */
+  function withCaching(answer: GraphQLHttpResponse, hasToken: boolean): GraphQLHttpResponse {
+    if (!isCacheable(answer)) return answer;
+    const policy = `${hasToken ? 'private' : 'public'}, max-age=${publicMaxAgeSeconds}`;
+    return { ...answer, headers: [...answer.headers, 'Cache-Control', policy, 'Vary', varying] };
+  }
+
+  /** The answer, or, if there is no room for it to wait for its client, 503 with what its operation did. */
+  function withinRoom(answer: GraphQLHttpResponse, holder: Answering['holder']): GraphQLHttpResponse {
+    const { body, result } = answer;
     // A character takes three bytes at most.
-    const sent = answer.body.length * 3 <= shortAnswer ? answer : withinRoom(answer, holder, toErrorResult);
+    const isShort = body.length * 3 <= shortAnswer || Buffer.byteLength(body) <= shortAnswer;
+    if (isShort || holder.reserveRoom(Buffer.byteLength(body))) return answer;
+    const refused = result instanceof BoundedResult ? result.failed(noRoom()) : toErrorResult(noRoom());
+    return serialised(refused, 'application/json');
+  }
+
+  return (result: ExecutionResult, { mediaType, request, holder, activity }: Answering) => {
+    const made = answerOf(result, mediaType ?? 'application/json');
+    const isKept = mediaType !== null && request.method === 'GET';
+    const answer = isKept ? withCaching(made, request.headers.authorization !== undefined) : made;
+    const sent = withinRoom(answer, holder);
     activity?.answered(sent);
     return sent;
   };
@@ -188,8 +169,16 @@ export class NodeClient implements Client {
   }
 
   send(answer: Answer, common: readonly string[]): void | Promise<void> {
-    if (answer instanceof Response) return writeResponse(this.#response, answer, common);
-    writeWhole(this.#response, answer, common);
+    const response = this.#response;
+    if (answer instanceof Response) return writeResponse(response, answer, common);
+    // The client may have left meanwhile.
+    if (response.destroyed || response.headersSent) return;
+    const { status, headers, body } = answer;
+    const bearing = headers.includes('Cache-Control') ? without('Cache-Control', common) : common;
+    const bytes = Buffer.byteLength(body);
+    response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
+    // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+    response.end(body, bytes === body.length ? 'latin1' : 'utf8');
   }
 
   refuse({ status, headers, body }: WholeAnswer): void {
@@ -201,21 +190,6 @@ export class NodeClient implements Client {
     response.writeHead(status, [...headers]);
     response.end(body === '' ? undefined : body);
   }
-}
-
-/** Writes a whole answer. `common` are the headers of every answer, names and values in turn. */
-function writeWhole(
-  response: ServerResponse,
-  { status, headers, body }: WholeAnswer,
-  common: readonly string[],
-): void {
-  // The client may have left meanwhile.
-  if (response.destroyed || response.headersSent) return;
-  const bearing = headers.includes('Cache-Control') ? without('Cache-Control', common) : common;
-  const bytes = Buffer.byteLength(body);
-  response.writeHead(status, [...bearing, ...headers, 'Content-Length', String(bytes)]);
-  // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
-  response.end(body, bytes === body.length ? 'latin1' : 'utf8');
 }
 
 /** Writes a Fetch response at the client's pace. Its own headers replace the common ones. Resolves when it is sent or the client has left. */

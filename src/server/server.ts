@@ -40,7 +40,7 @@ export interface ServerCloseOptions {
 /** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
 const lastUseMs = 5000;
 
-/** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
+/** Serves the endpoint. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed);
@@ -84,7 +84,7 @@ export async function serve(options: ServerOptions) {
     replaceDocuments(persisted: GraphQLServerOptions['persisted']): void {
       answer = createGraphQLHandler({ ...graphqlOptions, persisted });
     },
-    /** Lets what is under way end, and serves nothing new. */
+    /** Serves no new requests, and waits until those under way have ended. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // A connection that is kept alive would go on being served.

@@ -10,10 +10,8 @@ import { schema as ownSchema } from '../schema/schema.ts';
 import { slices } from '../slices.ts';
 import type { BankqlPlugin, OperationContext } from './plugins/operation-context.ts';
 import { useBoundedAnswers } from './plugins/use-bounded-answers.ts';
-import { useBudget } from './plugins/use-budget.ts';
 import { type DocumentsOptions, useDocuments } from './plugins/use-documents.ts';
 import { useExecution } from './plugins/use-execution.ts';
-import { useExplain } from './plugins/use-explain.ts';
 import { createMaskError, maskedErrors } from './plugins/use-masked-errors.ts';
 
 export interface YogaOptions extends DocumentsOptions {
@@ -40,7 +38,6 @@ export function createBankqlYoga(options: YogaOptions) {
   const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
   const { explains = false, plugins = [], unexpected } = options;
   const mask = createMaskError(unexpected);
-  const services = { bank, payments, defaults, limits, answerLimits };
   const yoga = createYoga<OperationContext>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -60,9 +57,7 @@ export function createBankqlYoga(options: YogaOptions) {
     maskedErrors: maskedErrors(mask),
     plugins: [
       useDocuments(options, mask),
-      useExplain(explains),
-      useBudget(services),
-      useExecution(mask, answerLimits.bytes),
+      useExecution({ bank, payments, defaults, limits, answerLimits }, explains, mask),
       ...plugins,
       useBoundedAnswers(answerLimits.bytes, mask),
     ],

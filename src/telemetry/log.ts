@@ -6,7 +6,7 @@ import { currentActivity, currentRequestId, currentSecrets } from '../server/req
 /** pino's. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** What is added to a line that belongs to no request, or says itself to which. */
+/** Added to a line that belongs to no request, or that already names its request. */
 const nothing = {};
 
 /**
@@ -75,6 +75,6 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
   };
 }
 
-/** Much more than is shown is looked at: what is taken out makes it shorter. */
+/** Redacts a longer part than is shown, because redaction makes it shorter. */
 const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   shorten(redact(text, secrets, 20 * maxMessageLength), maxMessageLength);

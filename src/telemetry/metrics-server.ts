@@ -3,7 +3,7 @@ import { type Listening, listen } from '../server/connection.ts';
 
 const path = '/metrics';
 
-/** Serves the metrics at its `url`, and nothing else. Errors: what `listen` fails with, such as EADDRINUSE. */
+/** Serves the metrics at its `url`, and nothing else. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serveMetrics(
   registry: Pick<Registry, 'metrics' | 'contentType'>,
   { host, port }: { readonly host: string; readonly port: number },

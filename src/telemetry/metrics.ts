@@ -280,7 +280,7 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status ?? 0) >= 500;
-  // Those of an open breaker come at the rate of requests; that it opened is one line.
+  // While a breaker is open, refused calls come at the rate of requests; its opening is one line.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;
@@ -289,7 +289,7 @@ function logRestCall(logger: Logger, call: CallReport): void {
   logger[level]({ ...call, milliseconds, callId }, 'bank call');
 }
 
-/** What the log says of a store's own news. */
+/** The log's lines for events of the store. */
 const storeEvents: Readonly<
   Record<StoreEvent['kind'], readonly [level: 'info' | 'warn' | 'error', message: string]>
 > = {

@@ -27,7 +27,17 @@ import type { OperationActivity } from '../engine/operation-activity.ts';
 import { ownCopy } from '../own-copy.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
-import type { TracingOptions } from './options.ts';
+
+/** Where traces go. */
+export interface TracingOptions {
+  /** Where spans are sent, without `/v1/traces`. */
+  readonly endpoint: string;
+  /**
+   * The variables OTEL_… by name. bankql reads the sampler, the headers and the service's name; OpenTelemetry reads the others itself,
+   * from the environment of the process.
+   */
+  readonly openTelemetry: Readonly<Record<string, string | undefined>>;
+}
 
 type Variables = TracingOptions['openTelemetry'];
 

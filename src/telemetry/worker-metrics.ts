@@ -4,7 +4,7 @@ import { metricsIn } from './metric-kinds.ts';
 /** The metrics of one process, as it sends them to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
+/** Metrics that only grow. The last values of an ended worker stay in the sum: Prometheus would take a fall for a restart from 0. */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 /**

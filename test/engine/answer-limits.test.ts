@@ -1,10 +1,10 @@
-import { GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { internalError } from '../../src/engine/errors.ts';
 import { BoundedResult, finalIfItWrote } from '../../src/engine/result.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
-import { createResultSerializer } from '../../src/server/response.ts';
-import { credentials, type TestOptions } from '../support/bankql.ts';
+import { createAnswers } from '../../src/server/response.ts';
+import { createTestHolder, credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { documented } from '../support/documented.ts';
 import { transfer } from '../support/payment-client.ts';
@@ -260,7 +260,14 @@ describe('ids of nodes', () => {
 describe('a bounded result', () => {
   /** What is answered where a result cannot be sent as it is. */
 
-  const serialize = createResultSerializer((error) => ({ data: { unexpected: String(error) } }));
+  const answerOf = createAnswers({}, (error) => ({ data: { unexpected: String(error) } }));
+  const serialize = (result: ExecutionResult, mediaType: 'application/json') =>
+    answerOf(result, {
+      mediaType,
+      request: { method: 'POST', headers: {} },
+      holder: createTestHolder(),
+      activity: null,
+    });
   const seen: unknown[] = [];
   const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
     new BoundedResult(

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
@@ -87,24 +87,34 @@ const getText = (target: string, accept = '*/*') =>
   `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`;
 const body = '{"query":"{ __typename }"}';
 
-const nonsense = [
-  ...['//', '//:', '//[', '//@:', '///', 'http://[', 'http://x:99999', '//:/graphql', '/\\\\', '/%', '*'],
-  ...['/%00', '/graphq', '/graphql/..//'],
-];
-describe.each([
-  ['GET', (target: string) => getText(target)],
-  ['POST', (target: string) => postText(body, ending).replace('/graphql', target)],
-])('an address that is none is 400 or 404, and no failure: %s', (_method, textOf) => {
-  test.each(nonsense)('%s', async (target) => {
-    await using fixture = await startServerFixture();
-    for (const query of [
-      '',
-      '?subscription-key=x',
-      '?subscription%2Dkey',
-      '?a=%&subscription-key=%ff%',
-      '?#',
-    ])
-      expect(await answerTo(fixture.url, textOf(`${target}${query}`))).toMatch(/^HTTP\/1\.1 40[04] /);
+describe('an address that is none', () => {
+  let fixture: ServerFixture;
+  beforeAll(async () => {
+    fixture = await startServerFixture();
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+
+  const nonsense = [
+    '//',
+    '//:',
+    '//[',
+    '//@:',
+    '///',
+    'http://[',
+    'http://x:99999',
+    '/\\\\',
+    '/%',
+    '*',
+    '/%00',
+  ];
+  test.each([...nonsense, '/graphq', '/graphql/..//'])('%s is 400 or 404, and no failure', async (target) => {
+    const queries = ['', '?subscription-key=x', '?subscription%2Dkey', '?a=%&subscription-key=%ff%', '?#'];
+    for (const query of queries)
+      for (const text of [
+        getText(`${target}${query}`),
+        postText(body, ending).replace('/graphql', `${target}${query}`),
+      ])
+        expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1\.1 40[04] /);
     expect(fixture.log).toEqual([]);
     expect(fixture.bank.calls).toEqual([]);
   });

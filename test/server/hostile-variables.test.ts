@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { anyCharacter } from '../support/any-text.ts';
 import { exact } from '../support/bankql-fixture.ts';
-import { documented } from '../support/documented.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Requests as nobody should send them: documents that are valid, nearly valid or not at all; variables; headers. */
@@ -172,12 +171,6 @@ describe('refused with one error, under 1 kB, before any call', () => {
       'BAD_USER_INPUT',
     ],
     [
-      'a deep list that nobody asked for',
-      `{"query":"{ __typename }","variables":{"deep":${deep('[', ']', 40_000)}}}`,
-      'BAD_USER_INPUT',
-    ],
-    ['a text of 100,000 bytes', withValue(account, 'x'.repeat(100_000)), 'BAD_USER_INPUT'],
-    [
       '7,000 fields that are none',
       withValue(put, { balance: {}, ...Object.fromEntries(many(7000, (n) => [`k${n}`, 1])) }),
       'BAD_USER_INPUT',
@@ -213,7 +206,6 @@ describe('refused with one error, under 1 kB, before any call', () => {
       'GRAPHQL_VALIDATION_FAILED',
     ],
     ['__proto__ alone', '{"__proto__":{"query":"{__typename}"}}', 'BAD_USER_INPUT'],
-    ['variables that are a text', '{"query":"{__typename}","variables":"{}"}', 'BAD_USER_INPUT'],
     [
       'extensions that are a deep list',
       `{"query":"{__typename}","extensions":${deep('[', ']', 49_000)}}`,
@@ -237,11 +229,6 @@ describe('refused with one error, under 1 kB, before any call', () => {
       'GRAPHQL_PARSE_FAILED',
     ],
     [
-      'two queries',
-      '{"query":"{ __typename }","query":"{ bank { branches { totalCount } } }"}',
-      'BAD_USER_INPUT',
-    ],
-    [
       'a variable that stands twice',
       `{"query":${JSON.stringify(account)},"variables":{"v":"a","\\u0076":"b"}}`,
       'BAD_USER_INPUT',
@@ -252,38 +239,11 @@ describe('refused with one error, under 1 kB, before any call', () => {
       'BAD_USER_INPUT',
     ],
     [
-      '3,000 times the same field with fields below',
-      JSON.stringify({ query: `{ bank { ${many(3000, () => 'messages { totalCount }').join(' ')} } }` }),
-      'LIMIT_EXCEEDED',
-    ],
-    [
       '600 unknown fields',
       JSON.stringify({ query: `{ ${many(600, (n) => `x${n}`).join(' ')} }` }),
       'LIMIT_EXCEEDED',
     ],
-    [
-      '500 unknown directives',
-      JSON.stringify({ query: `{ __typename ${many(500, () => '@aa').join(' ')} }` }),
-      'LIMIT_EXCEEDED',
-    ],
     ['30,000 ids that are none', withText(nodes, `[${many(30_000, () => '""').join()}]`), 'BAD_USER_INPUT'],
-    ['a batch of 1,000', `[${many(1000, () => '{"query":"{__typename}"}').join()}]`, 'BAD_USER_INPUT'],
-    [
-      'an operation that is not there',
-      '{"query":"query A { bank { branches { totalCount } } }","operationName":"B"}',
-      'BAD_USER_INPUT',
-    ],
-    [
-      'an operation named __proto__',
-      '{"query":"query A { bank { branches { totalCount } } }","operationName":"__proto__"}',
-      'BAD_USER_INPUT',
-    ],
-    [
-      'two operations, none of them named',
-      '{"query":"query A { bank { branches { totalCount } } } query B { __typename }"}',
-      'BAD_USER_INPUT',
-    ],
-    ['a subscription', '{"query":"subscription { bank { bankId } }"}', 'GRAPHQL_VALIDATION_FAILED'],
   ])('%s', async (_what, body, code) => {
     const answer = await send(body);
     const text = await answer.text();
@@ -293,16 +253,6 @@ describe('refused with one error, under 1 kB, before any call', () => {
       errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
     });
     expect(text.length).toBeLessThan(1024);
-  });
-
-  test.each(['variables=%7B', 'variables=[[', 'extensions=x'])('a URL with %s', async (parameter) => {
-    const answer = await fetch(`${fixture.url}?query={__typename}&${parameter}`, { headers: key });
-    expect(await answer.json()).toEqual({
-      errors: [
-        expect.objectContaining({ extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }),
-      ],
-    });
-    expect(answer.status).toBe(400);
   });
 });
 
@@ -341,26 +291,15 @@ test('1,000 nodes cost no more calls than an operation may make', async () => {
   expect(fixture.bank.calls.length).toBeLessThanOrEqual(50);
 });
 
-describe('anything', () => {
-  let fixture: ServerFixture;
-  beforeAll(async () => {
-    fixture = await startServerFixture();
-    fixture.bank.otherwise({ body: { branches: [], accounts: [], otherAccounts: [], messages: [] } });
-  });
-  afterAll(() => fixture[Symbol.asyncDispose]());
-
-  test('whatever is asked is answered: never 5xx, never a crash, never a changed prototype', async () => {
-    const before = Object.getOwnPropertyNames(Object.prototype).sort();
-    await fc.assert(
-      fc.asyncProperty(fuzzedRequest, async ({ body, headers }) => {
-        const answer = await fetch(fixture.url, { method: 'POST', headers, body });
-        const text = await answer.text();
-        expect(answer.status, `${body}\n${text}`).toBeLessThan(500);
-        expect(text).not.toContain('INTERNAL');
-      }),
-      { seed: 20_261_120, numRuns: 250 },
-    );
-    expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(before);
-    expect((await fetch(fixture.url.replace('/graphql', '/health'))).status).toBe(200);
-  });
+test('whatever is asked is answered: never 5xx, never a crash', async () => {
+  fixture.bank.otherwise({ body: { branches: [], accounts: [], otherAccounts: [], messages: [] } });
+  await fc.assert(
+    fc.asyncProperty(fuzzedRequest, async ({ body, headers }) => {
+      const answer = await fetch(fixture.url, { method: 'POST', headers, body });
+      const text = await answer.text();
+      expect(answer.status, `${body}\n${text}`).toBeLessThan(500);
+      expect(text).not.toContain('INTERNAL');
+    }),
+    { seed: 20_261_120, numRuns: 250 },
+  );
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OperationActivity } from '../../src/engine/operation-activity.ts';
-import { acceptedBy } from '../../src/server/accepted.ts';
+import { acceptedBy } from '../../src/server/accept.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
 import { payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
-import { connectTo, postText } from '../support/requests.ts';
+import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
   ['multipart/mixed;incrementalSpec=v0.3, text/event-stream;q=0.1', ['text/event-stream', '20220824']],
   ['multipart/mixed;incrementalDeliverySpec=3283f8a', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed; INCREMENTALDELIVERYSPEC="3283F8A", application/json', ['multipart/mixed', 'v0.2']],
-  ['Text/Event-Stream; incrementalDeliverySpec = 3283f8a', ['text/event-stream', 'v0.2']],
+  ['Text/Event-Stream; incrementalDeliverySpec=3283f8a', ['text/event-stream', 'v0.2']],
   ['multipart/mixed;incrementalDeliverySpec=0000000, application/json', null],
   ['multipart/mixed;deferSpec=20220824;incrementalSpec=v0.2', ['multipart/mixed', 'v0.2']],
   ['multipart/mixed;DeferSpec="20220824"', ['multipart/mixed', '20220824']],
@@ -297,6 +297,29 @@ test('the operation is observed as a whole: its bytes, its codes, and its end', 
     codes: ['FORBIDDEN'],
     bytes: payloads.reduce<number>((sum, payload) => sum + JSON.stringify(payload).length, 0),
   });
+});
+
+test.each<[string, (body: ReadableStream, leaving: AbortController) => unknown]>([
+  ['cancels its answer', (body) => body.cancel()],
+  ['aborts its request', (_body, leaving) => leaving.abort()],
+])('a client of a mounted bankql that %s midway is observed as one that left', async (_how, leave) => {
+  const { ended, observer } = noting();
+  await using mounted = await startServerFixture({ observer });
+  mounted.bank.on(accountCall, () => 'hang').on(othersCall, { body: others });
+  const leaving = new AbortController();
+  const answer = await mounted.server.fetch(
+    new Request(mounted.url, {
+      ...postOf({ query }, { ...credentials, Accept: multipart }),
+      signal: leaving.signal,
+    }),
+  );
+  const body = answer.body ?? expect.fail('there is no answer');
+  const reader = body.getReader();
+  for (let text = ''; !text.includes('"accountId"'); ) text += Buffer.from((await reader.read()).value ?? []);
+  reader.releaseLock();
+  await leave(body, leaving);
+  await expect.poll(() => ended).toHaveLength(1);
+  expect(ended[0]).toMatchObject({ outcome: 'client left', status: 200, codes: [] });
 });
 
 test('all results together have the length of one answer, and one that is too long ends them', async () => {

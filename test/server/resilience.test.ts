@@ -121,52 +121,6 @@ describe('an operation’s calls', () => {
     // The next operation starts anew.
     expect(failuresOf(await bankql.ask('{ bank { customer(customerId: "c") { email } } }'))).toEqual([]);
   });
-
-  test('do not count what is asked for twice', async () => {
-    bank.behave(byLine(bank, { customers: customer }));
-    const bankql = await bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 1 } });
-    const result = await bankql.ask(
-      '{ bank { a: customer(customerId: "c") { email } b: customer(customerId: "c") { email } } }',
-    );
-    expect(failuresOf(result)).toEqual([]);
-    expect(bank.requests).toHaveLength(1);
-  });
-
-  test('hold back a write that is over, and a payment, unsent', async () => {
-    bank.behave(
-      byLine(bank, {
-        '/owner/views': account,
-        customers: customer,
-        'make-transaction': reply(200, '{}'),
-        '/accounts/a': reply(200, '{"balance":{}}'),
-      }),
-    );
-    const bankql = await bankqlWith({ limits: { timeoutMs: 60_000, restCalls: 4 } });
-    const result = await bankql.ask(`mutation {
-      first: putAccount(input: { accountId: "a", account: { balance: {} } }) {
-        account { owners { customerId email } }
-      }
-      second: ${putCustomer} { trackId }
-      paid: ${pay} { replayed payment { account { label } } }
-    }`);
-    const good = (customerId: string) => ({ customerId, email: 'a@b' });
-    expect(result.data).toEqual({
-      first: { account: { owners: [good('o1'), good('o2'), null, null] } },
-      second: null,
-      paid: null,
-    });
-    expect(failuresOf(result)).toEqual([
-      'first.account.owners.2 CALL_BUDGET_EXCEEDED',
-      'paid CALL_BUDGET_EXCEEDED',
-      'second CALL_BUDGET_EXCEEDED',
-    ]);
-    expect(lines().sort()).toEqual([
-      'GET accounts/a/owner/views',
-      'GET customers/o1',
-      'GET customers/o2',
-      'PUT accounts/a',
-    ]);
-  });
 });
 
 describe('a client that leaves', () => {

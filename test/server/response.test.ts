@@ -4,18 +4,18 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/result.ts';
 import { listen } from '../../src/server/connection.ts';
-import {
-  createAnswers,
-  createResultSerializer,
-  NodeClient,
-  type SendOptions,
-} from '../../src/server/response.ts';
+import { createAnswers, NodeClient, type SendOptions } from '../../src/server/response.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
   (length) => {
     const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = createResultSerializer(() => ({}))(result, 'application/json');
+    const answer = createAnswers({}, () => ({}))(result, {
+      mediaType: 'application/json',
+      request: { method: 'POST', headers: {} },
+      holder: { reserveRoom: () => true },
+      activity: null,
+    });
     expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
     expect(String(answer.body)).toBe(JSON.stringify(result));
   },

@@ -182,15 +182,6 @@ test('of pipelined requests whose client leaves nothing stays behind', async () 
   expect([fixture.server.held.unread, fixture.server.held.arriving]).toEqual([0, 0]);
 });
 
-test('the deadline ends an answer that nobody reads, and the request behind it', async () => {
-  await using fixture = await start({ writeDeadlineMs: 2000 });
-  const socket = askAndLookAway(fixture);
-  socket.write(textOf(short));
-  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
-  await expect.poll(() => fixture.server.held.unread).toBe(0);
-  await expect.poll(() => fixture.server.held.requests).toBe(0);
-});
-
 test('an answer that waits for an earlier one is not late', async () => {
   await using fixture = await startServerFixture({ writeDeadlineMs: 100 });
   let answer = () => {};

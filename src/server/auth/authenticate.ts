@@ -8,24 +8,21 @@ import { currentActivity } from '../request-scope.ts';
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export type Authenticate = (request: IncomingHead, peer: string) => Caller | Promise<Caller>;
 
-/** What counts a request's caller. */
-type Identified = Pick<RequestHolder, 'peer' | 'identify' | 'awaitMore'>;
-
 /**
- * Identifies the caller, once per request and before its body is read; what the request holds is counted at that caller from
- * then on. Refuses callers who have no REST call left.
+ * Identifies the caller, once per request and before its body is read. From then on the request's resources are counted at that
+ * caller. Refuses callers who have no REST call left.
  * Errors: those of Authenticate; RequestError RATE_LIMITED.
  */
 export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimiter | null) {
-  return (request: IncomingHead, identified: Identified): Caller | Promise<Caller> => {
-    const found = authenticate(request, identified.peer);
-    if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, identified);
-    identified.identify(found.identity ?? null);
+  return (request: IncomingHead, holder: RequestHolder): Caller | Promise<Caller> => {
+    const found = authenticate(request, holder.peer);
+    if (found instanceof Promise || rateLimiter !== null) return identifyLater(found, holder);
+    holder.identify(found.identity ?? null);
     return found;
   };
 
-  async function identifyLater(finding: Caller | Promise<Caller>, identified: Identified): Promise<Caller> {
-    identified.awaitMore(0);
+  async function identifyLater(finding: Caller | Promise<Caller>, holder: RequestHolder): Promise<Caller> {
+    holder.awaitMore(0);
     const caller = await finding;
     const seconds = (await rateLimiter?.secondsUntilNext(caller)) ?? 0;
     if (seconds > 0) {
@@ -34,7 +31,7 @@ export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimi
       if (activity !== null) activity.credentials = caller;
       throw noCallLeft(seconds);
     }
-    identified.identify(caller.identity ?? null);
+    holder.identify(caller.identity ?? null);
     return caller;
   }
 }

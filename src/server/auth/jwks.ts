@@ -6,7 +6,7 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose';
-import { fetch as fetchOver, ProxyAgent } from 'undici';
+import { Agent, fetch, ProxyAgent, type RequestInit } from 'undici';
 import { z } from 'zod';
 
 /** How long keys are trusted, and when they are fetched, in milliseconds. */
@@ -66,7 +66,9 @@ export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): nu
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
   const { timeoutMs, maxAgeMs, graceMs, attempts, attemptMs, retryMs, now } = { ...defaultTimes, ...times };
-  const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
+  const connecting = { connect: { timeout: timeoutMs }, maxResponseSize: maxJwksBytes };
+  const dispatcher =
+    proxyUrl === null ? new Agent(connecting) : new ProxyAgent({ ...connecting, uri: proxyUrl });
   /** When the fetch of the set in use began and ended. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
@@ -81,7 +83,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   const load: FetchImplementation = async (address, init) => {
     const begun = now();
     try {
-      const { keys, dropped } = await fetchKeys(address, init, proxy);
+      const { keys, dropped } = await fetchKeys(address, { ...init, headers: [...init.headers], dispatcher });
       if (dropped !== skipped) onSkipped?.(dropped);
       [askedAt, loadedAt, failedAt, skipped] = [begun, now(), null, dropped];
       fetched++;
@@ -171,21 +173,10 @@ function isReadable(key: z.infer<typeof Key>): boolean {
  * Shape:  the keys of the set, and how many other entries it has. With one of these, jose could verify no token at all.
  * Errors: whatever keeps a set of keys from being read, also that none of its entries is a key.
  */
-async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
-  // A dispatcher fits the fetch of its own version of undici, which need not be Node's.
-  const response = await (proxy === null
-    ? fetch(url, init)
-    : fetchOver(url, { ...init, headers: [...init.headers], dispatcher: proxy }));
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > maxJwksBytes) throw new Error(`it is longer than ${maxJwksBytes} bytes`);
-    chunks.push(chunk);
-  }
+async function fetchKeys(url: string, init: RequestInit) {
+  const response = await fetch(url, init);
   if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
-  // A TextDecoder drops a byte order mark.
-  const entries = KeySet.parse(JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))).keys;
+  const entries = KeySet.parse(await response.json()).keys;
   const found = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
   if (entries.length > 0 && found.length === 0) throw new Error('none of its entries is a key');
   const keys = found.filter(isReadable);

@@ -1,6 +1,6 @@
 import type { JwksTimes } from './jwks.ts';
 
-/** Whose tokens identify callers, and by which claims. */
+/** The issuer whose tokens identify callers, and the claims that name them. */
 export interface JwtOptions {
   /** The operator's key, used for every caller. */
   readonly subscriptionKey: string;

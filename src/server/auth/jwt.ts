@@ -29,7 +29,7 @@ const maxCandidates = 8;
  */
 export function authenticateByToken(
   options: JwtOptions,
-  logger: Pick<Logger, 'debug' | 'warn'>,
+  logger: Pick<Logger, 'warn'>,
   onRefusal?: (why: TokenRefusal) => void,
 ): Authenticate & { readonly reloadKeys: Keys['reload'] } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
@@ -38,7 +38,7 @@ export function authenticateByToken(
     proxyUrl: options.jwksProxyUrl ?? null,
     times: options.keyTimes,
     onFailure: (error) =>
-      logger.warn({ reason: joseReason(error) }, 'the keys that verify tokens cannot be fetched'),
+      logger.warn({ reason: fetchFailure(error) }, 'the keys that verify tokens cannot be fetched'),
     onSkipped: (entries) =>
       logger.warn({ entries }, 'entries of the key set that are no usable keys are skipped'),
   });
@@ -144,7 +144,6 @@ export function authenticateByToken(
           503,
           error.retryAfter,
         );
-      logger.debug({ reason: joseReason(error) }, 'a token is not accepted');
       const reason = refusalMessage(error);
       throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
     }
@@ -222,10 +221,8 @@ const unauthenticated = (message: string, challenge: string) =>
     http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
   });
 
-/** Why a token is not accepted, or keys cannot be fetched, for the log: jose's own message contains nothing of a token. */
-function joseReason(error: unknown): string {
-  if (error instanceof errors.JWTClaimValidationFailed) return `${error.code} ${error.claim}`;
-  if (error instanceof errors.JOSEError) return error.code;
+/** Why keys cannot be fetched, for the log. */
+function fetchFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }

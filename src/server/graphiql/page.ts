@@ -33,7 +33,7 @@ const pagePolicy = [
   "form-action 'none'",
 ].join('; ');
 
-/** What browser/main.js reads. */
+/** The settings that browser/main.js reads. */
 function settingsOf(
   { headers, areTestHeaders = false }: GraphiQLOptions,
   examples: readonly string[],

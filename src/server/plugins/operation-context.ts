@@ -2,9 +2,8 @@ import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { EngineRequest, RequestContext } from '../../engine/context.ts';
 import type { ExecutableOperation } from '../../engine/documents.ts';
-import type { explainCalls } from '../../engine/explain.ts';
 import type { OperationParams } from '../../engine/params.ts';
-import type { Accepted } from '../accepted.ts';
+import type { Accepted } from '../accept.ts';
 import type { GraphQLHttpResponse } from '../response.ts';
 
 /** The part of yoga's context that bankql's plugins share. Each member is there once the plugin that finds it out has run. */
@@ -14,16 +13,14 @@ export interface OperationContext {
   /** The operation that was asked for (use-documents). */
   askedFor?: OperationParams;
   operation?: ExecutableOperation;
-  /** Records its calls, if the request asks for them (use-explain). */
-  explained?: ReturnType<typeof explainCalls>;
-  /** The context of its resolvers, with the budget of its answer (use-budget). */
+  /** The context of its resolvers, with the budget of its answer (use-execution). */
   run?: RequestContext;
   /** How its answer is written, if it comes through Fetch (use-http). */
   readonly http?: FetchedRequest;
 }
 
 interface FetchedRequest {
-  /** What the request asks for. Errors: why it is not served. */
+  /** The parameters of the request. Errors: why it is not served. */
   readonly paramsOf: () => unknown;
   /** How its client takes answers. */
   readonly accepted: Accepted;

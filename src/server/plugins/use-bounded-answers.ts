@@ -10,7 +10,8 @@ import { withoutData } from './use-execution.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Bounds the JSON of each answer. It is the last plugin: what others make of a result counts too. A large answer is serialized here if there is time, and a short one by the handler that sends it.
+ * Bounds the JSON of each answer. It is the last plugin, so that the changes of other plugins count too. A large answer is serialized
+ * here, in slices; a short one by the handler that sends it.
  */
 export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlugin => ({
   onExecutionResult({ result, context: { run }, setResult }) {

@@ -1,42 +1,71 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import type { MutationEffects, RequestContext } from '../../engine/context.ts';
+import { MutationEffects, RequestContext, type RequestServices } from '../../engine/context.ts';
+import { RequestError } from '../../engine/errors.ts';
+import { explainCalls, explainHeader } from '../../engine/explain.ts';
 import { tooMuchBuilt } from '../../engine/result.ts';
 import { AnswerLimitError } from '../../executor/answer-budget.ts';
 import { type BankqlPlugin, found } from './operation-context.ts';
-import { executeIncrementally, isIncremental } from './use-incremental.ts';
+import { executeIncrementally, incrementalLimits, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Coerces the variables and executes the operation: with graphql's incremental executors if it has @defer or @stream and its client
- * takes several results, otherwise with the project's own executor. Other plugins may wrap it.
- * Errors: BAD_USER_INPUT for variables that do not fit.
+ * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's incremental
+ * executors if it has @defer or @stream and its client takes several results, otherwise with the project's own executor. Other
+ * plugins may wrap it. If the request asks for its calls, they are recorded; unless `explains`, it is refused.
+ * Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls.
  */
-export const useExecution = (mask: MaskError, maxBytes: number): BankqlPlugin => ({
+export const useExecution = (
+  services: RequestServices,
+  explains: boolean,
+  mask: MaskError,
+): BankqlPlugin => ({
   onExecute({ args: { contextValue: context }, setExecuteFn }) {
+    const { asking } = context;
     const operation = found(context.operation);
+    const explained = explanationOf(asking.explain, explains);
+    const severalResults = isIncremental(context);
+    const { answerLimits } = services;
+    const run = new RequestContext(
+      severalResults ? { ...services, answerLimits: incrementalLimits(answerLimits) } : services,
+      asking,
+      operation.kind === 'mutation' ? new MutationEffects() : null,
+      explained?.recorder ?? null,
+    );
+    context.run = run;
     const variables = operation.variablesOf(found(context.askedFor).variables);
+    const conclude = (result: ExecutionResult) => concluded(result, run, mask);
     setExecuteFn(() => {
-      const run = found(context.run);
-      const observe = context.explained?.observe;
-      const conclude = (result: ExecutionResult) => concluded(result, run, mask);
-      if (isIncremental(context))
+      if (severalResults)
         return executeIncrementally(context, {
+          run,
           variables,
           mask,
-          maxBytes,
+          maxBytes: answerLimits.bytes,
+          observe: explained?.observe,
           conclude,
           extensions: () => extensionsOf(run),
           withoutData: (error) => withoutData(error, run.effects, mask),
         });
       const prepared =
-        observe === undefined ? operation.prepared : operation.preparedWith(observe(operation.schema));
+        explained === null ? operation.prepared : operation.preparedWith(explained.observe(operation.schema));
       const result = prepared.execute(run, variables, run);
       return result instanceof Promise ? result.then(conclude) : conclude(result);
     });
   },
 });
 
-/** The result with its extensions; or, if it is only that a limit was exceeded, what the operation did until then. */
+/** Records the calls of an operation, if the header asks for them. Errors: BAD_USER_INPUT. */
+function explanationOf(header: string | undefined, explains: boolean) {
+  if (header === undefined) return null;
+  if (!explains)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
+    );
+  return explainCalls(header);
+}
+
+/** The result with its extensions. If a limit was exceeded, the answer is one error, which says what the operation did until then. */
 function concluded(
   result: ExecutionResult,
   run: RequestContext,

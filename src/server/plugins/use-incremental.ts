@@ -13,7 +13,7 @@ import {
   legacyExecuteIncrementally,
   visit,
 } from 'graphql';
-import type { RequestContext } from '../../engine/context.ts';
+import type { EngineRequest, RequestContext } from '../../engine/context.ts';
 import { RequestError, shownError } from '../../engine/errors.ts';
 import { withFields } from '../../engine/map-fields.ts';
 import { finalIfItWrote, noRoom } from '../../engine/result.ts';
@@ -50,13 +50,16 @@ export const isIncremental = ({ asking, operation }: OperationContext): boolean 
   asking.incremental !== undefined && operation?.usesIncremental === true;
 
 interface IncrementalOptions {
+  readonly run: RequestContext;
   /** Coerced; graphql's executors coerce them again. */
   readonly variables: Selection['variableValues'];
   readonly mask: MaskError;
   readonly maxBytes: number;
+  /** Makes the schema record the calls of its fields, if the request asks for them. */
+  readonly observe: ((schema: GraphQLSchema) => GraphQLSchema) | undefined;
   /** An ordinary result, if no @defer or @stream is in force. */
   readonly conclude: (result: ExecutionResult) => ExecutionResult | Promise<ExecutionResult>;
-  /** What the last result adds. */
+  /** The extensions of the last result. */
   readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
   /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
@@ -73,10 +76,8 @@ export async function executeIncrementally(
   context: OperationContext,
   options: IncrementalOptions,
 ): Promise<ExecutionResult | AsyncIterable<object>> {
-  const { asking, explained } = context;
-  const run = found(context.run);
-  const operation = found(context.operation);
-  const { schema, document, kind, node, hideSuggestions } = operation;
+  const { asking } = context;
+  const { schema, document, kind, node, hideSuggestions } = found(context.operation);
   checkStreams(document, options.variables);
   const counted = getOrMake(schemas, schema, () =>
     withFields(schema, (field, { name }) => countedField(field, name)),
@@ -84,16 +85,16 @@ export async function executeIncrementally(
   const execute =
     asking.incremental === 'v0.2' ? experimentalExecuteIncrementally : legacyExecuteIncrementally;
   const result = await execute({
-    schema: explained?.observe(counted) ?? counted,
+    schema: options.observe?.(counted) ?? counted,
     document,
-    contextValue: run,
+    contextValue: options.run,
     variableValues: found(context.askedFor).variables,
     operationName: node.name?.value ?? null,
     hideSuggestions,
     // Deferred fields of a mutation's payload are read once all its fields have been written.
     enableEarlyExecution: kind === 'query',
   });
-  if ('initialResult' in result) return resultsOf(result, context, options);
+  if ('initialResult' in result) return resultsOf(result, asking, options);
   const { errors = [] } = result;
   if (errors.length <= maxErrors) return options.conclude(result);
   const shown = boundErrors(errors.slice(0, maxErrors), errors.length - maxErrors);
@@ -164,7 +165,7 @@ function checkStreams(document: DocumentNode, variables: Selection['variableValu
   });
 }
 
-/** What a first result, those that follow it, and their parts have in common. */
+/** The members of a first result, of later results, and of their parts. */
 interface AnyResult {
   readonly errors?: readonly GraphQLError[] | undefined;
   readonly data?: unknown;
@@ -178,10 +179,10 @@ interface AnyResult {
 /** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
 async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
-  { asking: { holder, activity, incremental: form }, run }: OperationContext,
-  { mask, maxBytes, extensions, withoutData }: IncrementalOptions,
+  { holder, activity, incremental: form }: EngineRequest,
+  { run, mask, maxBytes, extensions, withoutData }: IncrementalOptions,
 ): AsyncGenerator<object, void, void> {
-  const { budget } = found(run);
+  const { budget } = run;
   const awaited = new Set<string>();
   let isFirst = true;
   let bytes = 0;
@@ -232,8 +233,8 @@ async function* resultsOf(
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    found(run).session.cancel();
-    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    run.session.cancel();
+    // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
     const last = isFirst

@@ -15,12 +15,36 @@ const primaryTimeoutMs = 250;
 /**
  * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential. They are in this process, or, in one
  * of several workers, in the primary (RateLimiterClusterMaster).
+ *
+ * Callers can make up names, so that the number of counters is bounded: those that were not used for longest are forgotten. A
+ * caller that makes up names to have its count forgotten could as well have used one of these names.
  */
 export function createRateLimiter(
-  limit: RateLimit,
+  { calls, seconds }: RateLimit,
   { isWorker = false, onRefusal, maxNames = maxCounters }: RateLimitsOptions & { maxNames?: number } = {},
 ) {
-  const { count } = createCounters(limit, isWorker, maxNames);
+  const options = { keyPrefix: 'caller', points: calls, duration: seconds };
+  const own = new RateLimiterMemory(options);
+  const limiter = isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : own;
+  const names = new LRUCache<string, true>({
+    max: maxNames,
+    dispose: (_true, owner) => void limiter.delete(owner).catch(() => {}),
+  });
+
+  /**
+   * Takes a call (`consume`), or only looks (`get`). If the primary does not answer in time, a worker counts this call itself.
+   * Shape:  the rest of the budget; null if the owner's window has not begun.
+   * Errors: a RateLimiterRes if no call is left.
+   */
+  async function count(method: 'consume' | 'get', owner: string): Promise<RateLimiterRes | null> {
+    if (method === 'get') names.get(owner);
+    else names.set(owner, true);
+    return limiter[method](owner).catch((error: unknown) => {
+      if (error instanceof RateLimiterRes || limiter === own) throw error;
+      return own[method](owner);
+    });
+  }
+
   return {
     /** Takes one REST call from the caller's budget. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
     async take(credentials: Credentials, operation: string): Promise<void> {
@@ -50,33 +74,3 @@ export function createRateLimiter(
 }
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));
-
-/**
- * The counters of callers. Callers can make up names, so that their number is bounded: those that were not used for longest are
- * forgotten. A caller that makes up names to have its count forgotten could as well have used one of these names.
- */
-function createCounters({ calls, seconds }: RateLimit, isWorker: boolean, max: number) {
-  const options = { keyPrefix: 'caller', points: calls, duration: seconds };
-  const own = new RateLimiterMemory(options);
-  const limiter = isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : own;
-  const names = new LRUCache<string, true>({
-    max,
-    dispose: (_true, owner) => void limiter.delete(owner).catch(() => {}),
-  });
-  return {
-    /**
-     * Takes a call (`consume`), or only looks (`get`). If the primary does not answer in time, a
-     * worker counts this call itself.
-     * Shape:  the rest of the budget; null if the owner's window has not begun.
-     * Errors: a RateLimiterRes if no call is left.
-     */
-    async count(method: 'consume' | 'get', owner: string): Promise<RateLimiterRes | null> {
-      if (method === 'get') names.get(owner);
-      else names.set(owner, true);
-      return limiter[method](owner).catch((error: unknown) => {
-        if (error instanceof RateLimiterRes || limiter === own) throw error;
-        return own[method](owner);
-      });
-    },
-  };
-}

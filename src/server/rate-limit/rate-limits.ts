@@ -10,7 +10,7 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-/** What is refused: a request that arrives with an empty budget, or a single REST call. */
+/** A request is refused if it arrives with an empty budget, and a single REST call if the budget is used up by then. */
 export const refusedByRate = ['request', 'call'] as const;
 
 export type RateRefusal = (typeof refusedByRate)[number];

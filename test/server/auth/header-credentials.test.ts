@@ -59,10 +59,7 @@ test('the key may come in the query string; it leaves as a header only', async (
 });
 
 test.each([
-  ['a key in the header and in the query string', complete, '?subscription-key=key-1'],
   ['two keys in the query string', {}, '?subscription-key=a&subscription-key=b'],
-  ['a credential of 256 characters', { ...complete, 'Auth-ID': 'x'.repeat(256) }, ''],
-  ['a credential with a letter outside of ASCII', { ...complete, 'Auth-ID': 'é' }, ''],
   ['a credential with a tab inside', { ...complete, 'Auth-Provider-Name': 'a\tb' }, ''],
   ['a key with a line break in the query string', {}, '?subscription-key=a%0d%0aX-Evil:%201'],
 ])('refused before any call: %s', async (_what, headers, search) => {
@@ -115,11 +112,4 @@ test("the operator's key stands for the caller's, whatever the caller sends", as
     'operator-key',
     'operator-key',
   ]);
-});
-
-test('a credential that is sent twice is refused, also where the values are the same', () => {
-  const rawHeaders = [...Object.entries(complete).flat(), 'auth-id', 'caller-1'];
-  expect(() => authenticateByHeaders(null)({ url: '/graphql', rawHeaders }, '')).toThrow(
-    'The credential Auth-ID is given 2 times',
-  );
 });

@@ -78,11 +78,6 @@ describe('a good token', () => {
     expect(JSON.stringify(bank.calls)).not.toContain(token.slice(-40));
   });
 
-  test.each(['Bearer ', 'bearer ', 'BEARER ', 'Bearer    '])('may be sent as %j', async (scheme) => {
-    const answer = await post(null, { headers: { Authorization: `${scheme}${await sign(rsa)}  ` } });
-    expect(answer.status).toBe(200);
-  });
-
   test('may be signed with each of the algorithms that are allowed', async () => {
     for (const key of others.slice(0, 3)) expect((await post(await sign(key))).status).toBe(200);
     expect(bank.calls).toHaveLength(3);
@@ -134,17 +129,6 @@ describe('a good token', () => {
       errors: [{ extensions: { code: 'BAD_USER_INPUT' } }],
     });
     expect(bank.calls).toEqual([]);
-  });
-
-  test('is each caller’s own: two tokens are two callers', async () => {
-    bank.otherwise(({ headers }) => ({ body: { messages: [{ message: headers['auth-id'] }] } }));
-    const body = JSON.stringify({ query: '{ bank { messages { nodes { message } } } }' });
-    const answers = await Promise.all(
-      ['alice', 'bob', 'Alice'].map(async (sub) =>
-        (await post(await sign(rsa, claims({ sub })), { body })).json(),
-      ),
-    );
-    expect(answers.map(({ data }) => data.bank.messages.nodes[0].message)).toEqual(['alice', 'bob', 'Alice']);
   });
 });
 
@@ -258,25 +242,6 @@ test('no part of any token is in the log or in an answer', async () => {
       expect(bankql.log.join('')).not.toContain(part);
     }
   }
-  // The operator is told why, by a word.
-  const reasons = bankql.log.filter((line) => line.includes('a token is not accepted'));
-  expect(reasons).toHaveLength(bad.length);
-  expect(reasons.join('')).toContain('"reason":"ERR_JWT_CLAIM_VALIDATION_FAILED aud"');
-  expect(reasons.join('')).not.toContain('evil.example');
-});
-
-test('a token whose signature is written in another way is none, however it could be verified', async () => {
-  const token = await sign(rsa);
-  expect((await post(token)).status).toBe(200);
-  // Of its last letter four bits stand for nothing.
-  const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  const stray = token.slice(0, -1) + last[last.indexOf(token.at(-1) ?? '') + 1];
-  for (const spelling of [`${token}==`, stray]) {
-    const answer = await post(spelling);
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toContain('Bearer error="invalid_token"');
-  }
-  expect(bank.calls).toHaveLength(1);
 });
 
 describe('without a token', () => {

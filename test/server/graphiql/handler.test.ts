@@ -3,7 +3,6 @@ import { get, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readExamples } from '../../../src/server/graphiql/page.ts';
 import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
 
 /** GraphiQL's page and its files as they go over the wire. What a browser makes of them: page.test.ts. */
@@ -51,14 +50,6 @@ describe('the page', () => {
     expect(policy).not.toMatch(/unsafe-eval|blob:|https?:|\*/);
     expect(body.toString()).toContain('<meta name="viewport" content="width=device-width, initial-scale=1"');
     expect(body.toString()).not.toMatch(/<script>| on\w+="/);
-  });
-
-  test('has comments that are true of every bank', async () => {
-    const examples = await readExamples();
-    expect(examples.length).toBeGreaterThan(1);
-    const comments = examples.map((example) => example.match(/^#.*$/gm)?.join(' ') ?? '');
-    for (const comment of comments) expect(comment).not.toMatch(/alice|bob/i);
-    expect(comments[0]?.replaceAll('# ', '')).toContain('examples name ids of the sandbox bank');
   });
 
   test('is no page for a client of GraphQL, whose answers have no policy of a page', async () => {

@@ -10,11 +10,11 @@ function withoutHeaders(value) {
   }
 }
 
-/** What GraphiQL takes its open tab to have; it adds a tab where none has all of it. */
+/** The members of its open tab that GraphiQL asks for. If no tab has all of them, it adds one. */
 const ofOpenTab = new Map(['query', 'variables', 'headers'].map((member) => [`graphiql:${member}`, member]));
 
 /**
- * What GraphiQL keeps in the browser: tabs and settings. Headers are credentials: they are kept only while its setting is on.
+ * GraphiQL's storage in the browser: tabs and settings. Headers are credentials: they are kept only while its setting is on.
  *
  * @param {Storage} storage the browser's
  * @param {string} prefix tells the sandbox's from those of a real bank that is served at the same address another day
