@@ -76,19 +76,19 @@ const table = {
   // A backend that forwards the requests of many users without their identity still gets a quarter.
   requestsPerCaller: count(64, 'requests in progress of one caller'),
   // A request is at most 100 kB long: this is room for 600 slow senders.
-  arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller holds at most a quarter'),
+  arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller uses at most a quarter'),
   // The answers that are built at the same time, by their values.
   builtValues: perHeap(
     1 / 4,
     valueBytes,
     (4096 * megabyte) / valueBytes,
-    'values of unfinished answers; one caller holds at most half',
+    'values of unfinished answers; one caller uses at most half',
   ),
   // They are outside of the heap, but in the same machine.
   unreadBytes: heapBytes(
     1 / 8,
     256,
-    'answers that clients have not read; one caller holds at most an eighth; workers share it',
+    'answers that clients have not read; one caller uses at most an eighth; the workers share this limit',
   ),
   // An idle connection takes about 30 kB.
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
