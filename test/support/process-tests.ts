@@ -11,6 +11,6 @@ const starter =
 const long = ['test/simulation/interleavings.test.ts', 'test/payments/stores/sqlite/sqlite-store.test.ts'];
 
 /** The test files that start processes, and the long ones: half of the time that all tests take. */
-export const processTests = globSync('test/**/*.test.ts', { cwd: root })
+export const processTests = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules'] })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => long.includes(file) || starter.test(readFileSync(join(root, file), 'utf8')));
