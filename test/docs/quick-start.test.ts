@@ -13,7 +13,7 @@ test('docs/quick-start.md gives the answers that it shows, from the first query 
   expect(executed).toContain('"replayed": true');
   expect(executed).toContain('Everyday 4293.30 EUR');
   expect(executed.match(/Paid\. Your balance is 4273\.30 EUR\./g)).toHaveLength(2);
-  // `npm run check:quick-start` runs these.
+  // .ci/run runs the first of them; the second installs from a registry.
   expect(steps).toEqual([
     expect.stringContaining('npm ci\nnpm start\n'),
     expect.stringContaining('npm install ../bankql\n'),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startProcess } from './process.ts';
-import { type Shell, startShell } from './shell.ts';
+import { startShell } from './shell.ts';
 
 /** A page whose examples were run. */
 interface ExecutedPage {
@@ -47,31 +47,6 @@ const modules = join(root, 'node_modules');
 /** A block of a page to follow, and the answer behind it if there is one. */
 const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]*?^```\n)?/gm;
 
-interface Follow {
-  readonly shell: Shell;
-  /** The address of bankql; the page says port 4000. */
-  readonly url: string;
-  /** The folder of the page's files. */
-  readonly app: string;
-  /** Replaces the commands that start bankql and those that install packages. */
-  readonly prepare: (step: 'start' | 'install', commands: string) => Promise<void>;
-}
-
-/** Does what a page of docs/ says, in its order. */
-export const followPage = (page: string, { shell, url, app, prepare }: Follow) =>
-  executePage(page, block, async ([whole, language = '', name, text = '', , answer]) => {
-    const here = text.replaceAll('http://127.0.0.1:4000', url);
-    if (language === 'ts') await writeFile(join(app, name ?? ''), here);
-    else if (name === 'start' || name === 'install') await prepare(name, here);
-    else {
-      const printed = await shell.run(here);
-      const commands = codeBlock(language, text);
-      if (answer === 'json') return `${commands}\n${jsonBlock(JSON.parse(printed))}`;
-      if (answer === 'text') return `${commands}\n${codeBlock('text', printed)}`;
-    }
-    return whole;
-  });
-
 /** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
 async function installIn(app: string): Promise<void> {
   const bankql = join(app, 'node_modules/bankql');
@@ -95,7 +70,10 @@ async function installIn(app: string): Promise<void> {
   await run(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
 }
 
-/** Follows a page that starts bankql and installs an app, without the registry. Returns what executePage does, and the steps replaced. */
+/**
+ * Does what a page of docs/ says, in its order. bankql is started before, at another port than the page's, and packages come from
+ * here. Returns what executePage does, and the commands in whose place that is.
+ */
 export async function followInstalled(page: string) {
   const folder = await mkdtemp(join(tmpdir(), 'bankql-page-'));
   const app = join(folder, 'app');
@@ -104,17 +82,26 @@ export async function followInstalled(page: string) {
   await using shell = startShell(folder);
   const steps: string[] = [];
   try {
-    const followed = await followPage(page, {
-      shell,
-      url: bankql.url,
-      app,
-      async prepare(step, commands) {
-        steps.push(commands);
-        if (step === 'start') return;
-        await installIn(app);
-        await shell.run('cd app');
+    const followed = await executePage(
+      page,
+      block,
+      async ([whole, language = '', name, text = '', , answer]) => {
+        const here = text.replaceAll('http://127.0.0.1:4000', bankql.url);
+        if (language === 'ts') await writeFile(join(app, name ?? ''), here);
+        else if (name === 'start') steps.push(here);
+        else if (name === 'install') {
+          steps.push(here);
+          await installIn(app);
+          await shell.run('cd app');
+        } else {
+          const printed = await shell.run(here);
+          const commands = codeBlock(language, text);
+          if (answer === 'json') return `${commands}\n${jsonBlock(JSON.parse(printed))}`;
+          if (answer === 'text') return `${commands}\n${codeBlock('text', printed)}`;
+        }
+        return whole;
       },
-    });
+    );
     return { ...followed, steps };
   } finally {
     await rm(folder, { recursive: true });
