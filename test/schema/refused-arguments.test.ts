@@ -120,11 +120,10 @@ const otherIds: readonly Place[] = [
 
 test.each(segments)(
   '%s refuses what can be no segment of a path, without a call and without repeating it',
-  async (name, document, path) => {
+  async (_name, document, path) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
-    // One rule decides for all arguments: every id for the first of them, a few for each other.
-    for (const id of name === segments[0]?.[0] ? badIds : ['', '..', 'a/b', 'x'.repeat(129)]) {
+    for (const id of badIds) {
       const result = await fixture.ask(document, { id });
       expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
       if (id.length > 2) expect(result.errors?.[0]?.message).not.toContain(id);
