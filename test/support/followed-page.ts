@@ -7,45 +7,14 @@ import { promisify } from 'node:util';
 import { startProcess } from './process.ts';
 import { startShell } from './shell.ts';
 
-/** A page whose examples were run. */
-interface ExecutedPage {
-  /** The page's path, for `toMatchFileSnapshot`. */
-  readonly file: string;
-  readonly text: string;
-  /** The page as it should be: with what its examples gave now. */
-  readonly executed: string;
-  /** How many examples were run. */
-  readonly count: number;
-}
-
-/** Runs the examples of a page of docs/, each match of `block`, in order; `run` gives the text that belongs in its place. */
-async function executePage(
-  name: string,
-  block: RegExp,
-  run: (match: RegExpExecArray) => Promise<string>,
-): Promise<ExecutedPage> {
-  const file = join(import.meta.dirname, '../../docs', name);
-  const text = readFileSync(file, 'utf8');
-  const parts: string[] = [];
-  let end = 0;
-  for (const match of text.matchAll(block)) {
-    parts.push(text.slice(end, match.index), await run(match));
-    end = match.index + match[0].length;
-  }
-  return { file, text, executed: parts.join('') + text.slice(end), count: parts.length / 2 };
-}
-
-/** A block of code, as pages have it; the text ends with a line's end. */
-const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
-
-const jsonBlock = (value: unknown): string => codeBlock('json', `${JSON.stringify(value, null, 2)}\n`);
-
 const root = join(import.meta.dirname, '../..');
-const run = promisify(execFile);
 const modules = join(root, 'node_modules');
 
 /** A block of a page to follow, and the answer behind it if there is one. */
 const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]*?^```\n)?/gm;
+
+/** A block of code, as pages have it; the text ends with a line's end. */
+const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
 
 /** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
 async function installIn(app: string): Promise<void> {
@@ -67,42 +36,52 @@ async function installIn(app: string): Promise<void> {
     include: [join(root, 'src/client')],
   };
   await writeFile(project, JSON.stringify(settings));
-  await run(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
+  await promisify(execFile)(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
 }
 
 /**
- * Does what a page of docs/ says, in its order. bankql is started before, at another port than the page's, and packages come from
- * here. Returns what executePage does, and the commands in whose place that is.
+ * Does what a page of docs/ says, in its order. bankql runs before, at another port than the page's, and packages come from here.
+ * Shape: the page's path, for `toMatchFileSnapshot`; the page with the answers of now; the commands that were not run for those reasons.
  */
-export async function followInstalled(page: string) {
+export async function followPage(page: string) {
+  const file = join(root, 'docs', page);
+  const text = readFileSync(file, 'utf8');
   const folder = await mkdtemp(join(tmpdir(), 'bankql-page-'));
   const app = join(folder, 'app');
   await mkdir(app);
   await using bankql = await startProcess();
   await using shell = startShell(folder);
-  const steps: string[] = [];
+  const replaced: string[] = [];
+
+  /** Returns the block as it should be. */
+  async function follow([whole, language = '', name, code = '', , answer]: RegExpExecArray): Promise<string> {
+    const here = code.replaceAll('http://127.0.0.1:4000', bankql.url);
+    if (language === 'ts') {
+      await writeFile(join(app, name ?? ''), here);
+      return whole;
+    }
+    if (name === 'start' || name === 'install') {
+      replaced.push(here);
+      if (name === 'install') {
+        await installIn(app);
+        await shell.run('cd app');
+      }
+      return whole;
+    }
+    const printed = await shell.run(here);
+    if (answer === undefined) return whole;
+    const shown = answer === 'json' ? `${JSON.stringify(JSON.parse(printed), null, 2)}\n` : printed;
+    return `${codeBlock(language, code)}\n${codeBlock(answer, shown)}`;
+  }
+
   try {
-    const followed = await executePage(
-      page,
-      block,
-      async ([whole, language = '', name, text = '', , answer]) => {
-        const here = text.replaceAll('http://127.0.0.1:4000', bankql.url);
-        if (language === 'ts') await writeFile(join(app, name ?? ''), here);
-        else if (name === 'start') steps.push(here);
-        else if (name === 'install') {
-          steps.push(here);
-          await installIn(app);
-          await shell.run('cd app');
-        } else {
-          const printed = await shell.run(here);
-          const commands = codeBlock(language, text);
-          if (answer === 'json') return `${commands}\n${jsonBlock(JSON.parse(printed))}`;
-          if (answer === 'text') return `${commands}\n${codeBlock('text', printed)}`;
-        }
-        return whole;
-      },
-    );
-    return { ...followed, steps };
+    let executed = '';
+    let end = 0;
+    for (const match of text.matchAll(block)) {
+      executed += text.slice(end, match.index) + (await follow(match));
+      end = match.index + match[0].length;
+    }
+    return { file, executed: executed + text.slice(end), replaced };
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -254,7 +254,7 @@ describe('two workers over one store', () => {
 
 test('under new connections a worker that is killed is replaced each time, all of them at once too, and SIGTERM ends the primary', async () => {
   await using bankql = await startProcess(environment());
-  const stop = keepConnecting(bankql.url);
+  let stop = keepConnecting(bankql.url);
   let ended = 0;
   for (const [signal, count] of [
     ['SIGKILL', 1],
@@ -266,7 +266,9 @@ test('under new connections a worker that is killed is replaced each time, all o
     await expect.poll(() => withMessage(bankql, 'a worker ended')).toHaveLength(ended);
     await serving(bankql, 2);
   }
+  await stop();
   expect(await ask(bankql)).toEqual(answer);
+  stop = keepConnecting(bankql.url);
   for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
   expect([0, 1]).toContain(await bankql.stop());
   await stop();
