@@ -1,11 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startProcess } from './process.ts';
-import { startShell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
@@ -15,6 +15,41 @@ const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]
 
 /** A block of code, as pages have it; the text ends with a line's end. */
 const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
+
+/** A shell that stays: variables and the folder are those of the commands before. */
+function startShell(cwd: string) {
+  const end = '\0\n';
+  const shell = spawn('sh', ['-e'], { cwd, stdio: 'pipe' });
+  const closed = once(shell, 'close');
+  let output = '';
+  let errors = '';
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  shell.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  return {
+    /** Shape: what the commands printed on standard output. Errors: all that they printed, where one of them failed. */
+    async run(commands: string): Promise<string> {
+      output = errors = '';
+      // What reads its input must not read the commands that follow.
+      shell.stdin.write(`{\n${commands}\n} </dev/null\nprintf '\\0\\n'\n`);
+      while (!output.endsWith(end)) {
+        await Promise.race([once(shell.stdout, 'data'), closed]);
+        if (shell.exitCode !== null) {
+          await closed;
+          throw new Error(`${commands}\nfailed: ${output}${errors}`);
+        }
+      }
+      return output.slice(0, -end.length);
+    },
+    async [Symbol.asyncDispose]() {
+      shell.kill();
+      await closed;
+    },
+  };
+}
 
 /** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
 async function installIn(app: string): Promise<void> {
