@@ -1,6 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
-import { exact, failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import {
+  type BankqlFixture,
+  exact,
+  failuresOf,
+  sentJson,
+  startBankqlFixture,
+} from '../support/bankql-fixture.ts';
 import { accountRecord, branchRecord, customerRecord, productRecord } from '../support/full-records.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import {
@@ -370,8 +376,13 @@ describe('annotateTransaction', () => {
 });
 
 describe('a version', () => {
+  let fixture: BankqlFixture;
+  beforeAll(async () => {
+    fixture = await startBankqlFixture();
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+
   const versionOf = async (it: UpdateCase, answer: string | object, query = it.readBack) => {
-    await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: answer });
     const result = await fixture.ask(`{ ${query} }`);
     return result.errors === undefined ? versionIn(result.data) : failuresOf(result);
