@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, sentJson, shareBankqlFixture } from '../support/bankql-fixture.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 const seed = 20_261_120;
 
@@ -27,9 +29,8 @@ const amountsIn = (data: unknown) =>
 describe('an amount of the bank', () => {
   test('is answered with its digits, whatever they are: 240 of them', async () => {
     expect(new Set(decimals).size).toBeGreaterThan(216);
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(decimals));
-    const result = await fixture.ask(amountsQuery);
+    bank.otherwise(listOf(decimals));
+    const result = await ask(amountsQuery);
     expect(result.errors).toBeUndefined();
     expect(amountsIn(result.data)).toEqual(decimals);
   });
@@ -55,9 +56,8 @@ describe('an amount of the bank', () => {
     ['0.1000', '0.1000'],
     ['0.30000000000000004', '0.30000000000000004'],
   ])('is written as plain digits: %s', async (written, answered) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf([written]));
-    const result = await fixture.ask(amountsQuery);
+    bank.otherwise(listOf([written]));
+    const result = await ask(amountsQuery);
     expect(result.errors).toBeUndefined();
     expect(amountsIn(result.data)).toEqual([answered]);
   });
@@ -79,17 +79,15 @@ describe('an amount of the bank', () => {
         numRuns: 300,
       })
       .map((parts) => parts.join(''));
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(written));
-    const answered = amountsIn((await fixture.ask(amountsQuery)).data).map(String);
+    bank.otherwise(listOf(written));
+    const answered = amountsIn((await ask(amountsQuery)).data).map(String);
     expect(answered.every((text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))).toBe(true);
     expect(answered.map(scaled)).toEqual(written.map(scaled));
   });
 
   test('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
-    const result = await fixture.ask(amountsQuery);
+    bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
+    const result = await ask(amountsQuery);
     expect(amountsIn(result.data)).toEqual(['1', null, null, null, null, null, null, '2']);
     expect(failuresOf(result)).toEqual(
       [1, 2, 3, 4, 5, 6].map(
@@ -107,8 +105,7 @@ describe('an amount of a caller', () => {
   ] as const;
 
   test.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: {} });
+    bank.otherwise({ body: {} });
     const batch = 20;
     for (let start = 0; start < decimals.length; start += 2 * batch) {
       const variables: Record<string, string> = {};
@@ -126,10 +123,10 @@ describe('an amount of a caller', () => {
       const declared = fields.join('').includes('$')
         ? `(${Object.keys(variables).map((name) => `$${name}: Decimal!`)})`
         : '';
-      const result = await fixture.ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
+      const result = await ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
       expect(result.errors).toBeUndefined();
     }
-    const arrived = fixture.bank.calls.flatMap(({ body }) =>
+    const arrived = bank.calls.flatMap(({ body }) =>
       [...body.matchAll(/"amount":([^,}]*)/g)].map(([, text]) => text),
     );
     expect(arrived).toEqual(decimals);
@@ -141,20 +138,19 @@ describe('an amount of a caller', () => {
   test.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
     'also as a default, or inside an input of the variables: %s',
     async (amount) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: {} });
+      bank.otherwise({ body: {} });
       const input = { accountId: 'A', account: { balance: { amount } } };
       const results = [
-        await fixture.ask(putBalance('$a', `($a: Decimal = ${amount})`)),
-        await fixture.ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
-        await fixture.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
+        await ask(putBalance('$a', `($a: Decimal = ${amount})`)),
+        await ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
+        await ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
           input,
         }),
       ];
       expect(results.flatMap(failuresOf)).toEqual([]);
-      for (const call of fixture.bank.calls)
+      for (const call of bank.calls)
         expect(sentJson(call)).toEqual({ balance: { amount: { number: amount } } });
-      expect(fixture.bank.calls).toHaveLength(3);
+      expect(bank.calls).toHaveLength(3);
     },
   );
 
@@ -198,35 +194,33 @@ describe('an amount of a caller', () => {
   ];
 
   test.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: {} });
-    const variable = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: text });
-    const literal = await fixture.ask(putBalance(JSON.stringify(text)));
+    bank.otherwise({ body: {} });
+    const variable = await ask(putBalance('$a', '($a: Decimal)'), { a: text });
+    const literal = await ask(putBalance(JSON.stringify(text)));
     for (const result of [variable, literal]) {
       expect(result.data ?? null).toBeNull();
       expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
         expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
       ]);
     }
-    expect(fixture.bank.calls).toEqual([]);
+    expect(bank.calls).toEqual([]);
   });
 
   test.each([1, 1.5, 0, -1, 1e21, true, ['1'], { amount: '1' }])(
     'is refused as the JSON value %j, which is no text, alone and inside an input',
     async (value) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: {} });
+      bank.otherwise({ body: {} });
       const input = { accountId: 'A', account: { balance: { amount: value } } };
       for (const { errors } of [
-        await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: value }),
-        await fixture.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
+        await ask(putBalance('$a', '($a: Decimal)'), { a: value }),
+        await ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
           input,
         }),
       ]) {
         expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
         expect(errors?.[0]?.message).toContain('has to be a string');
       }
-      expect(fixture.bank.calls).toEqual([]);
+      expect(bank.calls).toEqual([]);
     },
   );
 });

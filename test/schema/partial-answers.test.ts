@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
-import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { exact, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 const ThreeAccounts = graphql(`
   query ThreeAccounts {
@@ -76,10 +78,9 @@ describe('one of several records that the bank answers with', () => {
   });
 
   test('has a Track-ID in its error exactly where its call had one', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ status: 403 });
-    const result = await fixture.ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
-    const tracked = fixture.bank.calls.find(({ path }) => path.endsWith('/metadata'));
+    bank.otherwise({ status: 403 });
+    const result = await ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
+    const tracked = bank.calls.find(({ path }) => path.endsWith('/metadata'));
     expect(result.errors?.map(({ extensions }) => [extensions.operation, extensions.trackId]).sort()).toEqual(
       [
         ['getMessagesOwner', undefined],
@@ -91,11 +92,8 @@ describe('one of several records that the bank answers with', () => {
 
 describe('a list of links', () => {
   test('is null at the one owner that cannot be read', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank
-      .otherwise(anyAnswer)
-      .on('GET /v1/api/banks/BANK/customers/O2', { status: 403, body: 'not yours' });
-    const result = await fixture.ask(OwnersOfAccount);
+    bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/customers/O2', { status: 403, body: 'not yours' });
+    const result = await ask(OwnersOfAccount);
     expect(result.data).toEqual({
       bank: {
         account: { label: 'A as owner', owners: [{ customerId: 'O1', legalName: 'name of O1' }, null] },
@@ -105,11 +103,10 @@ describe('a list of links', () => {
   });
 
   test('is null at the one owner whose id is none', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+    bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: ['O1', true, '..', '', null, 'O2'] }] },
     });
-    const result = await fixture.ask(OwnersOfAccount);
+    const result = await ask(OwnersOfAccount);
     expect(result.data?.bank?.account?.owners?.map((owner) => owner?.legalName)).toEqual([
       'name of O1',
       undefined,
@@ -124,15 +121,14 @@ describe('a list of links', () => {
       'bank.account.owners.3 BANK_BAD_RESPONSE',
       'bank.account.owners.4 BANK_BAD_RESPONSE',
     ]);
-    expect(fixture.bank.calls).toHaveLength(3);
+    expect(bank.calls).toHaveLength(3);
   });
 
   test('is null as a whole where it is no list', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+    bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: true, label: 'l' }] },
     });
-    const result = await fixture.ask(OwnersOfAccount);
+    const result = await ask(OwnersOfAccount);
     expect(result.data).toEqual({ bank: { account: { label: 'l', owners: null } } });
     expect(failuresOf(result)).toEqual(['bank.account.owners BANK_BAD_RESPONSE']);
   });
@@ -140,9 +136,8 @@ describe('a list of links', () => {
 
 describe('without the auth headers', () => {
   test('fields that need them are null and make no call; the others stand', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    const result = await fixture.ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
+    bank.otherwise(anyAnswer);
+    const result = await ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
     expect(result.data).toEqual({
       bank: {
         branches: { totalCount: 1 },
@@ -154,15 +149,14 @@ describe('without the auth headers', () => {
       'bank.account.otherAccounts MISSING_CREDENTIALS',
       'bank.customer MISSING_CREDENTIALS',
     ]);
-    expect(fixture.bank.lines().sort()).toEqual([
+    expect(bank.lines().sort()).toEqual([
       'GET /v1/api/banks/BANK/accounts/A/owner/views',
       'GET /v1/api/banks/BANK/branches',
     ]);
   });
 
   test('the error names the headers that are missing, and the operation', async () => {
-    await using fixture = await startBankqlFixture();
-    const result = await fixture.ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
+    const result = await ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
       'Ocp-Apim-Subscription-Key': 'key',
       'Auth-ID': 'me',
     });
@@ -178,11 +172,10 @@ describe('without the auth headers', () => {
 
 describe('a failing list', () => {
   test('is one error for every field that asked for it', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank
+    bank
       .otherwise(anyAnswer)
       .on('GET /v1/api/banks/BANK/accounts/A/owner/other_accounts', { status: 500, body: exact('1') });
-    const result = await fixture.ask(`{
+    const result = await ask(`{
       bank {
         account(accountId: "A") {
           label
@@ -196,6 +189,6 @@ describe('a failing list', () => {
       bank: { account: { label: 'A as owner', all: null, one: null, id: { otherAccountId: 'OTHER' } } },
     });
     expect(failuresOf(result)).toEqual(['bank.account.all BANK_ERROR', 'bank.account.one BANK_ERROR']);
-    expect(fixture.bank.calls).toHaveLength(2);
+    expect(bank.calls).toHaveLength(2);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
   branchRecord,
@@ -11,6 +11,8 @@ import {
   transactionRecord,
   transactionRequestRecord,
 } from '../support/full-records.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 /** A record type: how it is reached, what is selected, what that answers, and for each broken value the place of its error. */
 interface RecordType {
@@ -419,21 +421,19 @@ function withNulls(data: unknown, places: readonly string[]): unknown {
 
 describe.each(types)('$name', ({ record, reply, query, at, values, whole, least, ofIds }) => {
   test('answers every field from its own place, for one call', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(record) });
-    const result = await fixture.ask(query);
+    bank.otherwise({ body: reply(record) });
+    const result = await ask(query);
     expect(result.errors).toBeUndefined();
     expect(valueAt(result.data, at)).toEqual({ ...ofIds, ...whole });
-    expect(fixture.bank.calls).toHaveLength(1);
+    expect(bank.calls).toHaveLength(1);
   });
 
   test.each([
     ['left out', least],
     ['null', { ...nulls(record), ...least }],
   ])('answers null without an error for fields that are %s', async (_, body) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(body) });
-    const result = await fixture.ask(query);
+    bank.otherwise({ body: reply(body) });
+    const result = await ask(query);
     expect(result.errors).toBeUndefined();
     expect(valueAt(result.data, at)).toEqual({ ...nulls(whole), ...ofIds });
   });
@@ -441,12 +441,11 @@ describe.each(types)('$name', ({ record, reply, query, at, values, whole, least,
   const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
 
   test.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(record) });
-    const whole = await fixture.ask(query);
+    bank.otherwise({ body: reply(record) });
+    const whole = await ask(query);
     expect(whole.errors).toBeUndefined();
-    fixture.bank.otherwise({ body: reply(withValue(record, place, value)) });
-    const broken = await fixture.ask(query);
+    bank.otherwise({ body: reply(withValue(record, place, value)) });
+    const broken = await ask(query);
     const places = nulls.map((path) => `${at}.${path}`);
     expect(broken.data).toEqual(withNulls(whole.data, places));
     expect(failuresOf(broken)).toEqual(places.map((path) => `${path} BANK_BAD_RESPONSE`).sort());

@@ -3,8 +3,10 @@ import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
+
+const { ask } = await shareBankqlFixture();
 
 const ViewerIds = graphql(`
   query ViewerIds { viewer { customer { bankId customerId } account { bankId accountId viewId } } }
@@ -108,9 +110,28 @@ describe('viewer', () => {
     ]);
   });
 
+  test('has an id for the caches of clients, that of the login and the bank, which is not a node', async () => {
+    await using fixture = await start('{auth-id}', null);
+    const idOf = async (bankId: string | null, caller = 'alice') => {
+      const headers = { ...credentials, 'Auth-ID': caller };
+      const query = 'query ($bankId: ID) { viewer(bankId: $bankId) { id } }';
+      return Object(await fixture.ask(query, { bankId }, headers)).data.viewer.id;
+    };
+    const own = await idOf(null);
+    expect(await idOf('BANK')).toBe(own);
+    expect(new Set([own, await idOf('OTHER'), await idOf(null, 'bob')]).size).toBe(3);
+    const { errors } = await fixture.ask('query ($id: ID!) { node(id: $id) { id } }', { id: own });
+    expect(errors).toMatchObject([
+      {
+        message: 'The `id` of the type Viewer is only for the caches of clients: `node` cannot read it.',
+        extensions: { code: 'BAD_USER_INPUT' },
+      },
+    ]);
+    expect(fixture.bank.calls).toEqual([]);
+  });
+
   test('is null with the reason where the operator did not say who it is', async () => {
-    await using fixture = await startBankqlFixture();
-    const { data, errors } = await fixture.ask(ViewerIds);
+    const { data, errors } = await ask(ViewerIds);
     expect(data).toEqual({ viewer: null });
     expect(errors).toMatchObject([
       { message: expect.stringContaining('VIEWER_ACCOUNT_ID'), extensions: { code: 'BAD_USER_INPUT' } },
@@ -285,22 +306,4 @@ describe('an account that a list of the same view brought', () => {
     ];
     expect(fixture.bank.lines()).toEqual([...one, ...one]);
   });
-});
-
-test('a branch is found in the list of all branches, although a query brought it with less', async () => {
-  await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise(anyAnswer);
-  fixture.bank.on('POST /v1/api/banks/BANK/branches', {
-    body: { branches: [{ acceptsDeposits: true, id: 'BRANCH' }] },
-  });
-  const result = await fixture.ask<unknown, unknown>(
-    '{ bank { branches(filter: { id: "Q" }) { nodes { bank { branch(branchId: "BRANCH") { name } } } } } }',
-  );
-  expect(result).toEqual({
-    data: { bank: { branches: { nodes: [{ bank: { branch: { name: 'name of BRANCH' } } }] } } },
-  });
-  expect(fixture.bank.lines()).toEqual([
-    'POST /v1/api/banks/BANK/branches',
-    'GET /v1/api/banks/BANK/branches',
-  ]);
 });

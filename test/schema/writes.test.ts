@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Drift } from '../../src/bank/response.ts';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 /** Writes are sent once, say how they ended, and show the record as the bank has it. The bytes of their bodies are in written-bodies.json. */
 
@@ -133,11 +135,8 @@ describe('a write that is answered without the record', () => {
 });
 
 test('a read without an answer fails: only writes have none', async () => {
-  await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise(withoutRecord);
-  const result = await fixture.ask(
-    '{ bank { customer(customerId: "C") { email } branches { totalCount } } }',
-  );
+  bank.otherwise(withoutRecord);
+  const result = await ask('{ bank { customer(customerId: "C") { email } branches { totalCount } } }');
   expect(failuresOf(result)).toEqual(['bank.branches BANK_BAD_RESPONSE', 'bank.customer BANK_BAD_RESPONSE']);
 });
 
@@ -178,8 +177,7 @@ describe('a write', () => {
   });
 
   test('keeps its Track-ID, and what is sound of its answer, if a value of it is broken', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank
+    bank
       .on(`PUT ${root}/customers/C`, { body: { legal_name: true, email: 'e' } })
       .on(`PUT ${root}/branches/B`, { body: { name: 'n' } })
       .on(`PUT ${root}/products`, { body: { id: true, name: 'n', bank_id: true } })
@@ -187,7 +185,7 @@ describe('a write', () => {
       .on(`PUT ${root}/accounts/A/owner/transactions/T/metadata/M`, {
         body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: true },
       });
-    const result = await fixture.ask(`mutation {
+    const result = await ask(`mutation {
       putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { legalName email } }
       putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) {
         trackId branch { branchId name acceptsDeposits }
@@ -200,7 +198,7 @@ describe('a write', () => {
         accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "ip" } }
       }) { trackId transaction { uuid details { value { amount } } otherAccount { otherAccountId } } }
     }`);
-    const trackIds = fixture.bank.calls.map(({ headers }) => headers['track-id']);
+    const trackIds = bank.calls.map(({ headers }) => headers['track-id']);
     expect(Object.values(Object(result.data)).map((payload) => Object(payload).trackId)).toEqual(trackIds);
     expect(result.data).toMatchObject({
       putCustomer: { customer: { legalName: null, email: 'e' } },
