@@ -32,30 +32,31 @@ describe('a time of the bank', () => {
     expect(parseDateTime(text)?.toISOString()).toBe(expected);
   });
 
-  test.each([
-    '',
-    'yesterday',
-    '22/11/2026',
-    '2026-02-31',
-    '2026-13-01',
-    '2026-11-22T25:00:00Z',
-    '2026-11-22T10:30:00+2',
-    '2026-11-22+02',
-    '20261122',
-    '2026-11-22T10:00:00[Europe/Paris]',
-    '2026-11-22[Europe/Paris]',
-    '2026-11-22Z[Europe/Paris]',
-    '2026-11-22T10:00:00+02:00[!Europe/Paris]',
-    '2026-11-22T10:00:00+02:00[Europe/Paris',
-    '2026-11-22T10:00:00+02:00[]',
-    '2026-11-22T10:00:00 CET',
-    '2026-11-22T10:00:00+25:00',
-    '2026-W47-7',
-    '2026-326',
-    '1795341600',
-    'Sun, 22 Nov 2026 10:00:00 GMT',
-  ])('"%s" is not read', (text) => {
-    expect(parseDateTime(text)).toBeNull();
+  test('is not read if it is not exact', () => {
+    const texts = [
+      '',
+      'yesterday',
+      '22/11/2026',
+      '2026-02-31',
+      '2026-13-01',
+      '2026-11-22T25:00:00Z',
+      '2026-11-22T10:30:00+2',
+      '2026-11-22+02',
+      '20261122',
+      '2026-11-22T10:00:00[Europe/Paris]',
+      '2026-11-22[Europe/Paris]',
+      '2026-11-22Z[Europe/Paris]',
+      '2026-11-22T10:00:00+02:00[!Europe/Paris]',
+      '2026-11-22T10:00:00+02:00[Europe/Paris',
+      '2026-11-22T10:00:00+02:00[]',
+      '2026-11-22T10:00:00 CET',
+      '2026-11-22T10:00:00+25:00',
+      '2026-W47-7',
+      '2026-326',
+      '1795341600',
+      'Sun, 22 Nov 2026 10:00:00 GMT',
+    ];
+    expect(texts.filter((text) => parseDateTime(text) !== null)).toEqual([]);
   });
 });
 
@@ -69,28 +70,19 @@ test('the description of DateTime lists forms, and each of them is read', () => 
   expect(refused).toContain('is not read');
 });
 
-describe('dates of the bank and of callers', () => {
-  const query = `query ($since: DateTime) {
-    bank { account(accountId: "A", viewId: "owner") { transactionRequests(since: $since) { nodes { startedAt startDate } } } }
-    __type(name: "DateTime") { description }
-  }`;
-  test.each([
-    ['2026-11-22T10:00:00+02:00[Europe/Paris]', '2026-11-22T08:00:00.000Z'],
-    ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
-    ['22/11/2026', null],
-  ])('%s is %s, as the description of its type says', async (written, startedAt) => {
-    bank.otherwise({
-      body: { transaction_requests: [{ id: 'r', start_date: written }] },
-    });
-    const { data, errors } = await ask<Record<string, unknown>, object>(query);
-    expect(errors).toBeUndefined();
-    expect(data).toMatchObject({
-      bank: { account: { transactionRequests: { nodes: [{ startedAt, startDate: written }] } } },
-      __type: { description: expect.stringContaining('2026-11-22T10:30:00+01:00[Europe/Paris]') },
-    });
-    const asked = await ask(query, { since: written });
-    expect(asked.errors?.[0]?.extensions.code).toBe(startedAt === null ? 'BAD_USER_INPUT' : undefined);
-  });
+test.each([
+  ['2026-11-22T10:00:00+02:00[Europe/Paris]', '2026-11-22T08:00:00.000Z'],
+  ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
+  ['22/11/2026', null],
+])('%s is %s, of the bank and of callers', async (written, startedAt) => {
+  bank.otherwise({ body: { transaction_requests: [{ start_date: written }] } });
+  const query = `query ($since: DateTime) { bank { account(accountId: "A") {
+    transactionRequests(since: $since) { nodes { startedAt startDate } }
+  } } }`;
+  const nodes = [{ startedAt, startDate: written }];
+  expect(await ask(query)).toEqual({ data: { bank: { account: { transactionRequests: { nodes } } } } });
+  const { errors } = await ask(query, { since: written });
+  expect(errors?.[0]?.extensions.code).toBe(startedAt === null ? 'BAD_USER_INPUT' : undefined);
 });
 
 test.each([
