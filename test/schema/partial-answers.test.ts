@@ -30,18 +30,14 @@ const PublicAndPrivate = graphql(`
   }
 `);
 
+/** One of each kind; test/bank/faults.test.ts has all others. */
 const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, number | undefined])[] = [
   ['403', { status: 403, body: 'the word of the bank' }, 'FORBIDDEN', 403],
-  ['404', { status: 404, body: { message: 'the word of the bank' } }, 'NOT_FOUND', 404],
   ['429', { status: 429, body: 'the word of the bank' }, 'RATE_LIMITED', 429],
   ['500', { status: 500, body: { message: 'the word of the bank' } }, 'BANK_ERROR', 500],
-  ['503', { status: 503, body: '<p>the word of the bank</p>' }, 'BANK_UNAVAILABLE', 503],
-  ['a redirect', { status: 302, headers: { Location: '/elsewhere' } }, 'BANK_BAD_RESPONSE', 302],
   ['no JSON', { body: '{"accounts": [' }, 'BANK_BAD_RESPONSE', 200],
-  ['no list', { body: { warning: 'w' } }, 'BANK_BAD_RESPONSE', 200],
   ['an empty object in place of the list', { body: {} }, 'NOT_FOUND', undefined],
   ['a list of nothing in place of the object', { body: [] }, 'NOT_FOUND', undefined],
-  ['an object in place of the list', { body: { accounts: {} } }, 'BANK_BAD_RESPONSE', 200],
   ['a reset', 'reset', 'BANK_UNAVAILABLE', undefined],
   ['silence', 'hang', 'BANK_TIMEOUT', undefined],
 ];

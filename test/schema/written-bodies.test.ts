@@ -3,10 +3,8 @@ import { type GraphQLInputType, getNamedType, isInputObjectType, isRequiredInput
 import { expect, test } from 'vitest';
 import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
-import { onlyCall, shareBankqlFixture } from '../support/bankql-fixture.ts';
+import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { members, serve, update, updateCases, versionIn } from '../support/update-cases.ts';
-
-const { bank, ask } = await shareBankqlFixture();
 
 /**
  * The bodies of all writes and payments as they go over the wire, byte for byte, in the order of the list. A payment's
@@ -43,19 +41,21 @@ const mutations: Readonly<Record<string, string>> = {
 async function written(): Promise<Record<string, string>> {
   const bodies: Record<string, string> = {};
   for (const [name, field] of Object.entries(mutations)) {
-    await ask(`mutation { ${field} { __typename } }`);
-    bodies[name] = bank.calls.map(({ body }) => body).join();
+    await using fixture = await startBankqlFixture();
+    await fixture.ask(`mutation { ${field} { __typename } }`);
+    bodies[name] = fixture.bank.calls.map(({ body }) => body).join();
   }
   for (const it of updateCases) {
     for (const [what, changes] of [
       ['all', it.all],
       ['the same value', it.same],
     ] as const) {
-      serve(bank, it);
-      const version = versionIn((await ask(`{ ${it.readBack} }`)).data);
-      bank.calls.splice(0);
-      await ask(`mutation { ${update(it, changes)} }`);
-      bodies[`${it.field}, ${what}`] = bank.calls.map(({ body }) => body).join('');
+      await using fixture = await startBankqlFixture();
+      serve(fixture.bank, it);
+      const version = versionIn((await fixture.ask(`{ ${it.readBack} }`)).data);
+      fixture.bank.calls.splice(0);
+      await fixture.ask(`mutation { ${update(it, changes)} }`);
+      bodies[`${it.field}, ${what}`] = fixture.bank.calls.map(({ body }) => body).join('');
       bodies[`${it.field}, version as read`] = version;
     }
   }
@@ -100,11 +100,12 @@ test.each(Object.entries(least))(
     const [argument] = schema.getMutationType()?.getFields()[name]?.args ?? [];
     if (argument === undefined) throw new Error(`${name} is no mutation`);
     const sent = async (...options: ['null' | 'left out', boolean]) => {
-      bank.otherwise(anyAnswer);
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise(anyAnswer);
       const input = literalOf(argument.type, ...options);
-      const { errors } = await ask(`mutation { ${name}(input: ${input}) { __typename } }`);
+      const { errors } = await fixture.ask(`mutation { ${name}(input: ${input}) { __typename } }`);
       expect(errors).toBeUndefined();
-      return onlyCall(bank).body;
+      return onlyCall(fixture.bank).body;
     };
     expect([await sent('left out', false), await sent('null', false)]).toEqual([body, body]);
     expect(await sent('null', true)).toBe(await sent('left out', true));
