@@ -196,17 +196,6 @@ describe('putTransactionRequest', () => {
       to: { bank_id: 'TO-BANK', account_id: 'TO' },
     });
   });
-
-  test('shows the record of a request that was refused', async () => {
-    await using fixture = await start();
-    fixture.bank.on(request, refusal);
-    expect(await fixture.request()).toMatchObject({
-      payment: { state: 'REJECTED', failureCode: 'BANK_REJECTED' },
-      transactionRequests: null,
-      userErrors: [{ code: 'BANK_REJECTED' }],
-      errors: undefined,
-    });
-  });
 });
 
 describe('a payment that is not done', () => {
@@ -320,14 +309,4 @@ describe('a payment that is not done', () => {
       replayed: false,
     });
   });
-});
-
-test('an operation makes one payment', async () => {
-  await using fixture = await start();
-  const { errors } = await fixture.bankql.ask(`mutation {
-    putTransactionRequest(input: { accountId: "A", transactionRequestType: "T", to: {}, idempotencyKey: "1" }) { replayed }
-    makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "2" }) { replayed }
-  }`);
-  expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED' } }]);
-  expect(fixture.bank.calls).toEqual([]);
 });
