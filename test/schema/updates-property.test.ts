@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyCharacter } from '../support/any-text.ts';
-import { exact, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { exact, sentJson, shareBankqlFixture } from '../support/bankql-fixture.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 /**
  * Whatever a record holds and whatever is changed, a member that the changes do not name is written back as it was read,
@@ -173,7 +175,6 @@ const withoutNulls = (value: object): unknown =>
   });
 
 test.each(cases)('$field keeps what is not named', async (it) => {
-  await using fixture = await startBankqlFixture();
   const changes = fc.record(
     Object.fromEntries(Object.entries(it.changes).map(([name, [, value]]) => [name, value])),
     { requiredKeys: [] },
@@ -186,13 +187,13 @@ test.each(cases)('$field keeps what is not named', async (it) => {
       fc.pre(it.always !== undefined || Object.keys(changed).length > 0);
       // What holds nothing of a record is refused.
       fc.pre(Object.entries(record).some(([name, value]) => value !== null && name !== 'metadata'));
-      fixture.bank.calls.length = 0;
-      fixture.bank.otherwise(({ method }) => ({
+      bank.calls.length = 0;
+      bank.otherwise(({ method }) => ({
         body: method === 'GET' ? (it.answer ?? ((same) => same))(record) : {},
       }));
-      const result = await fixture.ask(asked, { changes: { ...it.always, ...changed } });
+      const result = await ask(asked, { changes: { ...it.always, ...changed } });
       expect(result.errors).toBeUndefined();
-      const [, put, ...more] = fixture.bank.calls;
+      const [, put, ...more] = bank.calls;
       expect(more).toEqual([]);
       const renamed = Object.entries(changed).map(([name, value]) => [it.changes[name]?.[0], value]);
       const kept = (it.body ?? ((same) => same))({ ...record });
