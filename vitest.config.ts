@@ -32,7 +32,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: [...alone, ...processTests] },
+        test: {
+          name: 'bankql',
+          include: ['test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...alone, ...processTests],
+        },
       },
       {
         extends: true,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { variables as allVariables } from '../src/config/variables.ts';
@@ -10,6 +10,10 @@ const root = join(import.meta.dirname, '..');
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
+/** From test/ on. Packages of the clients may be on their way into their folder. */
+const testFiles = globSync('**/*.test.ts', { cwd: join(root, 'test'), exclude: ['**/node_modules'] }).map(
+  (file) => file.split(sep).join('/'),
+);
 const importsOf = (file: string, text: string): string[] =>
   [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].map(([, target = '']) =>
     relative('.', join(dirname(file), target))
@@ -83,7 +87,7 @@ const layers: Record<string, readonly string[]> = {
     'server',
   ],
   sandbox: ['plain-text.ts', 'contract'],
-  doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank'],
+  doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank', 'payments'],
   config: [
     'errors.ts',
     'limits.ts',
@@ -119,7 +123,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {
@@ -296,9 +300,8 @@ const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 test('tests wait for events: timers are those of support/waits.ts, and of other processes', () => {
   /** They hold the source text of processes that they start. */
   const ofProcesses = ['commands/log-output.test.ts'];
-  const waiting = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((file) => file.split(sep).join('/'))
-    .filter((file) => file.endsWith('.test.ts') && !ofProcesses.includes(file))
+  const waiting = testFiles
+    .filter((file) => !ofProcesses.includes(file))
     .filter((file) => /\b(?:setTimeout|delay|sleep)\(/.test(readFileSync(join(root, 'test', file), 'utf8')));
   expect(waiting).toEqual([]);
 });
@@ -306,11 +309,8 @@ test('tests wait for events: timers are those of support/waits.ts, and of other 
 test('no test has a time limit of its own: a slow machine takes longer, and changes no verdict', () => {
   const limit =
     /\bvi\.waitFor\(|\btestTimeout\b|\bretry: \d|\.poll\([^;]*\btimeout: \d|^\s*\}, [\d_]{4,}\);$/m;
-  const limited = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((file) => file.split(sep).join('/'))
-    .filter(
-      (file) => file.endsWith('.test.ts') && file !== 'guards.test.ts' && !file.includes('node_modules'),
-    )
+  const limited = testFiles
+    .filter((file) => file !== 'guards.test.ts')
     .filter((file) => limit.test(readFileSync(join(root, 'test', file), 'utf8')));
   expect(limited).toEqual([]);
 });
@@ -338,11 +338,8 @@ test('one copy of graphql is installed', () => {
 });
 
 test('a test is called `test`: there is one name for one thing', () => {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
-  const others = files.filter(
-    (file) =>
-      file.endsWith('.test.ts') &&
-      /import \{[^}]*\bit\b[^}]*\} from 'vitest'/.test(readFileSync(join(root, 'test', file), 'utf8')),
+  const others = testFiles.filter((file) =>
+    /import \{[^}]*\bit\b[^}]*\} from 'vitest'/.test(readFileSync(join(root, 'test', file), 'utf8')),
   );
   expect(others).toEqual([]);
 });

@@ -49,39 +49,6 @@ describe('started with nothing', () => {
     expect(printed).toMatch(/\nbankql has stopped\.\n$/);
   });
 
-  test('the start and the stop are lines of the log where no terminal reads them, whatever the level', async () => {
-    await using bankql = await startProcess({ LOG_LEVEL: 'error' });
-    expect(await bankql.stop()).toBe(0);
-    const lines = bankql.output().trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      {
-        level: 30,
-        url: bankql.url,
-        msg: expect.stringContaining(`bankql serves GraphQL at ${bankql.url}/graphql`),
-      },
-      { level: 30, msg: expect.stringContaining('bankql stops') },
-      { level: 30, msg: 'bankql has stopped' },
-    ]);
-  });
-
-  test('a proxy that bankql does not use is named at the start', async () => {
-    const bank = { BANK_BASE_URL: 'https://127.0.0.1:1', BANK_ID: 'B', STATE_URL: 'memory:' };
-    const proxy = { HTTPS_PROXY: 'http://proxy.example:3128' };
-    const warnings = async (environment: Readonly<Record<string, string>>) => {
-      await using bankql = await startProcess(environment);
-      await bankql.stop();
-      return bankql
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('HTTPS_PROXY'));
-    };
-    expect(await warnings({ ...bank, ...proxy })).toEqual([
-      expect.stringContaining('reaches the bank directly'),
-    ]);
-    expect(await warnings({ ...bank, ...proxy, BANK_PROXY: 'http://127.0.0.1:1' })).toEqual([]);
-    expect(await warnings(proxy)).toEqual([]);
-  });
-
   test('the README’s query gives the README’s answer', async () => {
     const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8');
     const [, query = ''] = /```graphql\n([\s\S]*?)```/.exec(readme) ?? [];
@@ -95,6 +62,39 @@ describe('started with nothing', () => {
     expect(await post(bankql.url, query, alice)).toEqual(JSON.parse(answer));
     for (const value of Object.values(alice)) expect(readme).toContain(value);
   });
+});
+
+test('the start and the stop are lines of the log where no terminal reads them, whatever the level', async () => {
+  await using bankql = await startProcess({ LOG_LEVEL: 'error' });
+  expect(await bankql.stop()).toBe(0);
+  const lines = bankql.output().trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 30,
+      url: bankql.url,
+      msg: expect.stringContaining(`bankql serves GraphQL at ${bankql.url}/graphql`),
+    },
+    { level: 30, msg: expect.stringContaining('bankql stops') },
+    { level: 30, msg: 'bankql has stopped' },
+  ]);
+});
+
+test('a proxy that bankql does not use is named at the start', async () => {
+  const bank = { BANK_BASE_URL: 'https://127.0.0.1:1', BANK_ID: 'B', STATE_URL: 'memory:' };
+  const proxy = { HTTPS_PROXY: 'http://proxy.example:3128' };
+  const warnings = async (environment: Readonly<Record<string, string>>) => {
+    await using bankql = await startProcess(environment);
+    await bankql.stop();
+    return bankql
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('HTTPS_PROXY'));
+  };
+  expect(await warnings({ ...bank, ...proxy })).toEqual([
+    expect.stringContaining('reaches the bank directly'),
+  ]);
+  expect(await warnings({ ...bank, ...proxy, BANK_PROXY: 'http://127.0.0.1:1' })).toEqual([]);
+  expect(await warnings(proxy)).toEqual([]);
 });
 
 describe('npm start', () => {

@@ -24,7 +24,7 @@ export interface TransportOptions {
   readonly waitMs?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** After this time, all kept connections are replaced before their next use: the bank's name may have another address by then. */
+  /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
   readonly connectionMaxAgeMs?: number | undefined;
   /** Whether connections for reads are kept for the next one; true by default. Those of writes never are. */
   readonly keepAlive?: boolean | undefined;

@@ -1,12 +1,12 @@
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
+import { explainPaymentAnswer } from '../doctor/explain-payment-answer.ts';
 import { StartError } from '../errors.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
-import { explainPaymentAnswer } from './explain-payment-answer.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
 export async function checkBank({ environment, args, write }: CliContext): Promise<number> {

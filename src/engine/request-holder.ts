@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../bank/credentials.ts';
 import {
   type Capacity,
-  type Counted,
   type Holder,
   nobody,
   overheadBytes,
@@ -74,7 +73,7 @@ export class RequestHolder implements Holder {
   /** Takes so many more values. Returns whether there are enough, and its client has not left. */
   takeValues(count: number): boolean {
     if (this.#isOver) return !this.isAbandoned;
-    return this.requests > 0 && this.#take('values', count);
+    return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
   }
 
   /**
@@ -84,11 +83,7 @@ export class RequestHolder implements Holder {
   reserveRoom(bytes: number): boolean {
     if (this.#isOver) return true;
     this.#capacity.add(this, 'unread', this.written - this.unread);
-    return this.#take('unread', bytes);
-  }
-
-  #take(resource: Counted, amount: number): boolean {
-    return this.#capacity.take(this, resource, amount) === null;
+    return this.#capacity.take(this, 'unread', bytes) === null;
   }
 
   /** So many bytes of its answer are written, in the place of those that were reserved. */

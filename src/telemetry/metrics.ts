@@ -162,7 +162,7 @@ export function createTelemetry(
     onBreaker(operation: string, isOpen: boolean, reason: BreakerReason | null) {
       breakers.set({ bank_operation: operation }, isOpen ? 1 : 0);
       if (reason !== null) openings.inc({ bank_operation: operation, reason });
-      logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
+      logger.warn({ operation, reason: reason ?? undefined }, isOpen ? 'calls are paused' : 'calls go on');
     },
     /** Shows what callers hold of the process, and how much there is of it. */
     watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
@@ -259,15 +259,9 @@ const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const { code, status, trackId } = detailsOf(error);
-  const line = {
-    operation,
-    code,
-    ...(why === undefined ? {} : { why }),
-    ...(status === undefined ? {} : { status }),
-    ...(trackId === undefined ? {} : { trackId }),
-    ...(id === null ? {} : { payment: id }),
-    ...(error instanceof BankqlError && !saysInput.has(code) ? { reason: error.message } : {}),
-  };
+  const reason = error instanceof BankqlError && !saysInput.has(code) ? error.message : undefined;
+  // pino leaves out members that are undefined.
+  const line = { operation, code, why, status, trackId, payment: id ?? undefined, reason };
   if (code === 'OUTCOME_UNKNOWN') logger.warn(line, 'a payment is of unknown outcome');
   else logger.info(line, 'a payment is refused');
 }

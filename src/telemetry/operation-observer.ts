@@ -53,19 +53,19 @@ function logOperation(logger: Logger, activity: OperationActivity, caller: strin
   logger.info(
     {
       requestId,
-      // Left out if undefined.
+      // pino leaves out members that are undefined.
       traceId: traceId ?? undefined,
       ...(operation === null ? {} : nameOf(operation)),
       outcome,
-      ...(codes.length === 0 ? {} : { codes: [...new Set(codes)] }),
-      ...(reason === null ? {} : { reason }),
-      ...(status === null ? {} : { status }),
+      codes: codes.length === 0 ? undefined : [...new Set(codes)],
+      reason: reason ?? undefined,
+      status: status ?? undefined,
       calls: restCalls,
       cached: cached + stale,
       shared: joined,
       ms: Math.round(activity.milliseconds * 10) / 10,
       bytes,
-      ...(caller === null ? {} : { caller }),
+      caller: caller ?? undefined,
     },
     'operation',
   );

@@ -157,22 +157,6 @@ describe('a breaker opens where the bank answers slowly', () => {
     expect(await ask(other, client)).toEqual(['good']);
   });
 
-  test('and stays open where the one that tries is slow, until one is not', async () => {
-    const { bank, client, told, reasons } = await start(slowly(read), patient);
-    await open(read, client);
-    letPass(openMs);
-    bank.requests.length = 0;
-    bank.behave(slowly(read, 1));
-    expect(await ask(read, client)).toEqual(['good']);
-    await expectPaused(bank, client);
-    expect(bank.requests).toHaveLength(1);
-    bank.behave(reply(200, read.reply));
-    letPass(openMs);
-    expect(await ask(read, client)).toEqual(['good']);
-    expect(told).toEqual(['getCustomer opens', 'getCustomer opens', 'getCustomer closes']);
-    expect(reasons).toEqual(['slow', 'slow', null]);
-  });
-
   test('but not where calls waited for a connection', async () => {
     // One call at a time; the last one waits for longer than a slow call takes.
     const { client, told } = await start(togetherAfter(slowCallMs / 36, 1, 200, read.reply), {
@@ -460,6 +444,18 @@ describe('what a breaker judges by', () => {
       begin()({ ...answered, status: 404, milliseconds: 100 });
       expect(reasons).toEqual([reason]);
     }
+  });
+
+  test('is the trial alone while one tries: a slow one opens it again, one that is not closes it', () => {
+    const { reasons, begin, fail, isPaused } = breaker({ slowMs: { read: 100, write: 1000, payment: 1000 } });
+    fail(least);
+    for (const milliseconds of [100, 99]) {
+      vi.advanceTimersByTime(openMs);
+      const trial = begin();
+      expect(isPaused()).toBe(true);
+      trial({ ...answered, milliseconds });
+    }
+    expect([reasons, isPaused()]).toEqual([['failed', 'slow', null], false]);
   });
 
   test('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {

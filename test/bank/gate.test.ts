@@ -87,6 +87,18 @@ describe('at most', () => {
     expect(entered.slice(3)).toEqual(['claimed21']);
   });
 
+  test('half are one caller’s also after thousands of others have come and gone', () => {
+    const { gate, ask } = gateOf(8);
+    times(20, () => ask('greedy'));
+    for (let nth = 0; nth < 5000; nth++) {
+      const peer = `peer ${nth % 2000}`;
+      ask(`passes ${nth} `, { operation: `op-${nth % 20}`, peer, failsAtOnce: true });
+    }
+    expect(gate.held).toBe(4);
+    ask('greedy', { operation: 'other' });
+    expect(gate.held).toBe(4);
+  });
+
   test('one call goes where one at a time may, anybody’s', () => {
     const { gate, ask } = gateOf(1);
     ask('a');

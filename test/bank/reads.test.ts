@@ -538,7 +538,7 @@ describe('the cache of public answers', () => {
       reads.read(prepareCall('', getBranches, { ids: { bankId: `${bankId}` }, credentials }), limits);
     await read(-1);
     const before = await keptMegabytes();
-    const count = Math.ceil((3 * maxBytes) / (text.length + 500));
+    const count = Math.ceil((1.5 * maxBytes) / (text.length + 500));
     for (let bankId = 0; bankId < count; bankId++) await read(bankId);
     const megabytes = (await keptMegabytes()) - before;
     calls = 0;

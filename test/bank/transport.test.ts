@@ -166,17 +166,6 @@ describe('a caller who leaves', () => {
     await read.run(client);
     expect(bank.requests).toHaveLength(1);
   });
-
-  test('leaves nothing behind on a signal that outlives the call', async () => {
-    const { bank, client } = await connect(reply(200, read.reply));
-    const { signal } = new AbortController();
-    for (let turn = 0; turn < 3; turn++)
-      await readFrom(client, getBranches, readInput, {
-        operationDeadline: new OperationDeadline({ signal }),
-      });
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(bank.requests).toHaveLength(3);
-  });
 });
 
 describe('a client that is closed', () => {

@@ -59,22 +59,10 @@ test('check prints each variable that is set, with its source, and no secret', a
   expect(lines.join()).not.toContain('top-secret');
 });
 
-const who = 'user:top-secret';
-test.each([
-  [`postgres://${who}@a:5432`, 'postgres://…@a:5432', 'it has to name a database'],
-  [`postgres://${who}@@a/pay`, 'postgres://…@a/pay', 'percent-encode'],
-  [
-    `postgres://user@a/pay?password=${who}`,
-    'postgres://…@a/pay?…',
-    'password is not supported: write it in front of the host',
-  ],
-  [`postgres://${who}%@a/pay`, 'postgres://…@a/pay', '%25'],
-  [`redis:${who}@a`, 'redis:…@a', 'it names no payment store'],
-])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {
-  const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
-  const { errors, lines } = await run(['check'], { ...bank, STATE_URL: url });
-  expect(errors).toContain(`STATE_URL=${shown} cannot be used: `);
-  expect(errors).toContain(fault);
+test('check refuses the address of a payment store that cannot be read, and shows no secret', async () => {
+  const STATE_URL = `postgres://user@a/pay?password=${'top-secret'}`;
+  const { errors, lines } = await run(['check'], { BANK_BASE_URL: 'https://bank.example', STATE_URL });
+  expect(errors).toMatch(/^STATE_URL=postgres:\/\/…@a\/pay\?… cannot be used: .*password is not supported/);
   expect(`${errors}${lines.join()}`).not.toMatch(/top-|secret/);
 });
 

@@ -2,21 +2,22 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { compileCache } from '../support/compile-cache.ts';
+import { entry } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Files of variables, whoever reads them: bankql, or Node before it. */
 
 const folder = testFolder();
-const main = join(import.meta.dirname, '../../bin/bankql.js');
 const file = join(folder, 'some.env');
 
 /** What `bankql config check` prints, and how it ends. */
 function check(nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [...nodeArgs, main, 'config', 'check', ...args],
+    [...nodeArgs, entry(), 'config', 'check', ...args],
     {
-      env: { ...env, PATH: process.env.PATH },
+      env: { ...compileCache, ...env },
       encoding: 'utf8',
     },
   );

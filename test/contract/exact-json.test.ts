@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { exactNumber, parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
 
-const runs = { seed: 20_251_120, numRuns: 1000 };
+const runs = { seed: 20_251_120, numRuns: 500 };
 
 const digits = (min: number, max: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: min, maxLength: max });
@@ -28,7 +28,7 @@ const jsonNumber = fc
 const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 });
 
 describe('amounts keep every digit', () => {
-  test('for 1,000 random numbers, from text to text', () => {
+  test('for random numbers, from text to text', () => {
     fc.assert(
       fc.property(jsonNumber, (amount) => {
         const text = `{"currency":"EUR","amount":${amount}}`;
@@ -40,7 +40,7 @@ describe('amounts keep every digit', () => {
     );
   });
 
-  test('for 1,000 random numbers deep in objects and lists, with any white space, however the key is spelt', () => {
+  test('for random numbers deep in objects and lists, with any white space, however the key is spelt', () => {
     const key = fc
       .tuple(...[...'amount'].map((letter) => fc.tuple(fc.constant(letter), fc.boolean(), fc.boolean())))
       .map((letters) =>
@@ -56,31 +56,21 @@ describe('amounts keep every digit', () => {
     );
   });
 
-  test.each([
-    '9007199254740993',
-    '1.10',
-    '0.1000000000000000055511151231257827',
-    '-0',
-    '0.00',
-    '1e400',
-    '-1E-400',
-    '123456789012345678901234567890.123456789012345678901234567890e+9999',
-  ])('for %s, which JSON.parse would change', (amount) => {
-    expect(parseExactJson(`{"amount":${amount}}`)).toEqual({ amount });
-    expect(parseExactJson(`{"\\u0061mount":${amount}}`)).toEqual({ amount });
-    expect(writeExactJson({ amount })).toBe(`{"amount":${amount}}`);
+  test('for numbers that JSON.parse would change', () => {
+    const long = '123456789012345678901234567890.123456789012345678901234567890e+9999';
+    for (const amount of `9007199254740993 1.10 0.1000000000000000055511 -0 0.00 1e400 -1E-400 ${long}`.split(
+      ' ',
+    )) {
+      expect(parseExactJson(`{"amount":${amount}}`)).toEqual({ amount });
+      expect(parseExactJson(`{"\\u0061mount":${amount}}`)).toEqual({ amount });
+      expect(writeExactJson({ amount })).toBe(`{"amount":${amount}}`);
+    }
   });
 
-  test('where the same text holds several, side by side and one in the other', () => {
-    expect(parseExactJson('{"amount":1.0,"a":{"amount":2.0},"b":[{"amount":3.0},{"amount":4.0}]}')).toEqual({
-      amount: '1.0',
-      a: { amount: '2.0' },
-      b: [{ amount: '3.0' }, { amount: '4.0' }],
-    });
-  });
-
-  test('with the last one where a key stands twice, as JSON.parse does', () => {
-    expect(parseExactJson('{"amount":1.0,"amount":2.0}')).toEqual({ amount: '2.0' });
+  test('where a text holds several, and with the last one where a key stands twice, as JSON.parse does', () => {
+    const text = '{"amount":1.0,"a":{"amount":2.0},"b":[{"amount":3.0},{"amount":4.0}],"amount":5.0}';
+    const b = [{ amount: '3.0' }, { amount: '4.0' }];
+    expect(parseExactJson(text)).toEqual({ amount: '5.0', a: { amount: '2.0' }, b });
   });
 });
 
@@ -102,7 +92,7 @@ describe('nothing else is touched', () => {
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
   });
 
-  test('in 1,000 random values without an amount', () => {
+  test('in random values without an amount', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseExactJson(text)).toEqual(JSON.parse(text));
@@ -118,20 +108,11 @@ describe('nothing else is touched', () => {
   });
 });
 
-describe('invalid JSON stays invalid', () => {
-  test.each([
-    '{"amount":01}',
-    '{"amount":+1}',
-    '{"amount":.5}',
-    '{"amount":1.}',
-    '{"amount":1e}',
-    '{"amount":0x10}',
-    '{"amount":1_000}',
-    '{"amount":NaN}',
-    '{"amount":Infinity}',
+test('invalid JSON stays invalid', () => {
+  const values = '01 +1 .5 1. 1e 0x10 1_000 NaN Infinity 1.10" 1.10, \u00a01.10'.split(' ');
+  const texts = [
+    ...values.map((value) => `{"amount":${value}}`),
     '{"amount":1.10',
-    '{"amount":1.10"}',
-    '{"amount":1.10,}',
     '{"a":1 "amount":1.10}',
     '{"a":"x,"amount":1.10}',
     '{"a":"{"amount":1.10,"}',
@@ -139,56 +120,36 @@ describe('invalid JSON stays invalid', () => {
     "{'amount':1.10}",
     '["amount":1.10]',
     '{"amount" 1.10}',
-    '{"amount":\u00a01.10}',
     '{\u00a0"amount":1.10}',
     '\ufeff{"amount":1.10}',
     '{"\\u0061mount":01}',
     '',
-  ])('%s', (text) => {
-    expect(() => JSON.parse(text)).toThrow(SyntaxError);
-    expect(() => parseExactJson(text)).toThrow(SyntaxError);
-  });
-
-  test('in 1,000 random cuts, doublings and omissions of a valid text', () => {
-    const text = '{"a":", \\"amount\\":1,","amount":1.10,"b":[{ "amount" : -2.50e3 }],"c":"x"}';
-    fc.assert(
-      fc.property(fc.nat(text.length), fc.nat(text.length), (from, to) => {
-        const broken = text.slice(0, from) + text.slice(to);
-        expect(outcome(() => parseExactJson(broken))).toEqual(outcome(() => withExactAmounts(broken)));
-      }),
-      runs,
-    );
-  });
+  ];
+  for (const text of texts) expect(() => parseExactJson(text), text).toThrow(SyntaxError);
 });
 
-describe('an amount that is no JSON number is not written', () => {
-  test.each([
-    '',
-    ' ',
-    '1 ',
-    ' 1',
-    '+1',
-    '.5',
-    '1.',
-    '007',
-    '0x10',
-    'NaN',
-    '1,00',
-    '１',
-    '{}',
-    '1,"x":2',
-    'true',
-    'null',
-    '"1"',
-  ])('%j', (amount) => {
-    expect(() => writeExactJson({ value: { amount } })).toThrow(SyntaxError);
-  });
+test('a text that is cut, or holds a part twice, is read as JSON.parse reads it', () => {
+  const text = '{"a":", \\"amount\\":1,","amount":1.10,"b":[{ "amount" : -2.50e3 }],"c":"x"}';
+  fc.assert(
+    fc.property(fc.nat(text.length), fc.nat(text.length), (from, to) => {
+      const broken = text.slice(0, from) + text.slice(to);
+      expect(outcome(() => parseExactJson(broken))).toEqual(outcome(() => withExactAmounts(broken)));
+    }),
+    runs,
+  );
+});
 
-  test('and what bears another name is written as it is', () => {
-    expect(writeExactJson({ text: '1.10', latitude: 1.5, list: ['1'], none: undefined })).toBe(
-      '{"text":"1.10","latitude":1.5,"list":["1"]}',
-    );
-  });
+test('an amount that is no JSON number is not written', () => {
+  const texts = '+1 .5 1. 007 0x10 NaN 1,00 １ {} 1,"x":2 true null "1" 1"'.split(' ');
+  for (const amount of [...texts, '', ' ', '1 ', ' 1'])
+    expect(() => writeExactJson({ value: { amount } }), amount).toThrow(SyntaxError);
+});
+
+test('what bears another name, or looks like an amount, is written as it is', () => {
+  const note = '{"amount":"1"},"amount":"2"';
+  expect(writeExactJson({ note, list: [note, '1'], latitude: 1.5, none: undefined, amount: '1.10' })).toBe(
+    `{"note":${JSON.stringify(note)},"list":[${JSON.stringify(note)},"1"],"latitude":1.5,"amount":1.10}`,
+  );
 });
 
 describe('with keepDigits', () => {
@@ -239,12 +200,3 @@ const outcome = (parse: () => unknown) => {
     return { error: error instanceof SyntaxError };
   }
 };
-
-test('text that looks like an amount is written as it is, and an amount with escaped characters is refused', () => {
-  const note = '{"amount":"1"},"amount":"2"';
-  expect(writeExactJson({ note, list: [note], amount: '1.10' })).toBe(
-    `{"note":${JSON.stringify(note)},"list":[${JSON.stringify(note)}],"amount":1.10}`,
-  );
-  expect(() => writeExactJson({ amount: '1"' })).toThrow(SyntaxError);
-  expect(() => writeExactJson({ amount: '' })).toThrow(SyntaxError);
-});

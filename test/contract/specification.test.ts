@@ -308,32 +308,20 @@ describe('the table of operations is the specification’s endpoint table', () =
     expect(new Set(placeholders)).toEqual(new Set(specification.pathParameters));
   });
 
-  describe.each(rows.map((row, index) => ({ ...row, index })))('row $number, $operation', (row) => {
-    const operation = table[row.index];
-    if (operation === undefined) throw new Error(`no operation for row ${row.number}`);
-
-    test('has the method and the path', () => {
+  test.each(rows.map((row, index) => ({ ...row, index })))(
+    'row $number, $operation, has its call, its headers, its body and its answer',
+    (row) => {
+      const operation = table[row.index] ?? expect.unreachable();
+      const bodyIn = bodiesIn[row.bodyIn] ?? expect.fail(`the table has a new body: "${row.bodyIn}"`);
+      const bodyOut = bodiesOut[row.bodyOut] ?? expect.fail(`the table has a new answer: "${row.bodyOut}"`);
       expect(`${operation.method} ${operation.path}`).toBe(`${row.method} ${row.path}`);
-    });
-
-    test('carries a Track-ID and auth headers where the table marks them', () => {
       expect(operation.tracked ? 'T' : 'none').toBe(row.trackId);
       expect(authMarks[operation.auth]).toBe(row.authHeaders);
-    });
-
-    test('takes the body', () => {
-      const expected = bodiesIn[row.bodyIn];
-      if (expected === undefined) throw new Error(`the table has a new body: "${row.bodyIn}"`);
-      expect(operation.body && describeFields(operation.body)).toEqual(expected());
-    });
-
-    test('answers with the body', () => {
-      const expected = bodiesOut[row.bodyOut];
-      if (expected === undefined) throw new Error(`the table has a new answer: "${row.bodyOut}"`);
-      expect(operation.envelope).toBe(expected.envelope);
-      expect(operation.answer && describeFields(operation.answer)).toEqual(expected.fields());
-    });
-  });
+      expect(operation.body && describeFields(operation.body)).toEqual(bodyIn());
+      expect(operation.envelope).toBe(bodyOut.envelope);
+      expect(operation.answer && describeFields(operation.answer)).toEqual(bodyOut.fields());
+    },
+  );
 });
 
 describe('shared structures', () => {
@@ -355,21 +343,18 @@ describe('shared structures', () => {
 });
 
 describe('what the specification leaves open', () => {
-  const withBody = table.filter(({ body }) => body !== null);
-  const withAnswer = table.filter(({ answer }) => answer !== null);
+  test.each(table.filter(({ body }) => body !== null))(
+    '$id refuses fields that the contract does not name, and null, at every depth of its body',
+    ({ body }) => {
+      for (const [way, object] of objectsIn(body ?? z.never())) {
+        expect(object.def.catchall, way).toBeInstanceOf(z.ZodNever);
+        for (const [name, field] of Object.entries(object.shape))
+          expect(z.safeParse(field, null).success, `${way}.${name}`).toBe(false);
+      }
+    },
+  );
 
-  test.each(withBody)('$id refuses fields that the contract does not name, at every depth', ({ body }) => {
-    for (const [way, object] of objectsIn(body ?? z.never()))
-      expect(object.def.catchall, way).toBeInstanceOf(z.ZodNever);
-  });
-
-  test.each(withBody)('$id takes no null in its body', ({ body }) => {
-    for (const [way, object] of objectsIn(body ?? z.never()))
-      for (const [name, field] of Object.entries(object.shape))
-        expect(z.safeParse(field, null).success, `${way}.${name}`).toBe(false);
-  });
-
-  test.each(withAnswer)(
+  test.each(table.filter(({ answer }) => answer !== null))(
     '$id may answer with null where a field is optional, and only there',
     ({ answer }) => {
       for (const [way, object] of objectsIn(answer ?? z.never()))

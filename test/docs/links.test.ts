@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 import GithubSlugger from 'github-slugger';
 import { marked, type Token } from 'marked';
@@ -9,13 +9,9 @@ import { type ErrorCode, errorCodes } from '../../src/errors.ts';
 /** Every relative link of the documentation leads to a file or folder, and to a heading where it names one. */
 
 const root = join(import.meta.dirname, '../..');
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => !file.includes('node_modules') && statSync(join(root, folder, file)).isFile())
-    .map((file) => join(folder, file));
-const pages = readdirSync(root, { encoding: 'utf8' })
-  .concat(['docs', 'examples', 'ops', 'bench'].flatMap(filesIn))
-  .filter((file) => file.endsWith('.md'));
+/** Without packages, which may be on their way into the folders of the examples. */
+const find = (...patterns: string[]) => globSync(patterns, { cwd: root, exclude: ['**/node_modules'] });
+const pages = find('*.md', '{docs,examples,ops,bench}/**/*.md');
 
 function* tokensOf(page: string): Generator<Token> {
   const found: Token[] = [];
@@ -82,7 +78,8 @@ test.each(Object.keys(errorCodes) as ErrorCode[])('the link of %s leads to its h
 });
 
 test('code and the files of ops/ name pages that are there', () => {
-  const named = ['src', 'ops', 'bin', '.ci'].flatMap(filesIn).flatMap((file) =>
+  const files = find('{src,ops,bin,.ci}/**').filter((file) => statSync(join(root, file)).isFile());
+  const named = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(
       ([href]) => ({
         file,

@@ -155,10 +155,9 @@ describe('what a mutation did is told where its answer is too large', () => {
     expect(branches.bankql.audit).toEqual([]);
   });
 
+  // The states of all codes: one-payment-rule.test.ts.
   test.each([
     [503, 'UNKNOWN', 'OUTCOME_UNKNOWN'],
-    [400, 'REJECTED', 'BANK_REJECTED'],
-    [403, 'REJECTED', 'FORBIDDEN'],
     [401, 'NOT_SENT', 'UNAUTHENTICATED'],
   ])('where the payment was answered with %s: %s', async (status, state, paymentCode) => {
     await using branches = await startBranches();

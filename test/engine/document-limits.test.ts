@@ -87,31 +87,27 @@ test('the refusal of a document does not depend on who asked for it before', asy
   for (const { errors } of asked) expect(errors?.[0]?.extensions.code).toBe('LIMIT_EXCEEDED');
 });
 
-describe('where the schema may not be asked for', () => {
-  test.each([
-    ['a field', '{ bnk { bankId } }'],
-    ['an argument', '{ bank(bankI: "x") { bankId } }'],
-    ['a type', 'query ($x: Strin) { __typename @include(if: $x) }'],
-    ['an enum value', '{ bank { accounts(accountId: "a", scope: VIEW) { totalCount } } }'],
-    ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
-    ['a directive', '{ __typename @includ(if: true) }'],
-  ])('no name of it is suggested for %s', async (_what, document) => {
+test.each<[string, string, object?]>([
+  ['a field', '{ bnk { bankId } }'],
+  ['an argument', '{ bank(bankI: "x") { bankId } }'],
+  ['a type', 'query ($x: Strin) { __typename @include(if: $x) }'],
+  ['an enum value', '{ bank { accounts(accountId: "a", scope: VIEW) { totalCount } } }'],
+  ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
+  ['a directive', '{ __typename @includ(if: true) }'],
+  [
+    'a value in variables',
+    'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
+    { s: 'VIEW' },
+  ],
+])(
+  'where the schema may not be asked for, no name of it is suggested for %s',
+  async (_what, query, given) => {
     await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
-    const [error] = (await closed.ask(document)).errors ?? [];
-    expect(error?.message).toBeTypeOf('string');
-    expect(error?.message).not.toContain('Did you mean');
-  });
-
-  test('nor for a value in variables', async () => {
-    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
-    const result = await closed.ask(
-      'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
-      { s: 'VIEW' },
-    );
-    expect(result.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
-    expect(JSON.stringify(result)).not.toContain('Did you mean');
-  });
-});
+    const { errors = [] } = await closed.ask(query, given);
+    expect(errors[0]?.message).toBeTypeOf('string');
+    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+  },
+);
 
 describe('the members of a request', () => {
   const named = { query: '{ a }', operationName: null, variables: {} };

@@ -113,13 +113,6 @@ describe('an operation that is explained', () => {
     );
   });
 
-  test('tells of a call that failed', async () => {
-    const { extensions } = await ask('{ bank { customer(customerId: "nobody") { email } } }', 'calls');
-    expect(extensions?.explain.calls).toMatchObject([
-      { path: 'bank.customer', status: 404, code: 'NOT_FOUND', source: 'bank' },
-    ]);
-  });
-
   test('counts a call for which the answer did not wait', async () => {
     const asked = Promise.withResolvers<void>();
     await using slow = await startRecordingBank();

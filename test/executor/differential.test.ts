@@ -272,7 +272,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
   return { expected, reference, first, outcomes, second };
 }
 
-test('1,000 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
+test('400 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
   let compared = 0;
   let failed = 0;
   await fc.assert(
@@ -286,9 +286,9 @@ test('1,000 operations are answered as by graphql: the same data, errors, places
       compared++;
       if (expected.errors !== undefined) failed++;
     }),
-    { numRuns: 1000, endOnFailure: true },
+    { numRuns: 400, endOnFailure: true },
   );
   // The rest is not valid GraphQL: fields of one name that cannot be merged.
-  expect(compared).toBeGreaterThan(800);
-  expect(failed).toBeGreaterThan(200);
+  expect(compared).toBeGreaterThan(320);
+  expect(failed).toBeGreaterThan(80);
 });

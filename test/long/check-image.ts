@@ -106,7 +106,7 @@ async function checkMemory(engine: Engine, megabytes: number): Promise<void> {
   const heap = Number(
     await container.exec('node', '--print', 'v8.getHeapStatistics().heap_size_limit / 2 ** 20'),
   );
-  const load = startLoad({ url: container.url, connections: 64, uniquePercent: 10, perSecond: null });
+  const load = startLoad({ url: container.url, connections: 64, uniquePercent: 10 });
   await waitSeconds(seconds, `${megabytes} MB under load`);
   await load.stop();
   const outcomes = load.outcomes();

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import { postgresStates, type StateKind, sharedStates } from '../support/payment-states.ts';
-import { type Drill, drills, runDrill } from './drills.ts';
 import { judge } from './payment-history/checker.ts';
 import { runHistory } from './payment-history/run.ts';
 import { makePlan } from './payment-history/workload.ts';
@@ -8,8 +7,8 @@ import { counted, progress } from './progress.ts';
 
 /**
  * `npm run check:payments -- [--operations N] [--store sqlite|postgres|standby|all] [--seed N]`: clients, faults and crashes
- * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so; then the drills of
- * drills.ts. Without operations (`--operations 0`) the drills alone. Exit code 1 where something does not hold.
+ * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so. Exit code 1 where something
+ * does not hold.
  */
 const { values } = parseArgs({
   options: {
@@ -28,7 +27,7 @@ const stores: Readonly<Record<string, readonly StateKind[]>> = {
 const kinds = values.store === 'all' ? Object.values(stores).flat() : (stores[values.store] ?? []);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-if (!Number.isInteger(operations) || operations < 0 || !Number.isInteger(seed) || kinds.length === 0) {
+if (!Number.isInteger(operations) || operations < 1 || !Number.isInteger(seed) || kinds.length === 0) {
   say(
     'Give --operations and --seed as whole numbers, and --store as sqlite, postgres, standby (if PostgreSQL is installed) or all.',
   );
@@ -41,12 +40,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 const plan = makePlan(seed, operations, { waitMs: 200, pauseMs: 3000 });
 let violated = 0;
 
-function report(violations: readonly string[], where: string): void {
-  say(`  ${String(violations.length).padStart(6)}  VIOLATIONS, ${where}`);
-  for (const violation of violations.slice(0, 50)) say(`          ${violation}`);
-  violated += violations.length;
-}
-
 async function checkHistory(kind: StateKind): Promise<void> {
   say(`${kind.name}: ${operations} operations, seed ${seed}`);
   const history = await runHistory(plan, kind, interrupted.signal, (asked) =>
@@ -55,25 +48,13 @@ async function checkHistory(kind: StateKind): Promise<void> {
   const { counts, violations } = judge(history);
   for (const [what, times] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
     say(`  ${String(times).padStart(6)}  ${what}`);
-  report(violations, `in ${history.seconds} s`);
-}
-
-async function checkDrill(kind: StateKind, drill: Drill): Promise<void> {
-  interrupted.signal.throwIfAborted();
-  progress(`${kind.name}: ${drill.name}, drill ${drills.indexOf(drill) + 1} of ${drills.length}`);
-  const violations = await runDrill(drill, kind).catch((error: unknown) => [
-    `the drill did not end: ${error}`,
-  ]);
-  if (violations === null) say(`          ${drill.name}: not with this store`);
-  else report(violations, drill.name);
+  say(`  ${String(violations.length).padStart(6)}  VIOLATIONS, in ${history.seconds} s`);
+  for (const violation of violations.slice(0, 50)) say(`          ${violation}`);
+  violated += violations.length;
 }
 
 try {
-  for (const kind of kinds) {
-    if (operations > 0) await checkHistory(kind);
-    say(`${kind.name}: drills`);
-    for (const drill of drills) await checkDrill(kind, drill);
-  }
+  for (const kind of kinds) await checkHistory(kind);
 } catch (error) {
   if (!interrupted.signal.aborted) throw error;
   say('Interrupted; all that was started has ended.');

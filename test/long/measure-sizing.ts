@@ -32,12 +32,12 @@ const untilSent = async (load: ReturnType<typeof startLoad>, count: number) => {
   await load.stop();
 };
 const startFew = (url: string, shape: Shape, uniquePercent = 0) =>
-  startLoad({ url, connections: 8, uniquePercent, perSecond: null, shape });
+  startLoad({ url, connections: 8, uniquePercent, shape });
 
 /** Memory: resident and kept by the heap at rest, and what the heap keeps more for documents and requests, in megabytes. */
 async function measureMemory() {
   // Requests that wait for the bank are neither refused nor in turn.
-  await using target = await startTarget(null, {
+  await using target = await startTarget({
     BANK_CONNECTIONS: String(14 * underWay),
     BANK_TIMEOUT_MS: '20000',
   });
@@ -51,7 +51,7 @@ async function measureMemory() {
   await untilSent(startFew(url, q4, 100), texts);
   const withDocuments = await target.liveHeap();
 
-  const load = () => startLoad({ url, connections: underWay, uniquePercent: 0, perSecond: null });
+  const load = () => startLoad({ url, connections: underWay, uniquePercent: 0 });
   // Connections to the bank stay open.
   await untilSent(load(), 2 * underWay);
   const idle = await target.liveHeap();
@@ -70,7 +70,7 @@ async function measureMemory() {
 
 /** Processor time of a request, in milliseconds, the kernel's for its connections included. */
 async function measureProcessor(): Promise<ReadonlyMap<Shape, number>> {
-  await using target = await startTarget(null);
+  await using target = await startTarget();
   const { url, pid } = target;
   const milliseconds = new Map<Shape, number>();
   for (const shape of shapes) {

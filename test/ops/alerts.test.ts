@@ -281,14 +281,3 @@ test('the runbook defines its three commands for each deployment', () => {
       expect(block, deployment).toContain(`\n${name}() {`);
   }
 });
-
-test('the runbook’s commands read whole logs: of several pods, kubectl shows ten lines each, and stops at the first error', () => {
-  const commands =
-    readFileSync(join(root, 'docs/runbook.md'), 'utf8').match(/kubectl .* logs -l [^|#]*/g) ?? [];
-  expect(commands.length).toBeGreaterThan(1);
-  for (const command of commands) {
-    expect(command).toContain(command.includes('--since=') ? '--tail=-1' : '--tail=');
-    // Pods that have not restarted have no earlier log.
-    if (command.includes('--previous')) expect(command).toContain('--ignore-errors');
-  }
-});

@@ -1,55 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { graphql } from '../generated/index.ts';
-import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { exact, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { RecordedCall, Reply } from '../support/recording-bank.ts';
+import { accountOf } from '../support/records.ts';
 
-const ReadsBetweenWrites = graphql(`
-  mutation ReadsBetweenWrites {
-    first: putCustomer(input: { customerId: "C", customer: {} }) {
-      customer { bank { account(accountId: "A") { label again: owners { legalName } } } }
-    }
-    second: putAccount(input: { accountId: "A", account: { balance: { amount: 5 } } }) {
-      account { label owners { legalName } }
-      same: account { label }
-    }
-    third: putCustomer(input: { customerId: "C", customer: {} }) {
-      customer { bank { account(accountId: "A") { label owners { legalName } } } }
-    }
-  }
-`);
+const { bank, ask } = await shareBankqlFixture();
 
-const FailedWriteBetweenReads = graphql(`
-  mutation FailedWriteBetweenReads {
-    first: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
-    second: putProduct(input: { product: {} }) { trackId }
-    third: putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
-      branch { bank { account(accountId: "A") { label } } }
-    }
-  }
-`);
+const account = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
+const customer = 'GET /v1/api/banks/BANK/customers/C';
 
-const PaymentAfterRead = graphql(`
-  mutation PaymentAfterRead {
-    before: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
-    pay: makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: "paid" }) {
-      payment { account { label } }
-    }
-  }
-`);
-
-const RequestAfterRead = graphql(`
-  mutation RequestAfterRead {
-    before: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
-    ask: putTransactionRequest(
-      input: { accountId: "A", transactionRequestType: "T", to: {}, idempotencyKey: "asked" }
-    ) {
-      transactionRequests { from { account { label } } }
-    }
-    after: putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
-      branch { bank { account(accountId: "A") { label } } }
-    }
-  }
-`);
+const read = 'account(accountId: "A") { label owners { legalName } }';
+const shown = (version: number) => ({
+  label: `account ${version}`,
+  owners: [{ legalName: `customer ${version}` }],
+});
+const putCustomer = `putCustomer(input: { customerId: "C", customer: {} }) { customer { bank { ${read} } } }`;
+const putAccount = 'putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }';
+const putBranch = `putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
+  branch { bank { account(accountId: "A") { label } } } }`;
 
 /** A bank where each read of a record answers another version of it. */
 function versions(): (call: RecordedCall) => Reply {
@@ -62,62 +29,42 @@ function versions(): (call: RecordedCall) => Reply {
     const version = (reads.get(path) ?? 0) + 1;
     reads.set(path, version);
     if (path.includes('/customers/')) return { body: { legal_name: `customer ${version}` } };
-    return {
-      body: { accounts: [{ balance: { amount: exact('1') }, owners: ['C'], label: `account ${version}` }] },
-    };
+    const balance = { amount: exact('1') };
+    return { body: { accounts: [accountOf({ balance, owners: ['C'], label: `account ${version}` })] } };
   };
 }
 
-const account = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
-const customer = 'GET /v1/api/banks/BANK/customers/C';
-
 describe('a mutation document', () => {
-  test('runs its fields one after another, and reads anew after each write', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(versions());
-    const result = await fixture.ask(ReadsBetweenWrites);
+  test('runs its fields one after another, each write with a Track-ID of its own, and reads anew after each', async () => {
+    bank.otherwise(versions());
+    const result = await ask(`mutation {
+      first: ${putCustomer}
+      second: putAccount(input: { accountId: "A", account: { balance: {} } }) {
+        account { label owners { legalName } } same: account { label }
+      }
+      third: ${putCustomer}
+    }`);
     expect(result).toEqual({
       data: {
-        first: {
-          customer: { bank: { account: { label: 'account 1', again: [{ legalName: 'customer 1' }] } } },
-        },
-        second: {
-          account: { label: 'account 2', owners: [{ legalName: 'customer 2' }] },
-          same: { label: 'account 2' },
-        },
-        third: {
-          customer: { bank: { account: { label: 'account 3', owners: [{ legalName: 'customer 3' }] } } },
-        },
+        first: { customer: { bank: { account: shown(1) } } },
+        second: { account: shown(2), same: { label: 'account 2' } },
+        third: { customer: { bank: { account: shown(3) } } },
       },
     });
-    expect(fixture.bank.lines()).toEqual([
-      'PUT /v1/api/banks/BANK/customers/C',
-      account,
-      customer,
-      'PUT /v1/api/banks/BANK/accounts/A',
-      account,
-      customer,
-      'PUT /v1/api/banks/BANK/customers/C',
-      account,
-      customer,
-    ]);
-  });
-
-  test('gives every write a Track-ID of its own', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(versions());
-    await fixture.ask(ReadsBetweenWrites);
-    const trackIds = fixture.bank.calls.flatMap(({ headers }) => headers['track-id'] ?? []);
-    expect(new Set(trackIds).size).toBe(3);
-    expect(trackIds).toHaveLength(3);
+    const put = ['customers/C', 'accounts/A', 'customers/C'];
+    expect(bank.lines()).toEqual(
+      put.flatMap((path) => [`PUT /v1/api/banks/BANK/${path}`, account, customer]),
+    );
+    const trackIds = bank.calls.flatMap(({ headers }) => headers['track-id'] ?? []);
+    expect([trackIds.length, new Set(trackIds).size]).toEqual([3, 3]);
   });
 
   test('reads anew after a write that failed too, and goes on', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank
-      .otherwise(versions())
-      .on('PUT /v1/api/banks/BANK/products', { status: 500, body: { message: 'internal details' } });
-    const result = await fixture.ask(FailedWriteBetweenReads);
+    const products = 'PUT /v1/api/banks/BANK/products';
+    bank.otherwise(versions()).on(products, { status: 500, body: { message: 'internal details' } });
+    const result = await ask(
+      `mutation { first: ${putAccount} second: putProduct(input: { product: {} }) { trackId } third: ${putBranch} }`,
+    );
     expect(result.data).toEqual({
       first: { account: { label: 'account 1' } },
       second: null,
@@ -125,81 +72,47 @@ describe('a mutation document', () => {
     });
     expect(failuresOf(result)).toEqual(['second BANK_ERROR']);
     expect(JSON.stringify(result)).not.toContain('internal details');
-    expect(fixture.bank.lines()).toEqual([
+    expect(bank.lines()).toEqual([
       'PUT /v1/api/banks/BANK/accounts/A',
       account,
-      'PUT /v1/api/banks/BANK/products',
+      products,
       'PUT /v1/api/banks/BANK/branches/BR',
       account,
     ]);
   });
 
-  test('reads anew after a payment, in its payload and behind it', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(versions());
-    const paid = await fixture.ask(PaymentAfterRead);
-    expect(paid).toEqual({
-      data: {
-        before: { account: { label: 'account 1' } },
-        pay: { payment: { account: { label: 'account 2' } } },
-      },
-    });
-    fixture.bank.otherwise(versions());
-    const asked = await fixture.ask(RequestAfterRead);
-    expect(asked).toEqual({
-      data: {
-        before: { account: { label: 'account 1' } },
-        ask: { transactionRequests: [{ from: { account: { label: 'account 2' } } }] },
-        after: { branch: { bank: { account: { label: 'account 3' } } } },
-      },
-    });
-  });
+  const transfer = `makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: "paid" }) {
+    payment { account { label } } }`;
+  const request = `putTransactionRequest(input: {
+    accountId: "A", transactionRequestType: "T", to: {}, idempotencyKey: "asked"
+  }) { transactionRequests { from { account { label } } } }`;
+  const seen = { account: { label: 'account 2' } };
 
-  test('reads anew after a payment whose outcome is unknown', async () => {
+  test.each<[string, string, object | null, boolean]>([
+    ['a transfer', transfer, { payment: seen }, false],
+    ['a request', request, { transactionRequests: [{ from: seen }] }, false],
+    ['a payment whose outcome is unknown', request, null, true],
+  ])('reads anew after %s, in its payload and behind it', async (_, payment, payload, isLost) => {
     await using fixture = await startBankqlFixture();
-    fixture.bank
-      .otherwise(versions())
-      .on(
-        'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests',
-        () => 'reset',
-      );
-    const result = await fixture.ask(RequestAfterRead);
+    fixture.bank.otherwise(versions());
+    const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';
+    if (isLost) fixture.bank.on(put, () => 'reset');
+    const result = await fixture.ask(
+      `mutation { before: ${putAccount} pay: ${payment} after: ${putBranch} }`,
+    );
     expect(result.data).toEqual({
       before: { account: { label: 'account 1' } },
-      ask: null,
-      after: { branch: { bank: { account: { label: 'account 2' } } } },
+      pay: payload,
+      after: { branch: { bank: { account: { label: `account ${isLost ? 2 : 3}` } } } },
     });
-    expect(failuresOf(result)).toEqual(['ask OUTCOME_UNKNOWN']);
-  });
-
-  test('never sends a write again, and says that its outcome is unknown', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(() => 'reset');
-    const result = await fixture.ask(FailedWriteBetweenReads);
-    expect(result.data).toEqual({ first: null, second: null, third: null });
-    expect(failuresOf(result)).toEqual([
-      'first OUTCOME_UNKNOWN',
-      'second OUTCOME_UNKNOWN',
-      'third OUTCOME_UNKNOWN',
-    ]);
-    expect(result.errors?.map(({ extensions }) => extensions.trackId)).toEqual(
-      fixture.bank.calls.map(({ headers }) => headers['track-id']),
-    );
-    expect(fixture.bank.calls).toHaveLength(3);
+    expect(failuresOf(result)).toEqual(isLost ? ['pay OUTCOME_UNKNOWN'] : []);
   });
 });
 
-describe('two requests', () => {
-  test('share nothing: each reads for itself', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(versions());
-    const query = '{ bank { account(accountId: "A") { label } } }';
-    const answers = [await fixture.ask(query), await fixture.ask(query)];
-    expect(answers).toEqual([
-      { data: { bank: { account: { label: 'account 1' } } } },
-      { data: { bank: { account: { label: 'account 2' } } } },
-    ]);
-  });
+test('two requests share nothing: each reads for itself', async () => {
+  bank.otherwise(versions());
+  for (const version of [1, 2])
+    expect(await ask(`{ bank { ${read} } }`)).toEqual({ data: { bank: { account: shown(version) } } });
 });
 
 describe('the defaults', () => {

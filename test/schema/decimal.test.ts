@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, sentJson, shareBankqlFixture } from '../support/bankql-fixture.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 const seed = 20_261_120;
 
@@ -27,39 +29,32 @@ const amountsIn = (data: unknown) =>
 describe('an amount of the bank', () => {
   test('is answered with its digits, whatever they are: 240 of them', async () => {
     expect(new Set(decimals).size).toBeGreaterThan(216);
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(decimals));
-    const result = await fixture.ask(amountsQuery);
+    bank.otherwise(listOf(decimals));
+    const result = await ask(amountsQuery);
     expect(result.errors).toBeUndefined();
     expect(amountsIn(result.data)).toEqual(decimals);
   });
 
-  test.each([
-    ['1e3', '1000'],
-    ['1E+3', '1000'],
-    ['1.5e3', '1500'],
-    ['1.50e1', '15.0'],
-    ['1.5e-3', '0.0015'],
-    ['-2.50e+2', '-250'],
-    ['-2.5e-1', '-0.25'],
-    ['12.34e0', '12.34'],
-    ['12.34e-0', '12.34'],
-    ['0e5', '0'],
-    ['0.00e1', '0.0'],
-    ['1e-30', `0.${'0'.repeat(29)}1`],
-    ['123456789012345678901234567890.5e1', '1234567890123456789012345678905'],
-    ['1e400', `1${'0'.repeat(400)}`],
-    ['1e-400', `0.${'0'.repeat(399)}1`],
-    ['-0', '-0'],
-    ['9007199254740993', '9007199254740993'],
-    ['0.1000', '0.1000'],
-    ['0.30000000000000004', '0.30000000000000004'],
-  ])('is written as plain digits: %s', async (written, answered) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf([written]));
-    const result = await fixture.ask(amountsQuery);
-    expect(result.errors).toBeUndefined();
-    expect(amountsIn(result.data)).toEqual([answered]);
+  test('is written as plain digits', async () => {
+    const plain = {
+      '1e3': '1000',
+      '1E+3': '1000',
+      '1.5e3': '1500',
+      '1.50e1': '15.0',
+      '1.5e-3': '0.0015',
+      '-2.50e+2': '-250',
+      '-2.5e-1': '-0.25',
+      '12.34e0': '12.34',
+      '12.34e-0': '12.34',
+      '0e5': '0',
+      '0.00e1': '0.0',
+      '123456789012345678901234567890.5e1': '1234567890123456789012345678905',
+      '1e400': `1${'0'.repeat(400)}`,
+      '1e-400': `0.${'0'.repeat(399)}1`,
+      '-0': '-0',
+    };
+    bank.otherwise(listOf(Object.keys(plain)));
+    expect(amountsIn((await ask(amountsQuery)).data)).toEqual(Object.values(plain));
   });
 
   test('with an exponent is expanded exactly: 300 of them', async () => {
@@ -79,17 +74,15 @@ describe('an amount of the bank', () => {
         numRuns: 300,
       })
       .map((parts) => parts.join(''));
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(written));
-    const answered = amountsIn((await fixture.ask(amountsQuery)).data).map(String);
+    bank.otherwise(listOf(written));
+    const answered = amountsIn((await ask(amountsQuery)).data).map(String);
     expect(answered.every((text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))).toBe(true);
     expect(answered.map(scaled)).toEqual(written.map(scaled));
   });
 
   test('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
-    const result = await fixture.ask(amountsQuery);
+    bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
+    const result = await ask(amountsQuery);
     expect(amountsIn(result.data)).toEqual(['1', null, null, null, null, null, null, '2']);
     expect(failuresOf(result)).toEqual(
       [1, 2, 3, 4, 5, 6].map(
@@ -107,8 +100,7 @@ describe('an amount of a caller', () => {
   ] as const;
 
   test.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: {} });
+    bank.otherwise({ body: {} });
     const batch = 20;
     for (let start = 0; start < decimals.length; start += 2 * batch) {
       const variables: Record<string, string> = {};
@@ -126,10 +118,10 @@ describe('an amount of a caller', () => {
       const declared = fields.join('').includes('$')
         ? `(${Object.keys(variables).map((name) => `$${name}: Decimal!`)})`
         : '';
-      const result = await fixture.ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
+      const result = await ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
       expect(result.errors).toBeUndefined();
     }
-    const arrived = fixture.bank.calls.flatMap(({ body }) =>
+    const arrived = bank.calls.flatMap(({ body }) =>
       [...body.matchAll(/"amount":([^,}]*)/g)].map(([, text]) => text),
     );
     expect(arrived).toEqual(decimals);
@@ -138,95 +130,66 @@ describe('an amount of a caller', () => {
   const putBalance = (amount: string, declared = '') =>
     `mutation M${declared} { putAccount(input: { accountId: "A", account: { balance: { amount: ${amount} } } }) { trackId } }`;
 
-  test.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
-    'also as a default, or inside an input of the variables: %s',
-    async (amount) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: {} });
-      const input = { accountId: 'A', account: { balance: { amount } } };
+  const inVariables = 'mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }';
+  const inputWith = (amount: unknown) => ({ input: { accountId: 'A', account: { balance: { amount } } } });
+
+  test('also as a default, or inside an input of the variables', async () => {
+    bank.otherwise({ body: {} });
+    for (const amount of ['9007199254740993.250', '-0', '0.10', '0', `1${'0'.repeat(400)}`]) {
+      bank.calls.length = 0;
       const results = [
-        await fixture.ask(putBalance('$a', `($a: Decimal = ${amount})`)),
-        await fixture.ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
-        await fixture.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
-          input,
-        }),
+        await ask(putBalance('$a', `($a: Decimal = ${amount})`)),
+        await ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
+        await ask(inVariables, inputWith(amount)),
       ];
       expect(results.flatMap(failuresOf)).toEqual([]);
-      for (const call of fixture.bank.calls)
-        expect(sentJson(call)).toEqual({ balance: { amount: { number: amount } } });
-      expect(fixture.bank.calls).toHaveLength(3);
-    },
-  );
-
-  const texts = [
-    '1e3',
-    '1E3',
-    '1.5e-3',
-    '+1',
-    '01',
-    '-01',
-    '00',
-    ' 1',
-    '1 ',
-    '1\n',
-    '1,00',
-    '1,000.00',
-    '１',
-    '１.５',
-    '٣',
-    '0x10',
-    '0b1',
-    'NaN',
-    'Infinity',
-    '-Infinity',
-    '',
-    ' ',
-    '.5',
-    '5.',
-    '-',
-    '--1',
-    '1.2.3',
-    '1_000',
-    '1n',
-    '€1',
-    '1\u0000',
-    '1\u200b',
-    '−1',
-    'null',
-    'true',
-    '9'.repeat(1001),
-  ];
-
-  test.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: {} });
-    const variable = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: text });
-    const literal = await fixture.ask(putBalance(JSON.stringify(text)));
-    for (const result of [variable, literal]) {
-      expect(result.data ?? null).toBeNull();
-      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
-        expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
-      ]);
+      const sent = { balance: { amount: { number: amount } } };
+      expect(bank.calls.map(sentJson)).toEqual([sent, sent, sent]);
     }
-    expect(fixture.bank.calls).toEqual([]);
   });
 
-  test.each([1, 1.5, 0, -1, 1e21, true, ['1'], { amount: '1' }])(
-    'is refused as the JSON value %j, which is no text, alone and inside an input',
-    async (value) => {
-      await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: {} });
-      const input = { accountId: 'A', account: { balance: { amount: value } } };
+  test('is refused as a text that is no decimal, in variables and in the query', async () => {
+    const texts =
+      '1e3 1E3 1.5e-3 +1 01 -01 00 1,00 1,000.00 １ １.５ ٣ 0x10 0b1 NaN Infinity -Infinity .5 5. - --1 1.2.3 1_000 1n €1 −1 null true';
+    for (const text of [
+      ...texts.split(' '),
+      '',
+      ' ',
+      ' 1',
+      '1 ',
+      '1\n',
+      '1\0',
+      '1\u200b',
+      '9'.repeat(1001),
+    ]) {
+      const variable = await ask(putBalance('$a', '($a: Decimal)'), { a: text });
+      const literal = await ask(putBalance(JSON.stringify(text)));
+      for (const { data = null, errors } of [variable, literal])
+        expect([text, data, errors?.map(({ extensions }) => extensions.code)]).toEqual([
+          text,
+          null,
+          [expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/)],
+        ]);
+    }
+    expect(bank.calls).toEqual([]);
+  });
+
+  test('is refused as a JSON value that is no text, alone and inside an input', async () => {
+    for (const value of [1, 1.5, 0, -1, 1e21, true, ['1'], { amount: '1' }]) {
       for (const { errors } of [
-        await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: value }),
-        await fixture.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
-          input,
-        }),
-      ]) {
-        expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
-        expect(errors?.[0]?.message).toContain('has to be a string');
-      }
-      expect(fixture.bank.calls).toEqual([]);
-    },
-  );
+        await ask(putBalance('$a', '($a: Decimal)'), { a: value }),
+        await ask(inVariables, inputWith(value)),
+      ])
+        expect([value, errors]).toMatchObject([
+          value,
+          [
+            {
+              message: expect.stringContaining('has to be a string'),
+              extensions: { code: 'BAD_USER_INPUT' },
+            },
+          ],
+        ]);
+    }
+    expect(bank.calls).toEqual([]);
+  });
 });

@@ -1,67 +1,112 @@
 import { describe, expect, test } from 'vitest';
-import { bankLine, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { bankLine, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 import type { RecordedCall } from '../support/recording-bank.ts';
 
 /**
- * Entries of lists without an id, or with a repeated one: their content identifies them. Clients never take two for one, and `node`
- * finds each of them again, wherever it stands in the list.
+ * The lists of all record types. Entries without an id, or with a repeated one, are identified by their content. Clients never
+ * take two for one, and `node` finds each of them again, wherever it stands in the list.
  */
 
-const root = '/v1/api/banks/BANK';
 const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL' };
-const inAccount = (list: string) => `bank { account(accountId: "A") { ${list} } }`;
+const { bank, ask } = await shareBankqlFixture({ defaults });
 
-/** Types of entries: a query that lists them, the field of their own id, the list that \`node\` reads, and where its answer has them. */
-const types = [
+/** A list: where its answer has it, its query, what is selected of an entry, and the list that `node` reads. */
+type List = readonly [key: string, query: string, fields: string, call?: string];
+
+const branch = 'id own: branchId name';
+const other = 'id own: otherAccountId name: kind';
+const lists: readonly List[] = [
+  ['metadata', 'metadata(id: "M" PAGE) NODES', 'id own: metadataId name: code', 'POST /v1/api/metadata'],
+  ['branches', 'bank { branches(PAGE) NODES }', branch, 'GET /branches'],
+  ['branches', 'bank { branches(search: "o" PAGE) NODES }', branch, 'GET /branches'],
+  ['branches', 'bank { branches(filter: { id: "Q" } PAGE) NODES }', branch, 'GET /branches'],
   [
-    'MetadataEntry',
-    '{ metadata(id: "M") { nodes { id own: metadataId name: code } } }',
-    'POST /v1/api/metadata',
-    'metadata',
-  ],
-  ['Branch', '{ bank { branches { nodes { id own: branchId name } } } }', 'GET /branches', 'branches'],
-  [
-    'Branch',
-    '{ bank { branches(search: "o") { nodes { id own: branchId name } } } }',
-    'GET /branches',
-    'branches',
-  ],
-  [
-    'Branch',
-    '{ bank { branches(filter: { id: "Q" }) { nodes { id own: branchId name } } } }',
-    'GET /branches',
-    'branches',
-  ],
-  [
-    'Product',
-    '{ bank { products(filter: { id: "Q" }) { nodes { id own: productId name } } } }',
-    'POST /products',
     'product',
+    'bank { products(filter: { id: "Q" } PAGE) NODES }',
+    'id own: productId name',
+    'POST /products',
   ],
   [
-    'OtherAccount',
-    `{ ${inAccount('otherAccounts { nodes { id own: otherAccountId name: kind } }')} }`,
-    'GET /accounts/A/owner/other_accounts',
     'otherAccounts',
-  ],
-  [
-    'OtherAccount',
-    `{ ${inAccount('otherAccounts(filter: { iban: "I" }) { nodes { id own: otherAccountId name: kind } }')} }`,
+    'bank { account(accountId: "A") { otherAccounts(PAGE) NODES } }',
+    other,
     'GET /accounts/A/owner/other_accounts',
-    'otherAccounts',
   ],
   [
-    'TransactionRequest',
-    `{ ${inAccount('transactionRequests { nodes { id own: resourceUrl name: description } }')} }`,
-    'GET /accounts/A/owner/transaction-requests',
+    'otherAccounts',
+    'bank { account(accountId: "A") { otherAccounts(filter: { iban: "I" } PAGE) NODES } }',
+    other,
+    'GET /accounts/A/owner/other_accounts',
+  ],
+  [
     'transaction-requests',
+    'bank { account(accountId: "A") { transactionRequests(PAGE) NODES } }',
+    'id own: resourceUrl name: description',
+    'GET /accounts/A/owner/transaction-requests',
   ],
-] as const;
+  // These two have tests of their own below.
+  ['accounts', 'bank { accounts(accountId: "ACC" PAGE) NODES }', 'label'],
+  ['messages', 'bank { messages(PAGE) NODES }', 'date'],
+];
+
+const typeOf: Readonly<Record<string, string>> = {
+  metadata: 'MetadataEntry',
+  branches: 'Branch',
+  product: 'Product',
+  otherAccounts: 'OtherAccount',
+  'transaction-requests': 'TransactionRequest',
+};
+
+const documentOf = ([, query, fields]: List, page = 'first: 100') =>
+  `{ ${query.replace('PAGE', page).replace('NODES', `{ totalCount nodes { ${fields} } }`)} }`;
+
+interface Entry {
+  readonly id: string;
+  readonly own: string | null;
+  readonly name: string;
+}
+
+/** The connection in an answer. */
+const connectionIn = (data: unknown): { totalCount: number; nodes: Entry[] } =>
+  Object.hasOwn(Object(data), 'nodes') ? Object(data) : connectionIn(Object.values(Object(data))[0]);
+
+const named = lists.map((list) => [list[0], list[1], list] as const);
+
+describe.each(named.filter(([, query]) => !query.includes('search')))(
+  'a list of %s: %s',
+  (key, query, list) => {
+    const at = query
+      .replaceAll(/\([^)]*\)|NODES/g, '')
+      .match(/\w+/g)
+      ?.join('.');
+
+    test('is null where an entry is no object, at its place', async () => {
+      const whole = { acceptsDeposits: true, balance: {}, bank: 'b', code: 'c' };
+      bank.otherwise({ body: { [key]: [whole, null, 'text', whole, 7, [], whole] } });
+      const result = await ask(documentOf(list).replace(/ own: \w+|id /g, ''));
+      const nodes = [expect.anything(), null, null, expect.anything(), null, null, expect.anything()];
+      expect(connectionIn(result.data)).toEqual({ totalCount: 7, nodes });
+      expect(failuresOf(result)).toEqual(
+        [1, 2, 4, 5].map((index) => `${at}.nodes.${index} BANK_BAD_RESPONSE`),
+      );
+    });
+
+    test('is refused without a call for negative counts and cursors that are none', async () => {
+      const cursors = ['', 'nothing', 'YXQ6LTE', 'YXQ6MXg', 'at:1'].map((cursor) => `after: "${cursor}"`);
+      for (const page of ['first: -1', 'last: -2147483648', 'before: "YXQ6LTE"', ...cursors])
+        expect([page, failuresOf(await ask(documentOf(list, page)))]).toEqual([
+          page,
+          [`${at} BAD_USER_INPUT`],
+        ]);
+      expect(bank.lines()).toEqual([]);
+    });
+  },
+);
 
 type Ids = readonly (string | null | undefined)[];
 
-/** Answers of lists whose entries have these ids, and a name that tells them apart. */
+/** Answers of all lists, with entries that have these ids, and a name that tells them apart. */
 const listOf =
   (ids: Ids, names = ids.map((_, index) => `one of ${index}`)) =>
   ({ path }: RecordedCall) => {
@@ -70,94 +115,76 @@ const listOf =
       const own = { id, resource_url: id };
       return { ...own, name, kind: name, code: name, description: name, bank: 'b', acceptsDeposits: true };
     });
-    const lists = types.map(([, , call, at]) => [bankLine(call).split(' ')[1], at] as const);
-    const at = lists.find(([list]) => list === path)?.[1] ?? '';
-    return { body: { [at]: entries } };
+    const [key = ''] = lists.find(([, , , call = '']) => bankLine(call).split(' ')[1] === path) ?? [];
+    return { body: { [key]: entries } };
   };
 
-interface Entry {
-  readonly id: string;
-  readonly own: string | null;
-  readonly name: string;
-}
-
-const entriesIn = (data: unknown): Entry[] =>
-  typeof data !== 'object' || data === null
-    ? []
-    : Object.hasOwn(data, 'nodes')
-      ? Reflect.get(data, 'nodes')
-      : Object.values(data).flatMap(entriesIn);
-
 /** Asks for an entry by its global id, with the fields that the list's query selects. */
-const nodeQuery = (type: string, document: string) =>
-  `query Node($id: ID!) { node(id: $id) { ... on ${type} { ${/nodes \{ (.*?) \}/.exec(document)?.[1]} } } }`;
+const nodeOf = ([key, , fields]: List, id?: string) =>
+  ask(`query Node($id: ID!) { node(id: $id) { ... on ${typeOf[key]} { ${fields} } } }`, { id });
 
-describe.each(types)('entries of a %s list, asked for by %s', (type, document, call) => {
+const textOf = (id = '') => Buffer.from(id, 'base64url').toString();
+
+describe.each(named.slice(0, -2))('entries of %s, asked for by %s', (key, _query, list) => {
+  const [, , , call = ''] = list;
+  const entries = async () => connectionIn((await ask(documentOf(list))).data).nodes;
+
   test('that share an id or have none are found again by their content, after the bank has sorted its list', async () => {
-    await using fixture = await startBankqlFixture({ defaults });
     const ids = ['x', 'y', 'x', null, undefined, ''];
     const names = ['one', 'two', 'three o', 'four', 'five o', 'six o'];
-    fixture.bank.otherwise(listOf(ids, names));
-    const entries = entriesIn((await fixture.ask(document)).data);
-    expect(entries.length).toBeGreaterThan(3);
-    expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length);
+    bank.otherwise(listOf(ids, names));
+    const found = await entries();
+    expect(found.length).toBeGreaterThan(3);
+    expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
 
-    fixture.bank.otherwise(listOf(['new', ...ids.toReversed()], ['new', ...names.toReversed()]));
-    for (const entry of entries) {
-      fixture.bank.calls.length = 0;
-      expect(Buffer.from(entry.id, 'base64url').toString()).toMatch(new RegExp(`^${type}:`));
-      if (type === 'Product' && entry.own === 'y') continue;
-      expect(await fixture.ask(nodeQuery(type, document), { id: entry.id })).toEqual({
-        data: { node: entry },
-      });
-      expect(fixture.bank.lines()).toEqual([bankLine(call)]);
+    bank.otherwise(listOf(['new', ...ids.toReversed()], ['new', ...names.toReversed()]));
+    for (const entry of found) {
+      bank.calls.length = 0;
+      expect(textOf(entry.id)).toMatch(new RegExp(`^${typeOf[key]}:`));
+      if (key === 'product' && entry.own === 'y') continue;
+      expect(await nodeOf(list, entry.id)).toEqual({ data: { node: entry } });
+      expect(bank.lines()).toEqual([bankLine(call)]);
     }
   });
 
   test('with the same content are one object to clients', async () => {
-    await using fixture = await startBankqlFixture({ defaults });
-    fixture.bank.otherwise(listOf(['x', 'x'], ['o', 'o']));
-    const entries = entriesIn((await fixture.ask(document)).data);
-    expect(entries).toHaveLength(2);
-    expect(new Set(entries.map(({ id }) => id)).size).toBe(1);
+    bank.otherwise(listOf(['x', 'x'], ['o', 'o']));
+    const [one, same, ...more] = await entries();
+    expect([one?.id, more]).toEqual([same?.id, []]);
   });
 
   test('without an id are NOT_FOUND after the bank has changed them', async () => {
-    await using fixture = await startBankqlFixture({ defaults });
-    fixture.bank.otherwise(listOf([null]));
-    const [entry] = entriesIn((await fixture.ask(document)).data);
-    fixture.bank.otherwise(listOf([null], ['another']));
-    const result = await fixture.ask(nodeQuery(type, document), { id: entry?.id });
+    bank.otherwise(listOf([null]));
+    const [entry] = await entries();
+    bank.otherwise(listOf([null], ['another']));
+    const result = await nodeOf(list, entry?.id);
     expect(result.data).toEqual({ node: null });
     expect(failuresOf(result)).toEqual(['node NOT_FOUND']);
   });
 
   test('with an id of their own keep their global id in a longer list', async () => {
-    await using fixture = await startBankqlFixture({ defaults });
-    fixture.bank.otherwise(listOf(['x', 'y'], ['o', 'oo']));
-    const [first] = entriesIn((await fixture.ask(document)).data);
-    expect(Buffer.from(first?.id ?? '', 'base64url').toString()).toMatch(/,"x"\]$/);
-    fixture.bank.otherwise(listOf(['y', 'z', 'x'], ['oo', 'ooo', 'changed o']));
-    expect(entriesIn((await fixture.ask(document)).data).at(-1)?.id).toBe(first?.id);
+    bank.otherwise(listOf(['x', 'y'], ['o', 'oo']));
+    const [first] = await entries();
+    expect(textOf(first?.id)).toMatch(/,"x"\]$/);
+    bank.otherwise(listOf(['y', 'z', 'x'], ['oo', 'ooo', 'changed o']));
+    expect((await entries()).at(-1)?.id).toBe(first?.id);
   });
 });
 
 test('an entry whose broken values only the Track-ID of their errors tells apart keeps its global id', async () => {
-  await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise(() => ({ body: { otherAccounts: [{ bank: 'b', kind: {} }] } }));
-  const ask = () => fixture.ask(`{ ${inAccount('otherAccounts { nodes { id kind } }')} }`);
-  const [one, other] = [await ask(), await ask()];
+  bank.otherwise({ body: { otherAccounts: [{ bank: 'b', kind: {} }] } });
+  const query = '{ bank { account(accountId: "A") { otherAccounts { nodes { id kind } } } } }';
+  const [one, another] = [await ask(query), await ask(query)];
   expect(failuresOf(one)).toEqual(['bank.account.otherAccounts.nodes.0.kind BANK_BAD_RESPONSE']);
-  expect(entriesIn(one.data)[0]?.id).toBeDefined();
-  expect(other.data).toEqual(one.data);
+  expect(connectionIn(one.data).nodes[0]?.id).toBeDefined();
+  expect(another.data).toEqual(one.data);
 });
 
 test('a product without an id is NOT_FOUND if no id is configured under which the bank lists all products', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise(listOf([null]));
-  const [entry] = entriesIn(
-    (await fixture.ask('{ bank { products(filter: { id: "Q" }) { nodes { id } } } }')).data,
-  );
+  const query = '{ bank { products(filter: { id: "Q" }) { nodes { id } } } }';
+  const [entry] = connectionIn((await fixture.ask(query)).data).nodes;
   fixture.bank.calls.length = 0;
   const result = await fixture.ask('query Q($id: ID!) { node(id: $id) { id } }', { id: entry?.id });
   expect(failuresOf(result)).toEqual(['node NOT_FOUND']);
@@ -165,141 +192,132 @@ test('a product without an id is NOT_FOUND if no id is configured under which th
   expect(fixture.bank.calls).toEqual([]);
 });
 
+test('the id of a message is that of its content: the same whenever it is read, and another for other content', async () => {
+  const messages = [
+    { message: 'm', date: '1', unknown: Math.PI },
+    { message: 'm', date: '2' },
+    { message: 'm', from_person: 'p', date: '1' },
+  ];
+  const idsOf = async (list: readonly object[]) => {
+    bank.otherwise({ body: { messages: list } });
+    return connectionIn((await ask('{ bank { messages { nodes { id } } } }')).data).nodes.map(({ id }) => id);
+  };
+  const ids = await idsOf(messages);
+  expect(new Set(ids).size).toBe(3);
+  expect(await idsOf(messages.toReversed())).toEqual(ids.toReversed());
+});
+
 describe('accounts', () => {
-  const accounts = (
-    ...entries: readonly (readonly [id: string | null, label: string, amount: number])[]
-  ) => ({
-    body: {
-      accounts: entries.map(([id, label, amount]) => ({
-        ...accountRecord,
-        id,
-        bank_id: null,
-        label,
-        balance: { currency: 'EUR', amount },
-      })),
-    },
+  const views = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
+  const accountOf = (id: unknown, label: string, bank_id: string | null = null) => ({
+    ...accountRecord,
+    id,
+    label,
+    bank_id,
   });
-  const list = (scope: string, selection: string) =>
-    `{ bank { accounts(accountId: "A", scope: ${scope}) { nodes { ${selection} } } } }`;
-  const shown = 'id label balance { amount }';
+  async function list(selection: string, ...accounts: object[]) {
+    bank.otherwise(({ path }) => ({ body: { uuid: path } })).on(views, { body: { accounts } });
+    const result = await ask(`{ bank { accounts(accountId: "A") { totalCount nodes { ${selection} } } } }`);
+    return { ...result, nodes: connectionIn(result.data).nodes as unknown[], failures: failuresOf(result) };
+  }
 
-  test.each([
-    ['PERMISSIONS', 'permissions'],
-    ['VIEWS', 'views'],
-  ])(
+  test.each(['PERMISSIONS', 'VIEWS'])(
     'that share an id, or have none, keep their own balances in the cache of a client (%s)',
-    async (scope, path) => {
-      await using fixture = await startBankqlFixture();
-      const entries = [
-        ['X', 'first', 1],
-        ['X', 'second', 2],
-        [null, 'third', 3],
-        ['Y', 'fourth', 4],
-      ] as const;
-      fixture.bank.on(`GET ${root}/accounts/A/owner/${path}`, accounts(...entries));
-      const { data, errors } = await fixture.ask(list(scope, shown));
-      expect(errors).toBeUndefined();
-      const nodes = entriesIn(data);
+    async (scope) => {
+      const path = views.replace('views', scope.toLowerCase());
+      const accounts = [
+        ['X', '1'],
+        ['X', '2'],
+        [null, '3'],
+        ['Y', '4'],
+      ].map(([id, amount]) => ({
+        ...accountOf(id, `with ${amount}`),
+        balance: { currency: 'EUR', amount },
+      }));
+      const shown = 'id label balance { amount }';
+      bank.on(path, { body: { accounts } });
+      const query = `{ bank { accounts(accountId: "A", scope: ${scope}) { nodes { ${shown} } } } }`;
+      const { nodes } = connectionIn((await ask(query)).data);
       expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
-      expect(Buffer.from(nodes[3]?.id ?? '', 'base64url').toString()).toBe('Account:["BANK","Y","owner"]');
+      expect(textOf(nodes[3]?.id)).toBe('Account:["BANK","Y","owner"]');
 
-      fixture.bank.on(`GET ${root}/accounts/A/owner/${path}`, accounts(...entries.toReversed()));
+      bank.on(path, { body: { accounts: accounts.toReversed() } });
+      const nodeWith = (selection: string, id?: string) =>
+        ask(`query Q($id: ID!) { node(id: $id) { ... on Account { ${selection} } } }`, { id });
       for (const node of nodes.slice(0, 3))
-        expect(
-          await fixture.ask(`query Q($id: ID!) { node(id: $id) { ... on Account { ${shown} } } }`, {
-            id: node.id,
-          }),
-        ).toEqual({ data: { node } });
-      const changed = await fixture.ask(
-        `query Q($id: ID!) { node(id: $id) { ... on Account { accountId transaction(transactionId: "T") { transactionId } } } }`,
-        { id: nodes[1]?.id },
-      );
-      expect(changed.data).toEqual({ node: { accountId: 'X', transaction: { transactionId: 'T' } } });
+        expect(await nodeWith(shown, node.id)).toEqual({ data: { node } });
+      const linked = 'accountId transaction(transactionId: "T") { transactionId }';
+      expect((await nodeWith(linked, nodes[1]?.id)).data).toEqual({
+        node: { accountId: 'X', transaction: { transactionId: 'T' } },
+      });
     },
   );
 
   test('without an id among several have none to act on: fields that need it fail, and nothing is asked for by the path’s', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts([null, 'one', 1], [null, 'two', 2]));
-    const selection = `label transaction(transactionId: "T") { uuid } otherAccounts { totalCount } knownTransactions { totalCount }`;
-    const result = await fixture.ask(list('VIEWS', selection));
+    const links = [
+      'transaction(transactionId: "T") { uuid }',
+      'otherAccounts { totalCount }',
+      'knownTransactions { totalCount }',
+    ];
+    const { nodes, failures } = await list(
+      `label ${links.join(' ')}`,
+      accountOf(null, 'one'),
+      accountOf(null, 'two'),
+    );
     const failed = { transaction: null, otherAccounts: null, knownTransactions: null };
-    expect(entriesIn(result.data)).toEqual([
+    expect(nodes).toEqual([
       { label: 'one', ...failed },
       { label: 'two', ...failed },
     ]);
-    expect(new Set(failuresOf(result).map((line) => line.split(' ')[1]))).toEqual(
-      new Set(['BANK_BAD_RESPONSE']),
-    );
-    expect(failuresOf(result)).toHaveLength(6);
-    expect(fixture.bank.lines()).toEqual([`GET ${root}/accounts/A/owner/views`]);
-    const withIds = await fixture.ask(list('VIEWS', 'label accountId'));
-    expect(entriesIn(withIds.data)).toEqual([null, null]);
-    expect(failuresOf(withIds)).toEqual([
-      'bank.accounts.nodes.0.accountId BANK_BAD_RESPONSE',
-      'bank.accounts.nodes.1.accountId BANK_BAD_RESPONSE',
-    ]);
+    expect(failures.map((line) => line.split(' ')[1])).toEqual(Array(6).fill('BANK_BAD_RESPONSE'));
+    expect(bank.lines()).toEqual([views]);
   });
 
   test('that are alone without an id are the path’s', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.on(`GET ${root}/accounts/A/owner/views`, accounts([null, 'only', 1]));
-    const { data } = await fixture.ask(list('VIEWS', 'id label accountId'));
     const id = Buffer.from('Account:["BANK","A","owner"]').toString('base64url');
-    expect(entriesIn(data)).toEqual([{ id, label: 'only', accountId: 'A' }]);
+    const { nodes } = await list('id label accountId', accountOf(null, 'only'));
+    expect(nodes).toEqual([{ id, label: 'only', accountId: 'A' }]);
   });
-});
 
-describe('accounts of other banks', () => {
-  const account = (id: string, bank_id: string | null, label: string) => ({
-    ...accountRecord,
-    id,
-    bank_id,
-    label,
+  test('whose id breaks the contract are neither the path’s nor the one that was asked for', async () => {
+    const other = accountOf(true, "another account's");
+    const { nodes, failures } = await list('accountId label', accountOf('A', 'l'), other);
+    expect(nodes).toEqual([{ accountId: 'A', label: 'l' }, null]);
+    expect(failures).toEqual(['bank.accounts.nodes.1 BANK_BAD_RESPONSE']);
+    bank.on(views, { body: { accounts: [other] } });
+    const one = await ask('{ bank { account(accountId: "A") { label } } }');
+    expect(one.data).toEqual({ bank: { account: null } });
+    expect(one.errors).toHaveLength(1);
   });
-  const views = `GET ${root}/accounts/A/owner/views`;
-  const query = `{ bank { accounts(accountId: "A") { nodes {
-    id bankId accountId label transaction(transactionId: "T") { uuid }
-  } } } }`;
+
+  const linked = 'id bankId accountId label transaction(transactionId: "T") { uuid }';
   const linesOf = (...accounts: string[]) =>
-    accounts.map((path) => `GET /v1/api/banks/${path}/owner/transactions/T/transaction`);
+    accounts.map((path) => `GET /v1/api/banks/${path}/owner/transactions/T/transaction`).sort();
 
-  /** The accounts of a list, and the calls for what hangs on them. */
-  async function list(...accounts: object[]) {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(({ path }) => ({ body: { uuid: path } })).on(views, { body: { accounts } });
-    const { data, errors } = await fixture.ask(query);
-    expect(errors).toBeUndefined();
-    const [first, ...lines] = fixture.bank.lines();
-    expect(first).toBe(views);
-    return {
-      nodes: Object(data).bank.accounts.nodes as readonly { id: string; bankId: string; label: string }[],
-      lines,
-    };
-  }
-
-  test('have that bank’s ids, and what hangs on them is asked for there', async () => {
-    const { nodes, lines } = await list(
-      account('A', 'BANKXXX', 'own'),
-      account('A', 'OTHER', 'foreign'),
-      account('B', 'OTHER', 'another'),
-      account('C', null, 'unnamed'),
+  test('of other banks have that bank’s ids, and what hangs on them is asked for there', async () => {
+    const { nodes, errors } = await list(
+      linked,
+      accountOf('A', 'own', 'BANKXXX'),
+      accountOf('A', 'foreign', 'OTHER'),
+      accountOf('B', 'another', 'OTHER'),
+      accountOf('C', 'unnamed'),
     );
-    expect(nodes.map(({ bankId, label }) => [bankId, label])).toEqual([
-      ['BANK', 'own'],
-      ['OTHER', 'foreign'],
-      ['OTHER', 'another'],
-      ['BANK', 'unnamed'],
+    expect(errors).toBeUndefined();
+    expect(nodes).toMatchObject([
+      { bankId: 'BANK', label: 'own' },
+      { bankId: 'OTHER', label: 'foreign' },
+      { bankId: 'OTHER', label: 'another' },
+      { bankId: 'BANK', label: 'unnamed' },
     ]);
-    expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
-    expect(lines.sort()).toEqual(
-      linesOf('BANK/accounts/A', 'OTHER/accounts/A', 'OTHER/accounts/B', 'BANK/accounts/C').sort(),
+    expect(new Set(nodes.map((node) => Object(node).id)).size).toBe(4);
+    expect(bank.lines().slice(1).sort()).toEqual(
+      linesOf('BANK/accounts/A', 'OTHER/accounts/A', 'OTHER/accounts/B', 'BANK/accounts/C'),
     );
   });
 
   test('are not told apart if no entry names this bank, whose code is then another one in records', async () => {
-    const { nodes, lines } = await list(account('A', '0042', 'one'), account('B', '0042', 'two'));
-    expect(nodes.map(({ bankId }) => bankId)).toEqual(['BANK', 'BANK']);
-    expect(lines.sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
+    const { nodes } = await list(linked, accountOf('A', 'one', '0042'), accountOf('B', 'two', '0042'));
+    expect(nodes).toMatchObject([{ bankId: 'BANK' }, { bankId: 'BANK' }]);
+    expect(bank.lines().slice(1).sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
   });
 });

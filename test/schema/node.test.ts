@@ -1,23 +1,9 @@
-import { describe, expect, test } from 'vitest';
-import { graphql } from '../generated/index.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
-import {
-  type BankqlFixture,
-  bankLine,
-  failuresOf,
-  onlyCall,
-  startBankqlFixture,
-} from '../support/bankql-fixture.ts';
+import { bankLine, failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 
-const NodeIdAlone = graphql(`
-  query NodeIdAlone($id: ID!) { node(id: $id) { __typename id } }
-`);
-
-const NodesInOrder = graphql(`
-  query NodesInOrder($ids: [ID!]!) {
-    nodes(ids: $ids) { __typename id ... on Account { label } ... on Customer { legalName } }
-  }
-`);
+const { bank, ask } = await shareBankqlFixture();
+beforeEach(() => void bank.otherwise(anyAnswer));
 
 /** How each node type is reached, a field of its record, and the call that reads it again. */
 const types = [
@@ -71,69 +57,31 @@ function nodeIn(data: unknown): Record<string, string> {
   );
 }
 
-const reach = (data: unknown, path: readonly (string | number)[]): Record<string, string> =>
-  Object(path.reduce<unknown>((part, name) => Reflect.get(Object(part), name), data));
+const encode = (text: string) => Buffer.from(text).toString('base64url');
+const idsIn = (data: unknown) =>
+  [...JSON.stringify(data).matchAll(/"id":"([^"]+)"/g)].map(([, id = '']) => id);
+const nodeWith = (selection: string, id: unknown) =>
+  ask(`query Q($id: ID!) { node(id: $id) { ${selection} } }`, { id });
 
-describe.each(types)('%s through %s', (type, document, field, called) => {
-  const lines = called === null ? [] : [bankLine(called)];
-
-  test('reads the same record again by its global id, with the one call that it takes', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    const found = await fixture.ask(document);
+test.each(types)(
+  'a %s is read again by its global id, with the one call that it takes: %s',
+  async (type, document, field, called) => {
+    const found = await ask(document);
     expect(found.errors).toBeUndefined();
     const { id, ...fields } = nodeIn(found.data);
-    fixture.bank.calls.length = 0;
+    bank.calls.length = 0;
 
-    const alone = await fixture.ask(NodeIdAlone, { id: String(id) });
-    expect(alone).toEqual({ data: { node: { __typename: type, id } } });
-    expect(fixture.bank.calls).toEqual([]);
+    expect(await nodeWith('__typename id', id)).toEqual({ data: { node: { __typename: type, id } } });
+    expect(bank.calls).toEqual([]);
 
-    const again = await fixture.ask(
-      `query Q($id: ID!) { node(id: $id) { id ... on ${type} { ${field} } } }`,
-      {
-        id,
-      },
-    );
+    const again = await nodeWith(`id ... on ${type} { ${field} }`, id);
     expect(again).toEqual({ data: { node: { id, ...fields } } });
-    expect(fixture.bank.lines()).toEqual(lines);
-  });
-});
-
-/** Every node type's global id, by the name of the type. */
-async function idsOf(fixture: BankqlFixture) {
-  fixture.bank.otherwise(anyAnswer);
-  const ids: Record<string, string> = {};
-  for (const [type, document] of types) ids[type] = String(nodeIn((await fixture.ask(document)).data).id);
-  fixture.bank.calls.length = 0;
-  return ids;
-}
+    expect(bank.lines()).toEqual(called === null ? [] : [bankLine(called)]);
+  },
+);
 
 describe('global ids', () => {
-  test('are unique over all types, also where the REST ids are the same', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    const result = await fixture.ask(`{
-      bank(bankId: "X") {
-        id
-        customer(customerId: "X") { id }
-        product(productId: "X") { id }
-        branch(branchId: "X") { id }
-        account(accountId: "X", viewId: "X") {
-          id
-          otherAccount(otherAccountId: "X") { id }
-          transaction(transactionId: "X") { id }
-        }
-      }
-    }`);
-    const ids = [...JSON.stringify(result.data).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id);
-    expect(ids).toHaveLength(7);
-    expect(new Set(ids).size).toBe(7);
-  });
-
   test('tell apart ids that would be the same when they are joined', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
     const names = [
       ['a', 'b:c'],
       ['a:b', 'c'],
@@ -144,130 +92,83 @@ describe('global ids', () => {
     ] as const;
     const ids = new Set<string>();
     for (const [accountId, viewId] of names) {
-      const result = await fixture.ask(
-        'query Q($a: ID!, $v: ID!) { bank { account(accountId: $a, viewId: $v) { id } } }',
-        { a: accountId, v: viewId },
-      );
-      const { id } = nodeIn(result.data);
+      const query = 'query ($a: ID!, $v: ID!) { bank { account(accountId: $a, viewId: $v) { id } } }';
+      const { id } = nodeIn((await ask(query, { a: accountId, v: viewId })).data);
       ids.add(String(id));
-      const back = await fixture.ask(
-        'query Q($id: ID!) { node(id: $id) { ... on Account { accountId viewId } } }',
-        { id },
-      );
-      expect(back).toEqual({ data: { node: { accountId, viewId } } });
+      expect(await nodeWith('... on Account { accountId viewId }', id)).toEqual({
+        data: { node: { accountId, viewId } },
+      });
     }
     expect(ids.size).toBe(names.length);
-    expect(fixture.bank.calls).toEqual([]);
+    expect(bank.calls).toEqual([]);
   });
 
   test('of an account, and of what hangs on it, hold the view', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    const selection =
-      'id viewId otherAccount(otherAccountId: "O") { id viewId } transaction(transactionId: "T") { id viewId }';
-    const result = await fixture.ask(`{
-      bank {
-        one: account(accountId: "A", viewId: "one") { ${selection} }
-        two: account(accountId: "A", viewId: "two") { ${selection} }
-      }
-    }`);
-    const one = reach(result.data, ['bank', 'one']);
-    const two = reach(result.data, ['bank', 'two']);
-    for (const path of [[], ['otherAccount'], ['transaction']]) {
-      const [first, second] = [reach(one, path), reach(two, path)];
-      expect(first.id).not.toBe(second.id);
-      const back = await fixture.ask(
-        'query Q($id: ID!) { node(id: $id) { ... on Account { viewId } ... on OtherAccount { viewId } ... on Transaction { viewId } } }',
-        { id: second.id },
-      );
-      expect(back).toEqual({ data: { node: { viewId: 'two' } } });
-    }
-    expect(fixture.bank.calls).toEqual([]);
-    await fixture.ask('query Q($id: ID!) { node(id: $id) { ... on Account { label } } }', { id: two.id });
-    expect(onlyCall(fixture.bank).path).toBe('/v1/api/banks/BANK/accounts/A/two/views');
+    const account = (viewId: string) => `account(accountId: "A", viewId: "${viewId}") {
+      id otherAccount(otherAccountId: "O") { id } transaction(transactionId: "T") { id } }`;
+    const { data } = await ask(`{ bank { one: ${account('one')} two: ${account('two')} } }`);
+    const ids = idsIn(data);
+    expect([ids.length, new Set(ids).size]).toEqual([6, 6]);
+    for (const [type, id] of [
+      ['Account', ids[3]],
+      ['OtherAccount', ids[4]],
+      ['Transaction', ids[5]],
+    ])
+      expect(await nodeWith(`... on ${type} { viewId }`, id)).toEqual({ data: { node: { viewId: 'two' } } });
+    expect(bank.calls).toEqual([]);
+    await nodeWith('... on Account { label }', ids[3]);
+    expect(bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/two/views']);
   });
 
   test('of a payload are those of the query', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise(anyAnswer);
-    const written = await fixture.ask(`mutation {
+    const written = await ask(`mutation {
       putCustomer(input: { customerId: "C", customer: {} }) { customer { id } }
       putBranch(input: { branchId: "BRANCH", branch: { acceptsDeposits: true } }) { branch { id } }
       putAccount(input: { accountId: "A", account: { balance: {} } }) { account { id } }
       putProduct(input: { product: { productId: "PRODUCT" } }) { product { id } }
-      putTransactionMetadata(input: { accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } } }) { transaction { id } }
+      putTransactionMetadata(input: {
+        accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } }
+      }) { transaction { id } }
     }`);
     expect(written.errors).toBeUndefined();
-    const read = await fixture.ask(`{
-      bank {
-        customer(customerId: "C") { id }
-        branch(branchId: "BRANCH") { id }
-        account(accountId: "A") { id transaction(transactionId: "T") { id } }
-        product(productId: "PRODUCT") { id }
-      }
-    }`);
-    const idsIn = (data: unknown) =>
-      [...JSON.stringify(data).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id).sort();
-    expect(idsIn(written.data)).toEqual(idsIn(read.data));
-    expect(idsIn(read.data)).toHaveLength(5);
+    const names = ['Customer:["BANK","C"]', 'Branch:["BANK","BRANCH"]', 'Account:["BANK","A","owner"]'];
+    const others = ['Product:["BANK","PRODUCT"]', 'Transaction:["BANK","A","owner","T"]'];
+    expect(idsIn(written.data)).toEqual([...names, ...others].map(encode));
   });
 });
 
 describe('nodes', () => {
+  const nodesWith = (selection: string, ids: readonly string[]) =>
+    ask(`query Q($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, { ids });
+  const fields = '__typename id ... on Account { label } ... on Customer { legalName }';
+  const [customer, account, branch, transaction] = [
+    'Customer:["BANK","C"]',
+    'Account:["BANK","A","owner"]',
+    'Branch:["BANK","BRANCH"]',
+    'Transaction:["BANK","A","owner","T"]',
+  ].map(encode) as [string, string, string, string];
+
   test('keeps the order, and fails item by item', async () => {
-    await using fixture = await startBankqlFixture();
-    const ids = await idsOf(fixture);
-    fixture.bank
-      .on('GET /v1/api/banks/BANK/customers/C', { status: 403 })
-      .on('GET /v1/api/banks/BANK/accounts/A/v%20w/views', {
-        body: { accounts: [{ balance: {}, label: 'l' }] },
-      });
-    const { Customer = '', Account = '', Bank = '', Product = '' } = ids;
-    const result = await fixture.ask(NodesInOrder, {
-      ids: [Product, Customer, 'forged', Account, Bank, Account],
-    });
-    const account = { __typename: 'Account', id: Account, label: 'l' };
-    expect(result.data).toEqual({
-      nodes: [
-        { __typename: 'Product', id: Product },
-        null,
-        null,
-        account,
-        { __typename: 'Bank', id: Bank },
-        account,
-      ],
-    });
+    bank.on('GET /v1/api/banks/BANK/customers/C', { status: 403 });
+    const result = await nodesWith(fields, [branch, customer, 'forged', account, transaction, account]);
+    const found = { __typename: 'Account', id: account, label: 'A as owner' };
+    const [first, last] = [
+      { __typename: 'Branch', id: branch },
+      { __typename: 'Transaction', id: transaction },
+    ];
+    expect(result.data).toEqual({ nodes: [first, null, null, found, last, found] });
     expect(failuresOf(result)).toEqual(['nodes.1 FORBIDDEN', 'nodes.2 BAD_USER_INPUT']);
-    expect(fixture.bank.calls).toHaveLength(2);
-  });
-
-  test('of no ids are none', async () => {
-    await using fixture = await startBankqlFixture();
-    expect(await fixture.ask(NodesInOrder, { ids: [] })).toEqual({ data: { nodes: [] } });
-  });
-
-  test('read no record for a fragment on another type', async () => {
-    await using fixture = await startBankqlFixture();
-    const ids = await idsOf(fixture);
-    const result = await fixture.ask(NodesInOrder, { ids: [ids.Branch ?? '', ids.Transaction ?? ''] });
-    expect(result.errors).toBeUndefined();
-    expect(fixture.bank.calls).toEqual([]);
+    // None is read for a fragment on another type.
+    expect(bank.calls).toHaveLength(2);
+    expect(await nodesWith(fields, [])).toEqual({ data: { nodes: [] } });
   });
 
   test('fail with the error of their record, at their place', async () => {
-    await using fixture = await startBankqlFixture();
-    const ids = await idsOf(fixture);
-    fixture.bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });
-    const result = await fixture.ask(
-      `query Q($ids: [ID!]!) {
-        nodes(ids: $ids) {
-          ... on Branch { name }
-          ... on MetadataEntry { code }
-          ... on OtherAccount { kind }
-          ... on Account { label }
-        }
-      }`,
-      { ids: [ids.Branch, ids.MetadataEntry, ids.OtherAccount, ids.Account] },
+    bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });
+    const others = ['MetadataEntry:[{"id":"M"},"C"]', 'OtherAccount:["BANK","A","owner","O"]'].map(encode);
+    const result = await nodesWith(
+      '... on Branch { name } ... on MetadataEntry { code } ... on OtherAccount { kind } ... on Account { label }',
+      [branch, account, ...others],
     );
     expect(result.data).toEqual({ nodes: [null, null, null, null] });
     expect(failuresOf(result)).toEqual([0, 1, 2, 3].map((index) => `nodes.${index} NOT_FOUND`));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
   branchRecord,
@@ -11,6 +11,8 @@ import {
   transactionRecord,
   transactionRequestRecord,
 } from '../support/full-records.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 /** A record type: how it is reached, what is selected, what that answers, and for each broken value the place of its error. */
 interface RecordType {
@@ -28,6 +30,15 @@ interface RecordType {
   /** A place in the record, the value that is put there, and the places in the answer that are null for it. */
   readonly values: readonly (readonly [string, unknown, ...string[]])[];
 }
+
+/** A boolean in each of these places, such as `legal_name: legalName`: of the record, and of the answer that is null for it. */
+const booleans = (...places: readonly string[]) =>
+  places
+    .flatMap((some) => some.split(', '))
+    .map((place) => {
+      const [rest = '', fields = rest] = place.split(': ');
+      return [rest, true, ...fields.split(' ')] as const;
+    });
 
 const viewed = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner' };
 const named = (bankId: string, accountId: string) => ({
@@ -65,21 +76,19 @@ const types: readonly RecordType[] = [
     least: {},
     ofIds: { bankId: 'BANK', customerId: 'C', bank: { bankId: 'BANK' } },
     values: [
-      ['customer_number', true, 'customerNumber'],
+      ...booleans(
+        'customer_number: customerNumber, mobile_phone_number: mobilePhoneNumber',
+        'face_image.name: faceImage.name, numeric_values.0.string: numericValues.0.value, metadata.1',
+        'bank_id.1: bankIds.1 banks.1, bank_id: bankIds banks',
+      ),
       ['legal_name', {}, 'legalName'],
       ['email', [], 'email'],
-      ['mobile_phone_number', true, 'mobilePhoneNumber'],
       ['face_image', 'face', 'faceImage'],
-      ['face_image.name', true, 'faceImage.name'],
       ['face_image', {}, 'faceImage.name'],
       ['date_values', {}, 'dateValues'],
       ['date_values.0', 'x', 'dateValues.0'],
-      ['numeric_values.0.string', true, 'numericValues.0.value'],
       ['string_values.1.key', null, 'stringValues.1.key'],
       ['metadata', 'x', 'metadata'],
-      ['metadata.1', true, 'metadata.1'],
-      ['bank_id.1', true, 'bankIds.1', 'banks.1'],
-      ['bank_id', true, 'bankIds', 'banks'],
     ],
   },
   {
@@ -109,22 +118,17 @@ const types: readonly RecordType[] = [
     least: { balance: {} },
     ofIds: { ...viewed, bank: { bankId: 'BANK' }, balance: { currency: null, amount: null } },
     values: [
+      ...booleans(
+        'label, number, IBAN: iban, swift_bic: swiftBic, type: types, type.0: types.0, balance.currency',
+        'balance.amount, owners.0: ownerIds.0 owners.0',
+      ),
       ['bank_id', ['x', 'y'], 'bankIds'],
-      ['label', true, 'label'],
-      ['number', true, 'number'],
-      ['IBAN', true, 'iban'],
-      ['swift_bic', true, 'swiftBic'],
-      ['type', true, 'types'],
       ['owners.0', { name: 'no id' }, 'ownerIds.0', 'owners.0'],
       ['balance.amount', '1,234.50', 'balance.amount'],
-      ['type.0', true, 'types.0'],
       ['balance', undefined, 'balance'],
       ['balance', null, 'balance'],
-      ['balance.currency', true, 'balance.currency'],
       ['balance.amount', 'a lot', 'balance.amount'],
-      ['balance.amount', true, 'balance.amount'],
       ['views_available.1', null, 'viewsAvailable.1'],
-      ['owners.0', true, 'ownerIds.0', 'owners.0'],
     ],
   },
   {
@@ -148,16 +152,12 @@ const types: readonly RecordType[] = [
     least: { bank: 'B' },
     ofIds: { ...viewed, account: viewed, bankName: 'B' },
     values: [
+      ...booleans(
+        'bank: bankName, holder.name, kind, number, IBAN: iban, swift_bic: swiftBic, id: otherAccountId',
+      ),
       ['bank', undefined, 'bankName'],
-      ['bank', true, 'bankName'],
       ['holder', 'x', 'holder'],
-      ['holder.name', true, 'holder.name'],
       ['holder.is_alias', 'yes', 'holder.isAlias'],
-      ['kind', true, 'kind'],
-      ['number', true, 'number'],
-      ['IBAN', true, 'iban'],
-      ['swift_bic', true, 'swiftBic'],
-      ['id', true, 'otherAccountId'],
     ],
   },
   {
@@ -190,19 +190,16 @@ const types: readonly RecordType[] = [
     least: { acceptsDeposits: false },
     ofIds: { bankId: 'BANK', bank: { bankId: 'BANK' }, acceptsDeposits: false },
     values: [
-      ['bank', true, 'bankName'],
-      ['name', true, 'name'],
+      ...booleans('bank: bankName, name, address.line_2: address.line2, id: branchId'),
       ['acceptsDeposits', 'yes', 'acceptsDeposits'],
       ['acceptsDeposits', undefined, 'acceptsDeposits'],
       ['address', 'x', 'address'],
       ['address.city', undefined, 'address.city'],
-      ['address.line_2', true, 'address.line2'],
       ['lobby.is24Hours', 1, 'lobby.is24Hours'],
       ['location.latitude', '37 N', 'location.latitude'],
       ['location.longitude', '23 E', 'location.longitude'],
       ['meta', [], 'meta'],
       ['meta.license', null, 'meta.license'],
-      ['id', true, 'branchId'],
     ],
   },
   {
@@ -225,13 +222,10 @@ const types: readonly RecordType[] = [
     least: {},
     ofIds: { bankId: 'BANK', productId: 'P', bank: { bankId: 'BANK' } },
     values: [
-      ['bank_id', true, 'bankIds'],
-      ['bank_id.0', true, 'bankIds.0'],
-      ['name', true, 'name'],
-      ['category', true, 'category'],
-      ['family', true, 'family'],
-      ['super_family', true, 'superFamily'],
-      ['more_info_url', true, 'moreInfoUrl'],
+      ...booleans(
+        'bank_id: bankIds, bank_id.0: bankIds.0, name, category, family, super_family: superFamily',
+        'more_info_url: moreInfoUrl',
+      ),
       ['meta.1', {}, 'meta.1'],
     ],
   },
@@ -244,11 +238,7 @@ const types: readonly RecordType[] = [
     whole: { productId: 'product-id', bankIds: ['one'], name: 'product-name' },
     least: {},
     ofIds: {},
-    values: [
-      ['bank_id', ['x', 'y'], 'bankIds'],
-      ['name', true, 'name'],
-      ['id', true, 'productId'],
-    ],
+    values: [...booleans('name, id: productId'), ['bank_id', ['x', 'y'], 'bankIds']],
   },
   {
     name: 'a message',
@@ -259,12 +249,7 @@ const types: readonly RecordType[] = [
     whole: { message: 'message', fromDepartment: 'from-department', fromPerson: 'from-person', date: 'date' },
     least: {},
     ofIds: {},
-    values: [
-      ['message', true, 'message'],
-      ['from_department', true, 'fromDepartment'],
-      ['from_person', true, 'fromPerson'],
-      ['date', true, 'date'],
-    ],
+    values: [...booleans('message, from_department: fromDepartment, from_person: fromPerson, date')],
   },
   {
     name: 'a metadata entry',
@@ -276,11 +261,10 @@ const types: readonly RecordType[] = [
     least: { code: 'C' },
     ofIds: { code: 'C' },
     values: [
+      ...booleans('postedBy, id: metadataId'),
       ['code', undefined, 'code'],
-      ['postedBy', true, 'postedBy'],
       ['text', 'x', 'text'],
       ['text.name', undefined, 'text.name'],
-      ['id', true, 'metadataId'],
     ],
   },
   {
@@ -326,16 +310,15 @@ const types: readonly RecordType[] = [
     least: {},
     ofIds: { ...viewed, transactionId: 'TX', account: viewed },
     values: [
-      ['uuid', true, 'uuid'],
+      ...booleans(
+        'uuid, details.description, details.value, metadata.where',
+        'this_account: thisAccountId thisAccount',
+      ),
       ['details', 'x', 'details'],
-      ['details.description', true, 'details.description'],
       ['details.status', {}, 'details.status'],
       ['details.new_balance.amount', undefined, 'details.newBalance.amount'],
-      ['details.value', true, 'details.value'],
       ['details.value.amount', '1 €', 'details.value.amount'],
       ['metadata', [], 'metadata'],
-      ['metadata.where', true, 'metadata.where'],
-      ['this_account', true, 'thisAccountId', 'thisAccount'],
       ['other_account', {}, 'otherAccountId', 'otherAccount'],
     ],
   },
@@ -369,22 +352,17 @@ const types: readonly RecordType[] = [
     least: {},
     ofIds: {},
     values: [
-      ['description', true, 'description'],
-      ['resource_url', true, 'resourceUrl'],
-      ['status', true, 'status'],
-      ['start_date', true, 'startDate'],
-      ['end_date', true, 'endDate'],
-      ['challenge', true, 'challenge'],
+      ...booleans(
+        'description, resource_url: resourceUrl, status, start_date: startDate, end_date: endDate',
+        'challenge, from.account_id: from.accountId from.account, from.bank_id: from.bankId from.account',
+        'body.to: to, body.value: value',
+      ),
       ['transaction_ids', [true], 'transactionIds', 'transactions'],
       ['transaction_ids', '[TX', 'transactionIds', 'transactions'],
       ['transaction_ids', ['TX 1'], 'transactionIds', 'transactions'],
       ['from', 'x', 'from'],
-      ['from.account_id', true, 'from.accountId', 'from.account'],
-      ['from.bank_id', true, 'from.bankId', 'from.account'],
       ['body', 'x', 'to', 'value'],
-      ['body.to', true, 'to'],
       ['body.to.account_id', {}, 'to.accountId', 'to.account'],
-      ['body.value', true, 'value'],
       ['body.value.amount', '1e', 'value.amount'],
     ],
   },
@@ -419,36 +397,32 @@ function withNulls(data: unknown, places: readonly string[]): unknown {
 
 describe.each(types)('$name', ({ record, reply, query, at, values, whole, least, ofIds }) => {
   test('answers every field from its own place, for one call', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(record) });
-    const result = await fixture.ask(query);
+    bank.otherwise({ body: reply(record) });
+    const result = await ask(query);
     expect(result.errors).toBeUndefined();
     expect(valueAt(result.data, at)).toEqual({ ...ofIds, ...whole });
-    expect(fixture.bank.calls).toHaveLength(1);
+    expect(bank.calls).toHaveLength(1);
   });
 
   test.each([
     ['left out', least],
     ['null', { ...nulls(record), ...least }],
   ])('answers null without an error for fields that are %s', async (_, body) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(body) });
-    const result = await fixture.ask(query);
+    bank.otherwise({ body: reply(body) });
+    const result = await ask(query);
     expect(result.errors).toBeUndefined();
     expect(valueAt(result.data, at)).toEqual({ ...nulls(whole), ...ofIds });
   });
 
-  const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
-
-  test.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: reply(record) });
-    const whole = await fixture.ask(query);
-    expect(whole.errors).toBeUndefined();
-    fixture.bank.otherwise({ body: reply(withValue(record, place, value)) });
-    const broken = await fixture.ask(query);
-    const places = nulls.map((path) => `${at}.${path}`);
-    expect(broken.data).toEqual(withNulls(whole.data, places));
-    expect(failuresOf(broken)).toEqual(places.map((path) => `${path} BANK_BAD_RESPONSE`).sort());
+  test('with a broken value is null there, says so, and stands', async () => {
+    bank.otherwise({ body: reply(record) });
+    const { data } = await ask(query);
+    for (const [place, value, ...nulls] of values) {
+      bank.otherwise({ body: reply(withValue(record, place, value)) });
+      const broken = await ask(query);
+      const places = nulls.map((path) => `${at}.${path}`);
+      expect([place, value, broken.data]).toEqual([place, value, withNulls(data, places)]);
+      expect(failuresOf(broken)).toEqual(places.map((path) => `${path} BANK_BAD_RESPONSE`).sort());
+    }
   });
 });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
-import { exact, failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import {
+  type BankqlFixture,
+  exact,
+  failuresOf,
+  sentJson,
+  shareBankqlFixture,
+  startBankqlFixture,
+} from '../support/bankql-fixture.ts';
 import { accountRecord, branchRecord, customerRecord, productRecord } from '../support/full-records.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import {
@@ -22,9 +29,10 @@ import {
 
 /** Promise 7: an update keeps what it does not name, writes nothing that is broken, another record's or hidden, and `ifVersion` holds. */
 
-/** A fixture whose bank has the record of this case. */
-async function startWith(it: UpdateCase, options: Parameters<typeof startBankqlFixture>[0] = {}) {
-  const fixture = await startBankqlFixture(options);
+const shared = await shareBankqlFixture();
+
+/** The bank has the record of this case. */
+function serveCase(it: UpdateCase, fixture: BankqlFixture = shared) {
   const { ask, bank } = fixture;
   return {
     ...fixture,
@@ -36,6 +44,7 @@ async function startWith(it: UpdateCase, options: Parameters<typeof startBankqlF
     written: () => bank.calls.filter(({ method }) => method === 'PUT').map(({ body }) => JSON.parse(body)),
   };
 }
+const publicCache = { bankOptions: { publicCacheTtlMs: 60_000 } };
 
 /** Reads from which nothing is written: the bank's answer, and the error. */
 const badReads: readonly (readonly [string, (it: UpdateCase) => Reply, string, RegExp])[] = [
@@ -63,7 +72,7 @@ const badReads: readonly (readonly [string, (it: UpdateCase) => Reply, string, R
 
 describe.each(updateCases)('$field', (it) => {
   test('reads the record once, and writes back all of it with what the changes name', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     // A request may not contain what the specification does not know.
     fixture.state.record = { ...it.record, unknown: { member: 1 } };
     const result = await fixture.update(it.change, `trackId ${it.node} { id version }`);
@@ -75,7 +84,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('clears what is null', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     expect((await fixture.update(it.clear)).errors).toBeUndefined();
     const [, put] = fixture.bank.calls;
     const { [it.cleared]: _, ...kept } = { ...it.body } as Record<string, unknown>;
@@ -83,7 +92,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('makes no call if the changes name nothing, or the caller could not write', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     expect(failuresOf(await fixture.update(''))).toEqual([`${it.field} BAD_USER_INPUT`]);
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
     expect(failuresOf(await fixture.ask(`mutation { ${update(it, it.change)} }`, {}, headers))).toEqual([
@@ -93,7 +102,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('writes if `ifVersion` is the version that was read, and answers the next one', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     const version = await fixture.version();
     const result = await fixture.update(it.change, `${it.node} { version }`, version);
     expect(result.errors).toBeUndefined();
@@ -109,7 +118,8 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('with another `ifVersion` is CONFLICT, writes nothing, and outdates what was read before', async () => {
-    await using fixture = await startWith(it, { bankOptions: { publicCacheTtlMs: 60_000 } });
+    await using started = await startBankqlFixture(publicCache);
+    const fixture = serveCase(it, started);
     const before = await fixture.version();
     fixture.state.record = { ...it.record, [it.text]: 'changed by another process' };
     const { data, errors } = await fixture.update(it.change, 'trackId', before);
@@ -122,7 +132,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test.each(badReads)('writes nothing if it reads %s', async (_, reply, code, message) => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     fixture.bank.on(it.get, reply(it));
     const { errors } = await fixture.update(it.change);
     expect(errors).toMatchObject([
@@ -140,7 +150,7 @@ describe.each(updateCases)('$field', (it) => {
     ['a part of the record', (sent) => Object.fromEntries(Object.entries(sent).slice(0, 2))],
     [another, (sent) => ({ ...sent, ...other })],
   ])('is answered with %s: the record is read again, if a selected field needs it', async (_, answerOf) => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     fixture.bank.on(it.put, ({ body }) => ({ body: answerOf(JSON.parse(asAnswered(it, body))) }));
     const written = await fixture.update(it.change, `${it.node} { version }`);
     expect(written.errors).toBeUndefined();
@@ -150,7 +160,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('fails if the bank answers the write with an error beside the record', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     fixture.bank.on(it.put, ({ body }) => ({ body: { ...JSON.parse(body), error: 'not saved' } }));
     const result = await fixture.update(it.change);
     expect(failuresOf(result)).toEqual([`${it.field} BANK_REJECTED`]);
@@ -158,7 +168,8 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('reads past what was read before, in this operation and by others', async () => {
-    await using fixture = await startWith(it, { bankOptions: { publicCacheTtlMs: 60_000 } });
+    await using started = await startBankqlFixture(publicCache);
+    const fixture = serveCase(it, started);
     // Three times the same bytes: whatever can be kept of them is.
     for (let time = 0; time < 3; time++) await fixture.version();
     fixture.bank.calls.length = 0;
@@ -168,7 +179,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('takes turns with another caller’s update of the same record, and reads what that wrote', async () => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     const held = Promise.withResolvers<void>();
     fixture.bank.on(it.put, async ({ body }) => {
       await held.promise;
@@ -186,7 +197,8 @@ describe.each(updateCases)('$field', (it) => {
   });
 
   test('counts two REST calls', async () => {
-    await using fixture = await startWith(it, { limits: { timeoutMs: 20_000, restCalls: 1 } });
+    await using started = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 1 } });
+    const fixture = serveCase(it, started);
     expect(failuresOf(await fixture.update(it.change))).toEqual([`${it.field} CALL_BUDGET_EXCEEDED`]);
     expect(fixture.bank.lines()).toEqual([it.get]);
   });
@@ -240,7 +252,7 @@ describe('another record than the requested one', () => {
       /account of another bank/,
     ],
   ])('is not written: %s', async (_, it, answer, operation, message) => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     fixture.bank.on(it.get, { body: answer });
     for (const ifVersion of [undefined, 'other']) {
       const { errors } = await fixture.update(it.change, 'trackId', ifVersion);
@@ -252,7 +264,8 @@ describe('another record than the requested one', () => {
 
   test.each(['', null])('cannot be known if the record’s id is %j: it is written', async (id) => {
     for (const it of [account, products, transaction]) {
-      await using fixture = await startWith(it);
+      const fixture = serveCase(it);
+      fixture.bank.calls.length = 0;
       fixture.state.record = { ...it.record, id };
       expect((await fixture.update(it.change)).errors).toBeUndefined();
       expect(fixture.bank.lines()).toEqual([it.get, it.put]);
@@ -264,7 +277,7 @@ describe('another record than the requested one', () => {
     ['behind the bank’s own', [{ ...own, id: 'X' }, own, foreign], own],
     ['alone: the bank has another code in records than in paths', [foreign], foreign],
   ])('stands %s, which is written', async (_, accounts, written) => {
-    await using fixture = await startWith(account);
+    const fixture = serveCase(account);
     fixture.bank.on(account.get, { body: { accounts } });
     expect((await fixture.update('number: "new"')).errors).toBeUndefined();
     const put = fixture.bank.calls.at(-1);
@@ -272,7 +285,7 @@ describe('another record than the requested one', () => {
   });
 
   test('holds nothing of a record at all', async () => {
-    await using fixture = await startWith(customer);
+    const fixture = serveCase(customer);
     fixture.bank.on(customer.get, { body: { unknown: 'try later' } });
     expect(failuresOf(await fixture.update('email: "e"'))).toEqual(['updateCustomer BANK_BAD_RESPONSE']);
     expect(fixture.bank.lines()).toEqual([customer.get]);
@@ -297,7 +310,7 @@ describe('what the bank requires', () => {
     [products, productRecord, 'name: "n"', null, /several banks/],
     [transaction, unapproved, 'tags: "t"', null, /approved_by_ip_address/],
   ])('is not taken away: %#', async (it, record, changes, argument, message) => {
-    await using fixture = await startWith(it);
+    const fixture = serveCase(it);
     fixture.state.record = record;
     const { errors } = await fixture.update(changes);
     expect(errors).toMatchObject([
@@ -309,14 +322,14 @@ describe('what the bank requires', () => {
   });
 
   test('is not needed for an object that is not there, and that changes only clear', async () => {
-    await using fixture = await startWith(branch);
+    const fixture = serveCase(branch);
     fixture.state.record = least;
     await fixture.update('address: { line1: null }, location: {}');
     expect(fixture.written()).toEqual([least]);
   });
 
   test('of a product is the bank of the path if it has none, and the one that is named if it has several', async () => {
-    await using fixture = await startWith(products);
+    const fixture = serveCase(products);
     fixture.state.record = { name: 'n' };
     await fixture.update('name: "n"');
     fixture.state.record = productRecord;
@@ -338,7 +351,7 @@ describe('annotateTransaction', () => {
     ['comments: "c"', { metadata: { comments: 'c' } }, 'comments'],
     ['where: null', {}, 'where'],
   ])('without metadata, { %s } makes %j, of the type that it names', async (changes, made, type) => {
-    await using fixture = await startWith(transaction);
+    const fixture = serveCase(transaction);
     fixture.state.record = approved;
     fixture.bank.otherwise(({ body }) => ({ body }));
     expect((await fixture.ask(annotate(`changes: { ${changes} }`))).errors).toBeUndefined();
@@ -347,7 +360,7 @@ describe('annotateTransaction', () => {
   });
 
   test('needs a type if the changes do not name one member', async () => {
-    await using fixture = await startWith(transaction);
+    const fixture = serveCase(transaction);
     for (const changes of ['', 'tags: "t", where: "w"'])
       expect(failuresOf(await fixture.ask(annotate(`changes: { ${changes} }`)))).toEqual([
         'annotateTransaction BAD_USER_INPUT',
@@ -356,7 +369,7 @@ describe('annotateTransaction', () => {
   });
 
   test('takes who approved it only if the bank does not say', async () => {
-    await using fixture = await startWith(transaction);
+    const fixture = serveCase(transaction);
     const document = annotate('metadataType: "M", approvedByIpAddress: "given", changes: { tags: null }');
     fixture.state.record = { id: 'TX', details: { status: 's' } };
     await fixture.ask(document);
@@ -370,12 +383,11 @@ describe('annotateTransaction', () => {
 });
 
 describe('a version', () => {
-  const versionOf = async (it: UpdateCase, answer: string | object, query = it.readBack) => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: answer });
-    const result = await fixture.ask(`{ ${query} }`);
+  async function versionOf(it: UpdateCase, answer: string | object, query = it.readBack) {
+    shared.bank.otherwise({ body: answer });
+    const result = await shared.ask(`{ ${query} }`);
     return result.errors === undefined ? versionIn(result.data) : failuresOf(result);
-  };
+  }
 
   test('is the same in whatever order the members come, with members that nobody knows, and with nulls', async () => {
     const reversed = Object.fromEntries(Object.entries(customerRecord).reverse());
@@ -412,7 +424,7 @@ describe('a version', () => {
 });
 
 test('an update of a caller who may not read the record delays nobody else', async () => {
-  await using fixture = await startWith(customer);
+  const fixture = serveCase(customer);
   const refused = Promise.withResolvers<void>();
   fixture.bank.on(customer.get, async ({ headers }) => {
     if (headers['ocp-apim-subscription-key'] !== 'made-up') return { body: customer.record };
@@ -433,7 +445,7 @@ test('an update of a caller who may not read the record delays nobody else', asy
 });
 
 test('a client that leaves while its update waits is not written for, and holds up nobody', async () => {
-  await using fixture = await startWith(customer);
+  const fixture = serveCase(customer);
   const held = Promise.withResolvers<void>();
   fixture.bank.on(customer.put, async ({ body }) => {
     await held.promise;

@@ -108,6 +108,26 @@ describe('viewer', () => {
     ]);
   });
 
+  test('has an id for the caches of clients, that of the login and the bank, which is not a node', async () => {
+    await using fixture = await start('{auth-id}', null);
+    const idOf = async (bankId: string | null, caller = 'alice') => {
+      const headers = { ...credentials, 'Auth-ID': caller };
+      const query = 'query ($bankId: ID) { viewer(bankId: $bankId) { id } }';
+      return Object(await fixture.ask(query, { bankId }, headers)).data.viewer.id;
+    };
+    const own = await idOf(null);
+    expect(await idOf('BANK')).toBe(own);
+    expect(new Set([own, await idOf('OTHER'), await idOf(null, 'bob')]).size).toBe(3);
+    const { errors } = await fixture.ask('query ($id: ID!) { node(id: $id) { id } }', { id: own });
+    expect(errors).toMatchObject([
+      {
+        message: 'The `id` of the type Viewer is only for the caches of clients: `node` cannot read it.',
+        extensions: { code: 'BAD_USER_INPUT' },
+      },
+    ]);
+    expect(fixture.bank.calls).toEqual([]);
+  });
+
   test('is null with the reason where the operator did not say who it is', async () => {
     await using fixture = await startBankqlFixture();
     const { data, errors } = await fixture.ask(ViewerIds);
@@ -186,121 +206,75 @@ describe("a customer's accounts and messages", () => {
 });
 
 describe('an account that a list of the same view brought', () => {
-  const records = (...ids: string[]) =>
-    ids.map((id) => ({ ...accountRecord, id, label: `${id} in the list` }));
-  const requests = (id: string, from: object) => ({
-    body: { 'transaction-requests': [{ from: { account_id: id, ...from } }] },
+  const inList = (id: string, change: object = {}) => ({
+    ...accountRecord,
+    id,
+    label: `${id} in the list`,
+    ...change,
   });
+  const list = 'GET /v1/api/banks/BANK/accounts/A/owner/permissions';
   const requestsLine = (id: string) => `GET /v1/api/banks/BANK/accounts/${id}/owner/transaction-requests`;
-  const alone = (id: string, view = 'owner') => `GET /v1/api/banks/BANK/accounts/${id}/${view}/views`;
+  const alone = (id: string, view = 'owner', bank = 'BANK') =>
+    `GET /v1/api/banks/${bank}/accounts/${id}/${view}/views`;
 
-  const WithRequests = graphql(`
-    query ListedAccounts($viewId: ID) {
-      viewer {
-        accounts {
-          nodes {
-            accountId
-            transactionRequests {
-              nodes { from { account(viewId: $viewId) { accountId label swiftBic balance { amount } } } }
-            }
-          }
-        }
-      }
-    }
-  `);
+  /** The list has these accounts, and each request of an account leads to one of them. */
+  async function startWith(accounts: readonly object[], links: Readonly<Record<string, object>>) {
+    const fixture = await start(null, 'A');
+    fixture.bank.on(list, { body: { accounts } });
+    for (const [id, from] of Object.entries(links))
+      fixture.bank.on(requestsLine(id), { body: { 'transaction-requests': [{ from }] } });
+    const labels = async (view = '') => {
+      const { data } = await fixture.ask(`{ viewer { accounts { nodes { transactionRequests { nodes {
+        from { account${view} { accountId label swiftBic balance { amount } } }
+      } } } } } }`);
+      return [...JSON.stringify(data).matchAll(/"label":"([^"]*)"/g)].map(([, label]) => label);
+    };
+    return { ...fixture, labels };
+  }
 
   test('is not asked for again, however many links lead to it', async () => {
-    await using fixture = await start(null, 'A');
-    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
-      body: { accounts: records('A', 'B', 'C', 'D', 'E') },
-    });
-    for (const id of ['A', 'B', 'C', 'D', 'E']) fixture.bank.on(requestsLine(id), requests(id, {}));
-    const { data, errors } = await fixture.ask(WithRequests, {});
-    expect(errors).toBeUndefined();
-    const labels = data?.viewer?.accounts?.nodes?.map(
-      (node) => node?.transactionRequests?.nodes?.[0]?.from?.account?.label,
+    const ids = ['A', 'B', 'C', 'D', 'E'];
+    const links = Object.fromEntries(ids.map((id) => [id, { account_id: id }]));
+    await using fixture = await startWith(
+      ids.map((id) => inList(id)),
+      links,
     );
-    expect(labels).toEqual(['A', 'B', 'C', 'D', 'E'].map((id) => `${id} in the list`));
+    expect(await fixture.labels()).toEqual(ids.map((id) => `${id} in the list`));
     expect(fixture.bank.calls).toHaveLength(6);
   });
 
   test.each([
-    ['label', { ...accountRecord, label: undefined }],
-    ['balance.amount', { ...accountRecord, balance: { currency: 'EUR' } }],
-    ['swift_bic, which is null,', { ...accountRecord, swift_bic: null }],
-  ])('is asked for if it has no %s there: a single read may have it', async (_, entry) => {
-    await using fixture = await start(null, 'A');
-    const list = 'GET /v1/api/banks/BANK/accounts/A/owner/permissions';
-    fixture.bank
-      .on(list, { body: { accounts: [{ ...entry, id: 'A' }] } })
-      .on(requestsLine('A'), requests('A', {}));
-    const { data, errors } = await fixture.ask(WithRequests, {});
-    expect(errors).toBeUndefined();
-    expect(data?.viewer?.accounts?.nodes?.[0]?.transactionRequests?.nodes?.[0]?.from?.account?.label).toBe(
-      'A as owner',
-    );
+    ['label', { label: undefined }],
+    ['balance.amount', { balance: { currency: 'EUR' } }],
+    ['swift_bic, which is null,', { swift_bic: null }],
+  ])('is asked for if it has no %s there: a single read may have it', async (_, change) => {
+    await using fixture = await startWith([inList('A', change)], { A: { account_id: 'A' } });
+    expect(await fixture.labels()).toEqual(['A as owner']);
     expect(fixture.bank.lines()).toEqual([list, requestsLine('A'), alone('A')]);
   });
 
   test('is asked for where it is another view’s, another bank’s, none of the list, or broken in it', async () => {
-    await using fixture = await start(null, 'A');
-    const [a, b, c, d] = records('A', 'B', 'C', 'D');
-    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
-      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: true }, d] },
+    const accounts = [inList('A'), inList('B', { bank_id: 'B2' }), inList('C', { label: true }), inList('D')];
+    await using fixture = await startWith(accounts, {
+      A: { account_id: 'A', bank_id: 'B2' },
+      C: { account_id: 'C' },
+      D: { account_id: 'B' },
     });
-    fixture.bank.on(requestsLine('A'), requests('A', { bank_id: 'B2' }));
-    fixture.bank.on(requestsLine('C'), requests('C', {}));
-    fixture.bank.on(requestsLine('D'), requests('B', {}));
-    const { data } = await fixture.ask(WithRequests, {});
-    const labels = data?.viewer?.accounts?.nodes?.map(
-      (node) => node?.transactionRequests?.nodes?.[0]?.from?.account?.label,
-    );
-    expect(labels).toEqual(['A as owner', 'B as owner', 'C as owner', 'B as owner']);
-    const lines = fixture.bank.lines();
-    expect(lines).toContain('GET /v1/api/banks/B2/accounts/A/owner/views');
-    expect(lines).toContain('GET /v1/api/banks/B2/accounts/B/owner/views');
-    expect(lines).toContain(alone('B'));
-    expect(lines).toContain(alone('C'));
-    expect(lines).toHaveLength(9);
-
-    fixture.bank.calls.length = 0;
-    await fixture.ask(WithRequests, { viewId: 'public' });
+    expect(await fixture.labels()).toEqual(['A as owner', 'B as owner', 'C as owner', 'B as owner']);
+    const others = [alone('A', 'owner', 'B2'), alone('B', 'owner', 'B2'), alone('B'), alone('C')];
+    expect(fixture.bank.lines()).toEqual(expect.arrayContaining(others));
+    expect(fixture.bank.lines()).toHaveLength(9);
+    await fixture.labels('(viewId: "public")');
     expect(fixture.bank.lines()).toContain(alone('B', 'public'));
   });
 
   test('is asked for anew behind a write', async () => {
-    await using fixture = await start(null, 'A');
-    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
-      body: { accounts: records('A') },
-    });
-    const put = (name: string) =>
-      `${name}: putAccount(input: { accountId: "A", account: { balance: {} } }) {
-        account { label accounts { nodes { view(viewId: "owner") { label } } } }
-      }`;
-    await fixture.ask(`mutation { ${put('a')} ${put('b')} }`);
-    const one = [
-      'PUT /v1/api/banks/BANK/accounts/A',
-      alone('A'),
-      'GET /v1/api/banks/BANK/accounts/A/owner/permissions',
-    ];
+    await using fixture = await startWith([inList('A')], {});
+    const put = `putAccount(input: { accountId: "A", account: { balance: {} } }) {
+      account { label accounts { nodes { view(viewId: "owner") { label } } } }
+    }`;
+    await fixture.ask(`mutation { a: ${put} b: ${put} }`);
+    const one = ['PUT /v1/api/banks/BANK/accounts/A', alone('A'), list];
     expect(fixture.bank.lines()).toEqual([...one, ...one]);
   });
-});
-
-test('a branch is found in the list of all branches, although a query brought it with less', async () => {
-  await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise(anyAnswer);
-  fixture.bank.on('POST /v1/api/banks/BANK/branches', {
-    body: { branches: [{ acceptsDeposits: true, id: 'BRANCH' }] },
-  });
-  const result = await fixture.ask<unknown, unknown>(
-    '{ bank { branches(filter: { id: "Q" }) { nodes { bank { branch(branchId: "BRANCH") { name } } } } } }',
-  );
-  expect(result).toEqual({
-    data: { bank: { branches: { nodes: [{ bank: { branch: { name: 'name of BRANCH' } } }] } } },
-  });
-  expect(fixture.bank.lines()).toEqual([
-    'POST /v1/api/banks/BANK/branches',
-    'GET /v1/api/banks/BANK/branches',
-  ]);
 });

@@ -1,49 +1,51 @@
 import { describe, expect, test } from 'vitest';
 import type { Drift } from '../../src/bank/response.ts';
-import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
+
+const { bank, ask } = await shareBankqlFixture();
 
 /** Writes are sent once, say how they ended, and show the record as the bank has it. The bytes of their bodies are in written-bodies.json. */
 
-const root = '/v1/api/banks/BANK';
+const root = '/v1/api/banks/B2';
 
 /** Each write of a record: its field, the payload's data, what the bank has, and the read that shows it. */
 const writes: Readonly<Record<string, readonly [string, object, object, string]>> = {
   putCustomer: [
-    'putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { customerId email } }',
-    { customer: { customerId: 'C', email: 'e' } },
+    'putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { bankId customerId email } }',
+    { customer: { bankId: 'B2', customerId: 'C', email: 'e' } },
     { email: 'e' },
     'customers/C',
   ],
   putBranch: [
-    'putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) { trackId branch { branchId name } }',
-    { branch: { branchId: 'B', name: 'n' } },
+    'putBranch(input: { bankId: "B2", branchId: "B", branch: { acceptsDeposits: true } }) { trackId branch { bankId branchId name } }',
+    { branch: { bankId: 'B2', branchId: 'B', name: 'n' } },
     { acceptsDeposits: true, id: 'B', name: 'n' },
     'branches',
   ],
   putProduct: [
-    'putProduct(input: { product: { productId: "P" } }) { trackId product { productId name } }',
-    { product: { productId: 'P', name: 'n' } },
+    'putProduct(input: { bankId: "B2", product: { productId: "P" } }) { trackId product { bankId productId name } }',
+    { product: { bankId: 'B2', productId: 'P', name: 'n' } },
     { name: 'n' },
     'products/P',
   ],
   putAccount: [
-    'putAccount(input: { accountId: "A", account: { balance: {} } }) { trackId account { accountId label } }',
-    { account: { accountId: 'A', label: 'l' } },
+    'putAccount(input: { bankId: "B2", accountId: "A", account: { balance: {} } }) { trackId account { bankId accountId label } }',
+    { account: { bankId: 'B2', accountId: 'A', label: 'l' } },
     { balance: {}, id: 'A', label: 'l' },
     'accounts/A/owner/views',
   ],
   putTransactionMetadata: [
     `putTransactionMetadata(input: {
-      accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } }
-    }) { trackId transaction { transactionId metadata { comments } } }`,
-    { transaction: { transactionId: 'T', metadata: { comments: 'c' } } },
+      bankId: "B2", accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } }
+    }) { trackId transaction { bankId transactionId metadata { comments } } }`,
+    { transaction: { bankId: 'B2', transactionId: 'T', metadata: { comments: 'c' } } },
     { metadata: { comments: 'c' } },
     'accounts/A/owner/transactions/T/transaction',
   ],
 };
 const putCustomer =
-  'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { email } } }';
+  'mutation { putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { email } } }';
 
 /** A fixture whose bank answers every PUT with this, and reads with what it has. */
 async function startWith(put: Reply, has: object, options: Parameters<typeof startBankqlFixture>[0] = {}) {
@@ -68,34 +70,42 @@ describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) 
     expect(fixture.bank.lines().slice(1)).toEqual(reads);
   });
 
-  test.each<[string, Reply]>([
-    ['204', withoutRecord],
-    ['an empty 200', { body: '' }],
-    ['an empty 200 of another type', { body: '\r\n', headers: { 'Content-Type': 'text/html' } }],
-  ])('that is answered with %s is done, and its record is read anew', async (_, put) => {
-    const drifts: string[] = [];
-    const onDrift = ({ operation, field: place }: Drift) => void drifts.push(`${operation} ${place}`);
-    await using fixture = await startWith(put, has, { bankOptions: { onDrift } });
-    const result = await fixture.ask(`mutation { ${field} }`);
-    expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
-    expect(fixture.bank.lines().slice(1)).toEqual([`GET ${root}/${read}`]);
-    expect(drifts).toEqual([expect.stringMatching(/^put\w+ empty-body$/)]);
+  test('that is answered without a body is done, and its record is read anew', async () => {
+    for (const put of [
+      withoutRecord,
+      { body: '' },
+      { body: '\r\n', headers: { 'Content-Type': 'text/html' } },
+    ]) {
+      const drifts: string[] = [];
+      const onDrift = ({ operation, field: place }: Drift) => void drifts.push(`${operation} ${place}`);
+      await using fixture = await startWith(put, has, { bankOptions: { onDrift } });
+      const result = await fixture.ask(`mutation { ${field} }`);
+      expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
+      expect(fixture.bank.lines().slice(1)).toEqual([`GET ${root}/${read}`]);
+      expect(drifts).toEqual([expect.stringMatching(/^put\w+ empty-body$/)]);
+    }
   });
 });
 
 describe('a write that is answered without the record', () => {
   test('reads nothing for what the ids answer', async () => {
     await using fixture = await startWith(withoutRecord, {});
-    const { data } = await fixture.ask(putCustomer.replace('email', 'customerId'));
-    expect(data).toMatchObject({ putCustomer: { customer: { customerId: 'C' } } });
-    expect(fixture.bank.calls).toHaveLength(1);
+    const result = await fixture.ask(`mutation {
+      putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { customer { customerId } }
+      putAccount(input: { bankId: "B2", accountId: "A", account: { balance: {} } }) { account { accountId viewId } }
+    }`);
+    expect(result.data).toEqual({
+      putCustomer: { customer: { customerId: 'C' } },
+      putAccount: { account: { accountId: 'A', viewId: 'owner' } },
+    });
+    expect(fixture.bank.calls).toHaveLength(2);
   });
 
   test('shows null if no operation could read it', async () => {
     await using fixture = await startWith(withoutRecord, {});
     const result = await fixture.ask(`mutation {
-      putProduct(input: { product: {} }) { product { name } }
-      putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
+      putProduct(input: { bankId: "B2", product: {} }) { product { name } }
+      putCustomerMessage(input: { bankId: "B2", customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
         message { message }
       }
     }`);
@@ -120,12 +130,12 @@ describe('a write that is answered without the record', () => {
 
   test('outdates public records that were kept: they are read anew, by the mutation and after it', async () => {
     await using fixture = await startWith(withoutRecord, {}, { bankOptions: { publicCacheTtlMs: 60_000 } });
-    const product = '{ bank { product(productId: "P") { name } } }';
+    const product = '{ bank(bankId: "B2") { product(productId: "P") { name } } }';
     fixture.bank.on(`GET ${root}/products/P`, { body: { name: 'before' } });
     await fixture.ask(product);
     fixture.bank.on(`GET ${root}/products/P`, { body: { name: 'after' } });
     const result = await fixture.ask(
-      'mutation { putProduct(input: { product: { productId: "P" } }) { product { name } } }',
+      'mutation { putProduct(input: { bankId: "B2", product: { productId: "P" } }) { product { name } } }',
     );
     expect(result.data).toEqual({ putProduct: { product: { name: 'after' } } });
     expect((await fixture.ask(product)).data).toEqual({ bank: { product: { name: 'after' } } });
@@ -133,28 +143,19 @@ describe('a write that is answered without the record', () => {
 });
 
 test('a read without an answer fails: only writes have none', async () => {
-  await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise(withoutRecord);
-  const result = await fixture.ask(
-    '{ bank { customer(customerId: "C") { email } branches { totalCount } } }',
-  );
+  bank.otherwise(withoutRecord);
+  const result = await ask('{ bank { customer(customerId: "C") { email } branches { totalCount } } }');
   expect(failuresOf(result)).toEqual(['bank.branches BANK_BAD_RESPONSE', 'bank.customer BANK_BAD_RESPONSE']);
 });
 
 describe('a write', () => {
   test.each<[string, Reply | 'reset' | 'hang', string]>([
     ['400', { status: 400, body: 'said' }, 'BANK_REJECTED'],
-    ['401', { status: 401, body: 'said' }, 'UNAUTHENTICATED'],
-    ['403', { status: 403, body: 'said' }, 'FORBIDDEN'],
     ['404', { status: 404, body: 'said' }, 'NOT_FOUND'],
-    ['409', { status: 409, body: 'said' }, 'BANK_REJECTED'],
     ['429', { status: 429, body: 'said' }, 'BANK_REJECTED'],
     ['500', { status: 500, body: 'said' }, 'BANK_ERROR'],
-    ['502', { status: 502, body: 'said' }, 'OUTCOME_UNKNOWN'],
     ['503', { status: 503, body: 'said' }, 'OUTCOME_UNKNOWN'],
-    ['504', { status: 504, body: 'said' }, 'OUTCOME_UNKNOWN'],
     ['a redirect', { status: 308, headers: { Location: '/said' } }, 'BANK_BAD_RESPONSE'],
-    ['no JSON', { body: 'said' }, 'BANK_BAD_RESPONSE'],
     ['a list', { body: '["said"]' }, 'BANK_BAD_RESPONSE'],
     ['a reset', 'reset', 'OUTCOME_UNKNOWN'],
     ['silence', 'hang', 'OUTCOME_UNKNOWN'],
@@ -163,7 +164,9 @@ describe('a write', () => {
       reply === 'hang' ? { bankOptions: { timeoutMs: 250 } } : {},
     );
     fixture.bank.otherwise(() => reply);
-    const result = await fixture.ask('mutation { putProduct(input: { product: {} }) { product { name } } }');
+    const result = await fixture.ask(
+      'mutation { putProduct(input: { bankId: "B2", product: {} }) { product { name } } }',
+    );
     const [call, ...more] = fixture.bank.calls;
     expect(more).toEqual([]);
     const trackId = call?.headers['track-id'];
@@ -178,8 +181,7 @@ describe('a write', () => {
   });
 
   test('keeps its Track-ID, and what is sound of its answer, if a value of it is broken', async () => {
-    await using fixture = await startBankqlFixture();
-    fixture.bank
+    bank
       .on(`PUT ${root}/customers/C`, { body: { legal_name: true, email: 'e' } })
       .on(`PUT ${root}/branches/B`, { body: { name: 'n' } })
       .on(`PUT ${root}/products`, { body: { id: true, name: 'n', bank_id: true } })
@@ -187,20 +189,20 @@ describe('a write', () => {
       .on(`PUT ${root}/accounts/A/owner/transactions/T/metadata/M`, {
         body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: true },
       });
-    const result = await fixture.ask(`mutation {
-      putCustomer(input: { customerId: "C", customer: {} }) { trackId customer { legalName email } }
-      putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) {
+    const result = await ask(`mutation {
+      putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { legalName email } }
+      putBranch(input: { bankId: "B2", branchId: "B", branch: { acceptsDeposits: true } }) {
         trackId branch { branchId name acceptsDeposits }
       }
-      putProduct(input: { product: { productId: "P" } }) { trackId product { productId name bankIds } }
-      putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
+      putProduct(input: { bankId: "B2", product: { productId: "P" } }) { trackId product { productId name bankIds } }
+      putCustomerMessage(input: { bankId: "B2", customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" }) {
         trackId message { message date }
       }
       putTransactionMetadata(input: {
-        accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "ip" } }
+        bankId: "B2", accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "ip" } }
       }) { trackId transaction { uuid details { value { amount } } otherAccount { otherAccountId } } }
     }`);
-    const trackIds = fixture.bank.calls.map(({ headers }) => headers['track-id']);
+    const trackIds = bank.calls.map(({ headers }) => headers['track-id']);
     expect(Object.values(Object(result.data)).map((payload) => Object(payload).trackId)).toEqual(trackIds);
     expect(result.data).toMatchObject({
       putCustomer: { customer: { legalName: null, email: 'e' } },

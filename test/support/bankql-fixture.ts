@@ -1,3 +1,4 @@
+import { afterAll, beforeEach } from 'vitest';
 import { createTestBankql, type Result, type TestBankql, type TestOptions } from './bankql.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from './recording-bank.ts';
 
@@ -20,6 +21,14 @@ export async function startBankqlFixture(options: Omit<TestOptions, 'bankUrl'> =
       await bank.close();
     },
   };
+}
+
+/** A fixture for all tests of a file that keep nothing: its bank is as at the beginning before each of them. */
+export async function shareBankqlFixture(...options: Parameters<typeof startBankqlFixture>) {
+  const fixture = await startBankqlFixture(...options);
+  beforeEach(() => fixture.bank.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
+  return fixture;
 }
 
 /** An answer's errors as lines such as "bank.account.owners.1 FORBIDDEN", sorted: their order means nothing. */

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { request } from 'undici';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
@@ -103,11 +104,18 @@ function freeze(value: unknown): void {
 /** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
 function overSocket(listener: Parameters<typeof listen>[2]) {
   let opening: Promise<Listening> | null = null;
+  // A busy machine is no slow client.
+  const open = () => (opening ??= listen('127.0.0.1', 0, listener, { slowestRequestMs: 600_000 }));
   return {
+    /** Posts to /graphql: half of the work of `fetch`, in tests that send thousands. */
+    async post(body: object, headers: Readonly<Record<string, string>>): Promise<string> {
+      const { url } = await open();
+      const options = { ...postOf(body, { Accept: '*/*', ...headers }), method: 'POST' } as const;
+      const answer = await request(`${url}/graphql`, options);
+      return answer.body.text();
+    },
     async fetch(request: Request): Promise<Response> {
-      // A busy machine is no slow client.
-      opening ??= listen('127.0.0.1', 0, listener, { slowestRequestMs: 600_000 });
-      const { url } = await opening;
+      const { url } = await open();
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(`${url}${pathname}${search}`, request));
     },
@@ -177,14 +185,12 @@ export async function createTestBankql(testing: TestOptions): Promise<TestBankql
   const { logger, maxRequestBytes } = options;
   const policy = { corsOrigins: new Set<string>(), onlyLocalNames: false, maxRequestBytes };
   const enter = createDoor({ policy, logger }, createGraphQLHandler(options));
-  const { fetch, close } = overSocket((request, response, holder) => {
+  const { post, fetch, close } = overSocket((request, response, holder) => {
     const read = () => readBody(request, maxRequestBytes, holder);
     void enter(request, read, holder, new NodeClient(response));
   });
   const ask: Ask = async (document, variables, headers = credentials) => {
-    const body = { query: String(document), variables };
-    const response = await fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
-    return JSON.parse(await response.text());
+    return JSON.parse(await post({ query: String(document), variables }, headers));
   };
   return {
     ask,

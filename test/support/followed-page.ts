@@ -1,76 +1,55 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startProcess } from './process.ts';
-import { type Shell, startShell } from './shell.ts';
-
-/** A page whose examples were run. */
-interface ExecutedPage {
-  /** The page's path, for `toMatchFileSnapshot`. */
-  readonly file: string;
-  readonly text: string;
-  /** The page as it should be: with what its examples gave now. */
-  readonly executed: string;
-  /** How many examples were run. */
-  readonly count: number;
-}
-
-/** Runs the examples of a page of docs/, each match of `block`, in order; `run` gives the text that belongs in its place. */
-async function executePage(
-  name: string,
-  block: RegExp,
-  run: (match: RegExpExecArray) => Promise<string>,
-): Promise<ExecutedPage> {
-  const file = join(import.meta.dirname, '../../docs', name);
-  const text = readFileSync(file, 'utf8');
-  const parts: string[] = [];
-  let end = 0;
-  for (const match of text.matchAll(block)) {
-    parts.push(text.slice(end, match.index), await run(match));
-    end = match.index + match[0].length;
-  }
-  return { file, text, executed: parts.join('') + text.slice(end), count: parts.length / 2 };
-}
-
-/** A block of code, as pages have it; the text ends with a line's end. */
-const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
-
-const jsonBlock = (value: unknown): string => codeBlock('json', `${JSON.stringify(value, null, 2)}\n`);
 
 const root = join(import.meta.dirname, '../..');
-const run = promisify(execFile);
 const modules = join(root, 'node_modules');
 
 /** A block of a page to follow, and the answer behind it if there is one. */
 const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]*?^```\n)?/gm;
 
-interface Follow {
-  readonly shell: Shell;
-  /** The address of bankql; the page says port 4000. */
-  readonly url: string;
-  /** The folder of the page's files. */
-  readonly app: string;
-  /** Replaces the commands that start bankql and those that install packages. */
-  readonly prepare: (step: 'start' | 'install', commands: string) => Promise<void>;
-}
+/** A block of code, as pages have it; the text ends with a line's end. */
+const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
 
-/** Does what a page of docs/ says, in its order. */
-export const followPage = (page: string, { shell, url, app, prepare }: Follow) =>
-  executePage(page, block, async ([whole, language = '', name, text = '', , answer]) => {
-    const here = text.replaceAll('http://127.0.0.1:4000', url);
-    if (language === 'ts') await writeFile(join(app, name ?? ''), here);
-    else if (name === 'start' || name === 'install') await prepare(name, here);
-    else {
-      const printed = await shell.run(here);
-      const commands = codeBlock(language, text);
-      if (answer === 'json') return `${commands}\n${jsonBlock(JSON.parse(printed))}`;
-      if (answer === 'text') return `${commands}\n${codeBlock('text', printed)}`;
-    }
-    return whole;
+/** A shell that stays: variables and the folder are those of the commands before. */
+function startShell(cwd: string) {
+  const end = '\0\n';
+  const shell = spawn('sh', ['-e'], { cwd, stdio: 'pipe' });
+  const closed = once(shell, 'close');
+  let output = '';
+  let errors = '';
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
   });
+  shell.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  return {
+    /** Shape: what the commands printed on standard output. Errors: all that they printed, where one of them failed. */
+    async run(commands: string): Promise<string> {
+      output = errors = '';
+      // What reads its input must not read the commands that follow.
+      shell.stdin.write(`{\n${commands}\n} </dev/null\nprintf '\\0\\n'\n`);
+      while (!output.endsWith(end)) {
+        await Promise.race([once(shell.stdout, 'data'), closed]);
+        if (shell.exitCode !== null) {
+          await closed;
+          throw new Error(`${commands}\nfailed: ${output}${errors}`);
+        }
+      }
+      return output.slice(0, -end.length);
+    },
+    async [Symbol.asyncDispose]() {
+      shell.kill();
+      await closed;
+    },
+  };
+}
 
 /** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
 async function installIn(app: string): Promise<void> {
@@ -92,30 +71,52 @@ async function installIn(app: string): Promise<void> {
     include: [join(root, 'src/client')],
   };
   await writeFile(project, JSON.stringify(settings));
-  await run(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
+  await promisify(execFile)(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
 }
 
-/** Follows a page that starts bankql and installs an app, without the registry. Returns what executePage does, and the steps replaced. */
-export async function followInstalled(page: string) {
+/**
+ * Does what a page of docs/ says, in its order. bankql runs before, at another port than the page's, and packages come from here.
+ * Shape: the page's path, for `toMatchFileSnapshot`; the page with the answers of now; the commands that were not run for those reasons.
+ */
+export async function followPage(page: string) {
+  const file = join(root, 'docs', page);
+  const text = readFileSync(file, 'utf8');
   const folder = await mkdtemp(join(tmpdir(), 'bankql-page-'));
   const app = join(folder, 'app');
   await mkdir(app);
   await using bankql = await startProcess();
   await using shell = startShell(folder);
-  const steps: string[] = [];
-  try {
-    const followed = await followPage(page, {
-      shell,
-      url: bankql.url,
-      app,
-      async prepare(step, commands) {
-        steps.push(commands);
-        if (step === 'start') return;
+  const replaced: string[] = [];
+
+  /** Returns the block as it should be. */
+  async function follow([whole, language = '', name, code = '', , answer]: RegExpExecArray): Promise<string> {
+    const here = code.replaceAll('http://127.0.0.1:4000', bankql.url);
+    if (language === 'ts') {
+      await writeFile(join(app, name ?? ''), here);
+      return whole;
+    }
+    if (name === 'start' || name === 'install') {
+      replaced.push(here);
+      if (name === 'install') {
         await installIn(app);
         await shell.run('cd app');
-      },
-    });
-    return { ...followed, steps };
+      }
+      return whole;
+    }
+    const printed = await shell.run(here);
+    if (answer === undefined) return whole;
+    const shown = answer === 'json' ? `${JSON.stringify(JSON.parse(printed), null, 2)}\n` : printed;
+    return `${codeBlock(language, code)}\n${codeBlock(answer, shown)}`;
+  }
+
+  try {
+    let executed = '';
+    let end = 0;
+    for (const match of text.matchAll(block)) {
+      executed += text.slice(end, match.index) + (await follow(match));
+      end = match.index + match[0].length;
+    }
+    return { file, executed: executed + text.slice(end), replaced };
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 const generated = 'test/generated/graphql.ts';
 const changedAt = (file: string) => statSync(join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-const users = globSync('test/**/*.ts', { cwd: root }).filter((file) =>
+const users = globSync('test/**/*.ts', { cwd: root, exclude: ['**/node_modules'] }).filter((file) =>
   readFileSync(join(root, file), 'utf8').includes('generated/index.ts'),
 );
 const inputs = ['codegen.ts', 'schema.graphql', 'package-lock.json', ...users];

@@ -185,7 +185,7 @@ export const describeViolation = ({ invariant, account, what }: Violation): stri
   `payment ${account}: ${what} (${invariant})`;
 
 /** Words that leave no room for an earlier request with the same key. */
-export const saysNothingWasSent = (message: string | null): boolean =>
+const saysNothingWasSent = (message: string | null): boolean =>
   /nothing (was|has been) sent|was not sent|never sent/i.test(
     (message ?? '').replace(/never sent again/i, ''),
   );

@@ -21,8 +21,6 @@ export interface State extends AsyncDisposable {
   readonly url: string;
   /** Takes the store away from bankql, in one of its kind's ways; the answer gives it back, with all that it held. */
   takeAway(way: string): Promise<() => Promise<void>>;
-  /** Loses all records, while no bankql runs. */
-  lose(): Promise<void>;
   /** Lets time pass for all that it holds. */
   pass(ms: number): Promise<void>;
 }
@@ -47,9 +45,6 @@ const sqlite: StateKind = {
         // Without SQLite's own wait, which would stop this process.
         await until(() => locks(other));
         return async () => other.close();
-      },
-      async lose() {
-        for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
       },
       async pass(ms) {
         using database = new DatabaseSync(path, { timeout: 60_000 });
@@ -99,7 +94,6 @@ const postgres: StateKind = {
         await server.kill();
         return () => server.restart();
       },
-      lose: () => server.empty(),
       pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => server.stop(),
     };
@@ -147,7 +141,6 @@ const standby: StateKind = {
           await untilFollowed();
         };
       },
-      lose: () => primary.empty(),
       pass: async (ms) => void (await primary.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };

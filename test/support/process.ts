@@ -9,7 +9,7 @@ import { limitsVariable, withLimits } from './limits.ts';
  * bankql as the tests have bundled it. Where nothing is bundled, or a test takes the variable away, it is bankql as `npm start`
  * runs it, unless the test gives it limits.
  */
-function entry(hasLimits: boolean): string {
+export function entry(hasLimits = false): string {
   const { BANKQL_BUNDLE: bundle } = process.env;
   if (bundle !== undefined) return join(bundle, 'main.js');
   return join(import.meta.dirname, hasLimits ? 'main.ts' : '../../bin/bankql.js');
@@ -57,10 +57,10 @@ function launch(environment: Readonly<Record<string, string>>, args: readonly st
   return { child, ended, output: () => output };
 }
 
-/** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
 /** The stores that were made. */
 const made = new Set<string>();
 
+/** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],

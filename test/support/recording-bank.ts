@@ -43,6 +43,8 @@ export interface RecordingBank extends AsyncDisposable {
   on(line: string, answer: Reply | Answer): RecordingBank;
   /** Answers whatever has no answer of its own; a 404 with a text without it. */
   otherwise(answer: Reply | Answer): RecordingBank;
+  /** As it was at the beginning: it has been asked nothing, and has no answers. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -50,10 +52,11 @@ export interface RecordingBank extends AsyncDisposable {
 export async function startRecordingBank(tls?: ServerOptions): Promise<RecordingBank> {
   const calls: RecordedCall[] = [];
   const answers = new Map<string, Answer>();
-  let fallback: Answer = ({ method, path }) => ({
+  const nothing: Answer = ({ method, path }) => ({
     status: 404,
     body: { message: `nothing at ${method} ${path}` },
   });
+  let fallback = nothing;
 
   let connections = 0;
   const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response);
@@ -101,6 +104,11 @@ export async function startRecordingBank(tls?: ServerOptions): Promise<Recording
     otherwise(answer) {
       fallback = asAnswer(answer);
       return bank;
+    },
+    reset() {
+      calls.length = 0;
+      answers.clear();
+      fallback = nothing;
     },
     close: () => closeNow(server),
     [Symbol.asyncDispose]: () => bank.close(),

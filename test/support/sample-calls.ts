@@ -85,15 +85,15 @@ const payment = <T extends Operation & { readonly kind: 'payment' }>(
   });
 
 const inBank = { bankId: 'SNDBCY2N' };
-const inView = { ...inBank, accountId: 'a 1', viewId: 'owner' };
+const inView = { ...inBank, accountId: 'a 1', viewId: 'auditor' };
 const bank = '/v1/api/banks/SNDBCY2N';
-const view = `${bank}/accounts/a%201/owner`;
+const view = `${bank}/accounts/a%201/auditor`;
 
 const get = (selection: string) => `{ bank(bankId: "SNDBCY2N") { ${selection} } }`;
-const account = (selection: string) => `account(accountId: "a 1", viewId: "owner") { ${selection} }`;
+const account = (selection: string) => `account(accountId: "a 1", viewId: "auditor") { ${selection} }`;
 const put = (field: string, input: string) =>
   `mutation { ${field}(input: { bankId: "SNDBCY2N", ${input} }) { __typename } }`;
-const ofView = 'accountId: "a 1", viewId: "owner"';
+const ofView = 'accountId: "a 1", viewId: "auditor"';
 
 /** A call of each operation. */
 export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
@@ -140,7 +140,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     {
       document: put(
         'putTransactionRequest',
-        `${ofView}, transactionRequestType: "SANDBOX_TAN", to: { accountId: "b", bankId: "B" }, value: { currency: "EUR", amount: "0.10" }, idempotencyKey: "k"`,
+        `${ofView}, transactionRequestType: "SANDBOX_TAN", to: { accountId: "b", bankId: "B" }, value: { currency: "EUR", amount: "0.10" }, idempotencyKey: "request"`,
       ),
       line: `PUT ${view}/transaction-request-types/SANDBOX_TAN/transaction-requests`,
       sent: '{"to":{"account_id":"b","bank_id":"B"},"value":{"currency":"EUR","amount":0.10}}',
@@ -221,11 +221,11 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
   ),
   postMetadata: read(
     operations.postMetadata,
-    { ids: {}, body: { id: 'languages' } },
+    { ids: {}, body: { id: 'ID / with \\ anything ?' } },
     {
-      document: '{ metadata(id: "languages") { totalCount } }',
+      document: String.raw`{ metadata(id: "ID / with \\ anything ?") { totalCount } }`,
       line: 'POST /v1/api/metadata',
-      sent: '{"id":"languages"}',
+      sent: String.raw`{"id":"ID / with \\ anything ?"}`,
       reply: '{"metadata":[{"code":"c","text":{"name":"n"}}]}',
       answer: [{ code: 'c', text: { name: 'n' } }],
     },
@@ -245,15 +245,15 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
     operations.putCustomerMessage,
     {
       ids: { ...inBank, customerId: 'alice' },
-      body: { message: 'a "b"\n', from_department: 'd', from_person: 'p' },
+      body: { message: 'Γειά "b"\n\0 日本 👋🏽 {"amount": 1e3}', from_department: 'd', from_person: 'p' },
     },
     {
       document: put(
         'putCustomerMessage',
-        String.raw`customerId: "alice", message: "a \"b\"\n", fromDepartment: "d", fromPerson: "p"`,
+        String.raw`customerId: "alice", message: "Γειά \"b\"\n\u0000 日本 👋🏽 {\"amount\": 1e3}", fromDepartment: "d", fromPerson: "p"`,
       ),
       line: `PUT ${bank}/customer/alice/messages`,
-      sent: String.raw`{"message":"a \"b\"\n","from_department":"d","from_person":"p"}`,
+      sent: String.raw`{"message":"Γειά \"b\"\n\u0000 日本 👋🏽 {\"amount\": 1e3}","from_department":"d","from_person":"p"}`,
       reply: '{"message":"a","date":"2025-11-20"}',
       answer: { message: 'a', date: '2025-11-20' },
     },

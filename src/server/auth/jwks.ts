@@ -17,10 +17,7 @@ const defaultTimes = {
   maxAgeMs: 10 * 60_000,
   /** The age up to which they are used while they cannot be fetched again. */
   graceMs: 60 * 60_000,
-  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
-  attempts: 5,
-  attemptMs: 6000,
-  /** The pause after a fetch that failed. */
+  /** The pause after a fetch that failed, and between fetches for unknown keys. */
   retryMs: 5000,
   /** The time in milliseconds, from any start. */
   now: () => performance.now(),
@@ -61,11 +58,11 @@ export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): nu
 /**
  * Finds the key of a token in the set at `url`. jose fetches the set, one fetch at a time, and keeps it; this function decides
  * when. A key that is not in the set may be new, so the set is fetched again after the token came. Anybody can make up a key's
- * name, so these fetches are few. While none is left, a token with an unknown key is not refused: its key may be the new one.
+ * name, so these fetches have a pause between them. During it, a token with an unknown key is not refused: its key may be the new one.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
-  const { timeoutMs, maxAgeMs, graceMs, attempts, attemptMs, retryMs, now } = { ...defaultTimes, ...times };
+  const { timeoutMs, maxAgeMs, graceMs, retryMs, now } = { ...defaultTimes, ...times };
   const connecting = { connect: { timeout: timeoutMs }, maxResponseSize: maxJwksBytes };
   const dispatcher =
     proxyUrl === null ? new Agent(connecting) : new ProxyAgent({ ...connecting, uri: proxyUrl });
@@ -76,8 +73,8 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   let failedAt: number | null = null;
   let fetched = 0;
   let skipped = 0;
-  /** From when on all attempts are left; each one that is used defers it. */
-  let restedAt = Number.NEGATIVE_INFINITY;
+  /** When the last fetch for an unknown key began. */
+  let soughtAt = Number.NEGATIVE_INFINITY;
   const since = (time: number) => now() - time;
 
   const load: FetchImplementation = async (address, init) => {
@@ -117,21 +114,17 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     if (since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with', retryMs);
   }
 
-  /** Uses an attempt; returns the milliseconds until there is one, 0 if there was. */
-  function waitForAttempt(): number {
-    const rested = Math.max(restedAt, now()) + attemptMs;
-    const wait = rested - now() - attempts * attemptMs;
-    if (wait > 0) return wait;
-    restedAt = rested;
-    return 0;
-  }
-
   /** Waits until the set is one that was asked for at this time or later. Errors: JwksUnavailable. */
   async function newerThan(time: number): Promise<void> {
+    const unavailable = (waitMs: number) =>
+      new JwksUnavailable('the token names a key that may be a new one', waitMs);
     while (askedAt < time) {
-      const wait = jwks.reloading ? 0 : waitForAttempt();
-      if (wait > 0 || !(await refresh()))
-        throw new JwksUnavailable('the token names a key that may be a new one', wait > 0 ? wait : retryMs);
+      if (!jwks.reloading) {
+        const pauseMs = retryMs - since(soughtAt);
+        if (pauseMs > 0) throw unavailable(pauseMs);
+        soughtAt = now();
+      }
+      if (!(await refresh())) throw unavailable(retryMs);
     }
   }
 

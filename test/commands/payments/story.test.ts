@@ -4,12 +4,13 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { lease, pending, unknown } from '../../payments/stores/store-conformance.ts';
 import { credentials } from '../../support/bankql.ts';
+import { compileCache } from '../../support/compile-cache.ts';
 import { reply } from '../../support/faulty-bank.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
-import { runProcess, startProcess } from '../../support/process.ts';
+import { entry, runProcess, startProcess } from '../../support/process.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
 const folder = testFolder();
@@ -96,11 +97,10 @@ test('a reader that has seen enough is no error', async () => {
       Array.from({ length: 200 }, (_, n) => store.begin(pending({ id: `${n}`.padStart(64, 'b') }), lease)),
     ),
   );
-  const entry = join(import.meta.dirname, '../../../bin/bankql.js');
-  const command = `"${process.execPath}" "${entry}" payments find --limit 200 --json; echo "exit code $?" >&2`;
+  const command = `"${process.execPath}" "${entry()}" payments find --limit 200 --json; echo "exit code $?" >&2`;
   // The shell's own status would be that of head.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
-    env: { PATH: process.env.PATH ?? '', STATE_URL },
+    env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },
   });
   expect([stdout, stderr]).toEqual(['[', 'exit code 0\n']);
 });

@@ -26,7 +26,7 @@ const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
 /** Opens connections and sends nothing over them: the primary hands over each of them. Shape: stops that. */
 function keepConnecting(url: string): () => Promise<void> {
   let isOver = false;
-  const connectors = Array.from({ length: 20 }, async () => {
+  const connectors = Array.from({ length: 4 }, async () => {
     while (!isOver)
       await new Promise<void>((resolve) => {
         const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.destroy());
@@ -64,21 +64,23 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
   ...more,
 });
 
-const linesOf = ({ output }: BankqlProcess): Record<string, unknown>[] => logLines(output());
-const withMessage = (bankql: BankqlProcess, words: string) =>
-  linesOf(bankql).filter(({ msg }) => String(msg).includes(words));
+const withMessage = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
 async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
   const [start] = withMessage(bankql, 'bankql serves');
-  const text = await (await fetch(String(start?.metrics))).text();
+  // A server closes a kept connection just when a slow machine uses it again.
+  const response = await fetch(String(start?.metrics), { headers: { Connection: 'close' } });
+  const text = await response.text();
   return Object.fromEntries(
     [...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name = '', value]) => [name, Number(value)]),
   );
 }
 
-/** Waits until so many workers serve. */
+/** Waits until so many workers serve. To ask for metrics is work for each of them. */
 const serving = (bankql: BankqlProcess, workers: number) =>
-  expect.poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}']).toBe(workers);
+  expect
+    .poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}'], { interval: 250 })
+    .toBe(workers);
 
 const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
 const answer = { data: { __typename: 'Query' } };
@@ -250,34 +252,26 @@ describe('two workers over one store', () => {
   });
 });
 
-describe('under new connections', () => {
-  test.each(['SIGKILL', 'SIGABRT'] as const)(
-    'a worker that ends by %s is noticed and replaced, each time',
-    async (signal) => {
-      await using bankql = await startProcess(environment());
-      const stop = keepConnecting(bankql.url);
-      for (let round = 1; round <= 2; round++) {
-        process.kill(workersOf(bankql)[0] ?? 0, signal);
-        const noticed = () => withMessage(bankql, 'a worker ended').length;
-        await expect.poll(() => noticed()).toBe(round);
-        await serving(bankql, 2);
-      }
-      await stop();
-      expect(await ask(bankql)).toEqual(answer);
-    },
-  );
-
-  test('if all workers are killed, others take their places, and SIGTERM ends the primary', async () => {
-    await using bankql = await startProcess(environment());
-    const stop = keepConnecting(bankql.url);
-    const killed = workersOf(bankql);
-    for (const pid of killed) process.kill(pid, 'SIGKILL');
-    await expect.poll(() => withMessage(bankql, 'a worker ended')).toHaveLength(2);
+test('under new connections a worker that is killed is replaced each time, all of them at once too, and SIGTERM ends the primary', async () => {
+  await using bankql = await startProcess(environment());
+  let ended = 0;
+  const killEach = async (pids: readonly number[], signal: NodeJS.Signals) => {
+    for (const pid of pids) process.kill(pid, signal);
+    ended += pids.length;
+    await expect.poll(() => withMessage(bankql, 'a worker ended')).toHaveLength(ended);
     await serving(bankql, 2);
-    for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
-    expect([0, 1]).toContain(await bankql.stop());
-    await stop();
-  });
+  };
+  const stop = keepConnecting(bankql.url);
+  for (const signal of ['SIGKILL', 'SIGABRT'] as const) await killEach(workersOf(bankql).slice(0, 1), signal);
+  await stop();
+  expect(await ask(bankql)).toEqual(answer);
+
+  // Without a worker nobody listens: those that come next are given another port, since this one is free (PORT=0).
+  const stopAgain = keepConnecting(bankql.url);
+  await killEach(workersOf(bankql), 'SIGKILL');
+  for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
+  expect([0, 1]).toContain(await bankql.stop());
+  await stopAgain();
 });
 
 describe('if the primary is killed, its workers complete what is under way, and end', () => {
@@ -370,8 +364,6 @@ test('while no process can be created, those that serve go on; it is tried again
   // A second at least, then three; the log rounds to milliseconds.
   expect(second - first).toBeGreaterThan(990);
   expect(third - second).toBeGreaterThan(2990);
-  bankql.child.kill('SIGWINCH');
-  await serving(bankql, 2);
 });
 
 describe('a start that fails', () => {
@@ -399,11 +391,25 @@ describe('a start that fails', () => {
   test('after a reload: those that serve go on; where all are killed, it says why and goes on trying', async () => {
     const manifest = join(folder, 'manifest.json');
     const writeManifest = (text: string) => writeFileSync(manifest, JSON.stringify({ first: text }));
+    const variables = join(folder, 'production.env');
     writeManifest('{ __typename }');
-    await using bankql = await startProcess(environment({ PERSISTED_DOCUMENTS: manifest }));
+    writeFileSync(variables, 'LOG_LEVEL=info\n');
+    await using bankql = await startProcess(environment({ PERSISTED_DOCUMENTS: manifest }), [
+      '--env-file',
+      variables,
+    ]);
+    const failed = () => withMessage(bankql, 'those that serve go on');
+    rmSync(variables);
+    bankql.child.kill('SIGUSR2');
+    await expect.poll(failed).toHaveLength(1);
+    writeFileSync(variables, 'LOG_LEVEL=info\n');
     writeManifest('{ nowhere }');
     bankql.child.kill('SIGUSR2');
-    await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
+    await expect.poll(failed).toHaveLength(2);
+    expect(failed()).toMatchObject([
+      { reason: `--env-file ${variables} cannot be used: the file cannot be read: ENOENT.` },
+      { reason: expect.stringMatching(/document first/) },
+    ]);
     expect(await ask(bankql)).toEqual(answer);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
     await expect.poll(() => withMessage(bankql, 'a worker cannot start').length).toBeGreaterThanOrEqual(3);
@@ -411,19 +417,6 @@ describe('a start that fails', () => {
     writeManifest('{ __typename }');
     await serving(bankql, 2);
   });
-});
-
-test('a file of --env-file that is gone at a reload is named in the log, and those that serve go on', async () => {
-  const file = join(folder, 'production.env');
-  writeFileSync(file, 'LOG_LEVEL=info\n');
-  await using bankql = await startProcess(environment(), ['--env-file', file]);
-  rmSync(file);
-  bankql.child.kill('SIGUSR2');
-  await expect.poll(() => withMessage(bankql, 'those that serve go on')).toHaveLength(1);
-  expect(withMessage(bankql, 'those that serve go on')).toMatchObject([
-    { reason: `--env-file ${file} cannot be used: the file cannot be read: ENOENT.` },
-  ]);
-  expect(await ask(bankql)).toEqual(answer);
 });
 
 test('from code there is one process: WORKERS is refused', async () => {

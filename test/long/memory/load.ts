@@ -2,15 +2,13 @@ import { Pool } from 'undici';
 import { q4, type Shape } from '../../../bench/shapes.ts';
 
 /** How requests were answered: how many with each status, or with the code of an error of the connection. */
-export type Outcomes = Readonly<Record<string, number>>;
+type Outcomes = Readonly<Record<string, number>>;
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly url: string;
   readonly connections: number;
   /** Of a hundred requests, how many have a text that nobody sent before. */
   readonly uniquePercent: number;
-  /** Requests a second; null: each connection asks again as soon as it is answered. */
-  readonly perSecond: number | null;
   readonly shape?: Shape;
 }
 
@@ -19,11 +17,10 @@ const callers = 2048;
 /** The text with an alias of its own, so that neither its document nor its plan was ever made. */
 const uniqueText = (text: string, number: number) => text.replace(/\blabel\b/, `a${number}: label`);
 
-/** Sends a query until it is stopped, whatever becomes of the answers; callers take turns. */
-export function startLoad({ url, connections, uniquePercent, perSecond, shape = q4 }: LoadOptions) {
+/** Sends a query over each connection as soon as the one before is answered, until it is stopped. Callers take turns. */
+export function startLoad({ url, connections, uniquePercent, shape = q4 }: LoadOptions) {
   const pool = new Pool(url, { connections, pipelining: 1 });
   const outcomes: Record<string, number> = {};
-  const underWay = new Set<Promise<void>>();
   let isStopped = false;
   let sent = 0;
 
@@ -40,25 +37,14 @@ export function startLoad({ url, connections, uniquePercent, perSecond, shape = 
     while (!isStopped) await ask();
   }
 
-  const startedAt = performance.now();
-  const send = () => {
-    const due = Math.floor(((performance.now() - startedAt) / 1000) * (perSecond ?? 0));
-    while (sent < due) {
-      const answered: Promise<void> = ask().finally(() => underWay.delete(answered));
-      underWay.add(answered);
-    }
-  };
-  const timer = perSecond === null ? null : setInterval(send, 5);
-  if (perSecond === null) for (let each = 0; each < connections; each++) underWay.add(keepAsking());
-
+  const asking = Array.from({ length: connections }, keepAsking);
   return {
     outcomes: (): Outcomes => ({ ...outcomes }),
     sent: () => sent,
     /** Sends no more, and waits for what is under way. */
     async stop(): Promise<void> {
       isStopped = true;
-      if (timer !== null) clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(asking);
       await pool.close();
     },
   };

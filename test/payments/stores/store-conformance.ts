@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   type PaymentOutcome,
   type PaymentQuery,
@@ -89,7 +89,10 @@ export interface OpenedStore {
   pass(ms: number): Promise<void>;
 }
 
-/** Registers the tests that every payment store passes; each one gets a fresh, empty store with `retentionMs`. */
+/**
+ * Registers the tests that every payment store passes. `open` gives each of them an empty store with `retentionMs`, and closes
+ * it; the last test closes the store itself, so that the others may share one.
+ */
 export function describePaymentStore(name: string, open: () => Promise<OpenedStore>): void {
   describe(`${name} keeps payments`, () => {
     let opened: OpenedStore;
@@ -98,7 +101,6 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
       opened = await open();
       store = opened.store;
     });
-    afterEach(() => store.close());
 
     const { id, trackId } = pending();
     const pass = (ms: number) => opened.pass(ms);

@@ -101,26 +101,24 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(failures).toEqual([]);
   });
 
-  test.each([
-    ['on a first visit', async () => {}],
-    [
-      'after a pane has moved them',
-      async (page: Page) => page.getByLabel('Show Documentation Explorer').click(),
-    ],
-    [
-      'in a window that was made smaller',
-      async (page: Page) => page.setViewportSize({ width: 800, height: 600 }),
-    ],
-  ] as const)('%s each tab opens its example', async (_when, prepare) => {
+  test('each tab opens its example: at first, after a pane has moved them, and in a window that was made smaller', async () => {
     const page = await open();
-    await prepare(page);
-    for (const example of [...exampleOperations.slice(1), exampleOperations[0] ?? '']) {
-      const name = nameOf(example);
-      await page.getByRole('button', { name, exact: true }).and(page.locator('.graphiql-tab-button')).click();
-      await page.locator('.graphiql-tab[aria-selected=true]', { hasText: name }).waitFor();
-      const [firstLine = ''] = example.split('\n');
-      await page.locator('.graphiql-query-editor .view-line', { hasText: firstLine }).waitFor();
-    }
+    const first = exampleOperations[0] ?? '';
+    const openEach = async (examples: readonly string[]) => {
+      for (const example of examples) {
+        const name = nameOf(example);
+        const button = page.getByRole('button', { name, exact: true });
+        await button.and(page.locator('.graphiql-tab-button')).click();
+        await page.locator('.graphiql-tab[aria-selected=true]', { hasText: name }).waitFor();
+        const [firstLine = ''] = example.split('\n');
+        await page.locator('.graphiql-query-editor .view-line', { hasText: firstLine }).waitFor();
+      }
+    };
+    await openEach([...exampleOperations.slice(1), first]);
+    await page.getByLabel('Show Documentation Explorer').click();
+    await openEach([...exampleOperations.slice(-2), first]);
+    await page.setViewportSize({ width: 800, height: 600 });
+    await openEach([...exampleOperations.slice(-2), first]);
   });
 
   test('shows the calls of what was run as a waterfall, and not in the answer', async () => {
@@ -189,30 +187,27 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await expect.poll(() => kept(page)).not.toContain('typed-secret');
   });
 
-  test.each(['light', 'dark'] as const)(
-    'on a phone (%s) its panes stand below each other',
-    async (colorScheme) => {
-      const context = await newContext({
-        viewport: { width: 390, height: 844 },
-        isMobile: true,
-        hasTouch: true,
-        colorScheme,
-      });
-      onTestFinished(() => context.close());
-      const page = await open(undefined, context);
-      await run(page);
-      await page.locator('.calls-list').waitFor();
-      const boxes = await Promise.all(
-        ['.graphiql-editors', '.graphiql-response', '#calls'].map((pane) => page.locator(pane).boundingBox()),
-      );
-      let bottom = 0;
-      for (const box of boxes) {
-        expect(box?.y).toBeGreaterThanOrEqual(bottom);
-        expect(box?.width).toBeGreaterThan(350);
-        bottom = (box?.y ?? 0) + (box?.height ?? 0);
-      }
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-      expect(failures).toEqual([]);
-    },
-  );
+  test('on a phone its panes stand below each other', async () => {
+    const context = await newContext({
+      viewport: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+      colorScheme: 'dark',
+    });
+    onTestFinished(() => context.close());
+    const page = await open(undefined, context);
+    await run(page);
+    await page.locator('.calls-list').waitFor();
+    const boxes = await Promise.all(
+      ['.graphiql-editors', '.graphiql-response', '#calls'].map((pane) => page.locator(pane).boundingBox()),
+    );
+    let bottom = 0;
+    for (const box of boxes) {
+      expect(box?.y).toBeGreaterThanOrEqual(bottom);
+      expect(box?.width).toBeGreaterThan(350);
+      bottom = (box?.y ?? 0) + (box?.height ?? 0);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    expect(failures).toEqual([]);
+  });
 });

@@ -7,18 +7,24 @@ import {
 import type { TestPostgres } from '../../../support/postgres.ts';
 import { retentionMs } from '../store-conformance.ts';
 
-/** A driver of one test, which is closed after it. It waits for the server for as long as that takes. */
-export async function openDriver(
-  { address }: Pick<TestPostgres, 'address'>,
-  change: Partial<PostgresDriverOptions> = {},
-): Promise<StoreDriver> {
-  const patient = { statementTimeoutMs: 60_000, startTimeoutMs: 60_000 };
-  const driver = await createPostgresDriver({
+type Server = Pick<TestPostgres, 'address'>;
+
+/** A driver that waits for the server for as long as that takes. */
+export const connectDriver = ({ address }: Server, change: Partial<PostgresDriverOptions> = {}) =>
+  createPostgresDriver({
     address: { ...address, connectionTimeoutMillis: change.statementTimeoutMs ?? 60_000 },
     retentionMs,
-    ...patient,
+    statementTimeoutMs: 60_000,
+    startTimeoutMs: 60_000,
     ...change,
   });
+
+/** A driver of one test, which is closed after it. */
+export async function openDriver(
+  server: Server,
+  change?: Partial<PostgresDriverOptions>,
+): Promise<StoreDriver> {
+  const driver = await connectDriver(server, change);
   // A test may have closed it.
   onTestFinished(() => driver.close().catch(() => {}));
   return driver;

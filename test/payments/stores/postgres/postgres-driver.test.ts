@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createPaymentStore } from '../../../../src/payments/payment-store.ts';
-import type { PaymentQuery } from '../../../../src/payments/store.ts';
+import type { PaymentQuery, PaymentStore } from '../../../../src/payments/store.ts';
 import { countSql, postgresNow, searchSql } from '../../../../src/payments/stores/payment-columns.ts';
 import { initPostgres } from '../../../../src/payments/stores/postgres/init.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { describePaymentStore, retentionMs } from '../store-conformance.ts';
-import { changed, newRow, openDriver } from './opened-driver.ts';
+import { changed, connectDriver, newRow, openDriver } from './opened-driver.ts';
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   let postgres: TestPostgres;
@@ -21,11 +21,19 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await initPostgres(postgres.address);
   });
   beforeEach(async () => void (await postgres.query('DELETE FROM bankql.payment')));
-  afterAll(() => postgres.stop());
+  afterAll(async () => {
+    await shared?.close();
+    await postgres.stop();
+  });
 
+  let shared: PaymentStore | null = null;
   describePaymentStore('the PostgreSQL store', async () => {
-    const driver = await open();
-    return { store: createPaymentStore({ name: 'postgres', driver, retentionMs }), pass };
+    shared ??= createPaymentStore({
+      name: 'postgres',
+      driver: await connectDriver(postgres, { allowVolatile: true }),
+      retentionMs,
+    });
+    return { store: shared, pass };
   });
 
   test('the times of a row are the server’s', async () => {

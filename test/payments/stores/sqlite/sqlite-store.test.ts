@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createPaymentStore } from '../../../../src/payments/payment-store.ts';
 import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { initStore, openStore } from '../../../../src/payments/stores/open-store.ts';
@@ -23,15 +23,19 @@ import { describePaymentStore, done, lease, pending, retentionMs, stored } from 
 
 type SqliteOptions = Parameters<typeof openSqlite>[0];
 
-/** A SQLite store, made if it is missing, that is closed after the test and waits for the disk for as long as it takes. */
-async function open(
-  path: string,
-  { onEvent, ...change }: Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent } = {},
-): Promise<PaymentStore> {
+type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent };
+
+/** A SQLite store, made if it is missing, that waits for the disk for as long as it takes. */
+async function connect(path: string, { onEvent, ...change }: Change = {}): Promise<PaymentStore> {
   const usual = { create: true, readOnly: false, retentionMs, timeoutMs: 60_000, startTimeoutMs: 60_000 };
   const driver = await openSqlite({ ...usual, path, ...change });
   const { readOnly } = change;
-  const store = createPaymentStore({ name: path, driver, retentionMs, readOnly, onEvent });
+  return createPaymentStore({ name: path, driver, retentionMs, readOnly, onEvent });
+}
+
+/** A store that is closed after the test. */
+async function open(path: string, change?: Change): Promise<PaymentStore> {
+  const store = await connect(path, change);
   onTestFinished(() => store.close());
   return store;
 }
@@ -60,9 +64,13 @@ function sql(path: string, text: string): void {
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
+const shared: { readonly path: string; store?: PaymentStore } = { path: freshPath() };
+afterAll(() => shared.store?.close());
 describePaymentStore('the SQLite store', async () => {
-  const path = freshPath();
-  return { store: await open(path), pass: async (ms) => passInFile(path, ms) };
+  const { path } = shared;
+  shared.store ??= await connect(path);
+  sql(path, 'DELETE FROM payment');
+  return { store: shared.store, pass: async (ms) => passInFile(path, ms) };
 });
 
 describe('a store is made on purpose', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainPaymentAnswer } from '../../src/commands/explain-payment-answer.ts';
+import { explainPaymentAnswer } from '../../src/doctor/explain-payment-answer.ts';
 import { bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
 
 function explain(answer: string, words = noBankWords) {
