@@ -206,7 +206,10 @@ export type VariableName = keyof typeof variables;
 
 export const variableNames = Object.keys(variables) as VariableName[];
 
-/** Secrets. Each may be in a file, which the variable with the ending names. OpenTelemetry reads the last one. */
+/**
+ * Secrets. Each secret may be in a file; the variable with the ending `_FILE` names the file. OpenTelemetry reads the last
+ * secret.
+ */
 export const secretVariables: readonly string[] = [
   'BANK_SUBSCRIPTION_KEY',
   'STATE_URL',
