@@ -57,7 +57,7 @@ export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
-/** For `catch`: stops the start, or the command, with the error's own words behind these. Errors: StartError. */
+/** For `catch`: stops the start or the command. The message is these words, followed by the error's own. Errors: StartError. */
 export const stopStart =
   (words = '') =>
   (cause: unknown): never => {
@@ -96,7 +96,7 @@ export interface ErrorDetails {
   /** Seconds after which it may be tried again. */
   readonly retryAfter?: number;
   readonly idempotencyKey?: string;
-  /** The version of the bank's record, if an update was meant for another one. */
+  /** The record's current version, if the update was for an earlier one. */
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
@@ -107,15 +107,15 @@ export interface ErrorDetails {
 /** The seconds after which a retryable request may be tried again, if no other time is known. */
 const defaultRetryAfter = 1;
 
-/** What `extensions` say of a code: whether it may be tried again and, if so, after how many seconds. */
+/** The part of `extensions` about retries: whether the request may be repeated and, if so, after how many seconds. */
 export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 'retryAfter'> = {}) =>
   errorCodes[code].retryable
     ? { retryable: true, retryAfter: retryAfter ?? defaultRetryAfter }
     : { retryable: false };
 
 /**
- * An error that is expected. Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field
- * that fails; one operation may have a thousand such fields.
+ * An expected error. It has no stack trace: nobody reads it, and creating it takes longer than the rest of a failed
+ * field. One operation may have a thousand failed fields.
  */
 export class ExpectedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -152,8 +152,8 @@ export const badUserInput = (message: string, argument?: string) =>
   new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });
 
 /**
- * The advice in a refusal that has nothing to do with the payment itself: it is only about this request, since an earlier
- * one may have been cut off before its answer, or may still be on its way, unknown to payment(idempotencyKey).
+ * The advice in a refusal that concerns only this request, and not the payment. An earlier request
+ * may have lost its answer, or may still be on its way, unknown to payment(idempotencyKey).
  */
 export const requestSentNothing =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';

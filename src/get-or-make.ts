@@ -1,4 +1,4 @@
-/** What Map, WeakMap and LRUCache have in common. */
+/** The common methods of Map, WeakMap and LRUCache. */
 interface Keyed<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): unknown;

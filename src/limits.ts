@@ -12,7 +12,7 @@ interface Limit {
   readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
   /** How the value is written. */
   readonly as: 'count' | 'bytes' | 'ms' | 'share';
-  /** The limited thing, for the documentation. */
+  /** The thing that is limited, for the documentation. */
   readonly meaning: string;
 }
 
@@ -46,7 +46,7 @@ const table = {
   queryRootFields: count(20, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
   queryFields: count(500, 'fields in a query'),
-  // The longest valid document with all its variables has about half of it.
+  // The longest valid document with all its variables takes about half of this.
   requestBytes: bytes(100_000, 'length of a request body; a longer one is refused with 413'),
   // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
   answerValues: count(
@@ -61,7 +61,7 @@ const table = {
     20_000,
     'deadline for all reads of a query; at least `BANK_TIMEOUT_MS` and `BANK_TRANSFER_TIMEOUT_MS`',
   ),
-  // Below, a few slow calls would open a breaker. Above, callers would wait for a bank that is down.
+  // With a lower share, a few slow calls would open a breaker. With a higher one, callers would wait for a bank that is down.
   breakerShare: {
     is: 0.5,
     as: 'share',
@@ -69,9 +69,9 @@ const table = {
   },
   // Branches and products change rarely; a minute is the longest time that a correction may stay unseen.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
-  // A phone in a tunnel comes back within that time. An answer that waits longer only takes memory.
+  // A phone in a tunnel is back within this time. An answer that waits longer only takes memory.
   unreadMs: milliseconds(30_000, 'how long an answer waits until its client reads it'),
-  // A request takes up to a megabyte while it runs. More than 256 at a time only wait for each other.
+  // A request takes up to a megabyte while it runs. With more than 256 at a time, requests only wait for each other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.
   requestsPerCaller: count(64, 'requests in progress of one caller'),
@@ -96,7 +96,7 @@ const table = {
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
   // They are outside of the heap, but in the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
-  // Of each of the two logs. If nobody reads them for longer, the newest lines are dropped and counted.
+  // For each of the two logs. Beyond this, the newest lines are dropped and counted.
   unwrittenLogBytes: heapBytes(1 / 64, 32, 'lines of the log that could not be written yet'),
 } as const satisfies Record<string, Limit>;
 

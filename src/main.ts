@@ -28,7 +28,7 @@ const terminal = {
 async function askAtTerminal(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  // The end of the input is no answer.
+  // If the input ends, there is no answer.
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   try {
     return await Promise.race([lines.question(question), closed]);
@@ -57,7 +57,7 @@ function crash(error: unknown): void {
 }
 
 process.on('uncaughtException', crash);
-// A promise that nobody waits for fails the request that it belongs to, and no other.
+// An unhandled rejection fails only the request that it belongs to.
 process.on('unhandledRejection', (reason) => {
   const error = rejectionOf(reason);
   if (!failCurrentRequest(error)) crash(error);
@@ -91,7 +91,7 @@ function ignoreSignals(): void {
   for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGTERM', 'SIGINT']) process.on(signal, () => {});
 }
 
-/** Before the start says that it serves: its reader may send a signal at once. */
+/** Called before the start is announced: a reader of the announcement may send a signal at once. */
 function handleSignals(running: () => Service | null): void {
   process.on('SIGHUP', () => void running()?.reload());
   process.on('SIGUSR2', () => void running()?.replaceWorkers?.());
@@ -100,7 +100,7 @@ function handleSignals(running: () => Service | null): void {
     const service = running();
     // Nothing is under way yet.
     if (service === null) process.exit(code);
-    // An operator that asks twice does not want to wait.
+    // A second signal means that the operator does not want to wait.
     if (stopping) process.exit(1);
     stopping = true;
     void service.stop().then(() => process.exit(0));
@@ -108,7 +108,7 @@ function handleSignals(running: () => Service | null): void {
   const end = endBy(143);
   process.on('SIGTERM', end);
   process.on('SIGINT', endBy(130));
-  // A signal to the whole group ends the shell too: that asks for nothing more.
+  // A signal to the whole group also ends the shell. The end of the shell then asks for nothing more.
   if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(() => stopping || end());
 }
 

@@ -1,5 +1,5 @@
 /**
- * The same text, without the one that it was part of: V8 makes a part of a text, such as a match, refer to the whole, which
- * is kept as long as the part.
+ * A copy of a text. In V8, a part of a text, such as a match, refers to the whole text and keeps it in
+ * memory; the copy does not.
  */
 export const ownCopy = (text: string): string => Buffer.from(text).toString();

@@ -95,7 +95,7 @@ export const reference = z.string().meta({ interpret: idOf });
 /** Ids; some banks send a single id, or a single object with an id. */
 export const references = z.array(reference).meta({ interpret: (value) => listOf(idOf(value)) });
 
-/** Whether a text contains ids, and not the JSON of an array. */
+/** Whether a text is a list of ids, and not an array in JSON. */
 export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
 
 /**

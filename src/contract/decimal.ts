@@ -1,6 +1,6 @@
 /** Decimal numbers as texts, which keep every digit. */
 
-/** More characters than any amount needs, but bounded: 1e999999999 is a number too. */
+/** The maximum length of a number without an exponent, in characters: 1e999999999 would be far longer. */
 export const maxDecimalLength = 1000;
 
 const plain = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;

@@ -16,7 +16,7 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts contain no amount, which a plain search finds out: it skips from one `m` to the next, while quotes are everywhere.
+  // Most texts contain no amount. A plain search for it is fast, because `m` is rarer than quotes.
   const hasAmount = text.includes('mount"');
   if (hasAmount && onQuotedAmount !== undefined && quotedAmount.test(text)) onQuotedAmount();
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
@@ -27,7 +27,7 @@ export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDi
   return JSON.parse(hasAmount ? quoteAmounts(text) : text);
 }
 
-/** A key may contain a letter of "amount" as an escape sequence, which a search for its name does not find. */
+/** A key may contain a letter of "amount" as an escape sequence. A search for the name does not find such a key. */
 const escapedLetter = /\\u00[67]/;
 const amountKey = String.raw`"amount"[ \t\r\n]*:[ \t\r\n]*`;
 const quotedAmount = new RegExp(`${amountKey}"`);
@@ -58,8 +58,8 @@ function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { 
 }
 
 /**
- * A number of an object that was parsed with `keepDigits`, as JSON with all its digits; the number itself if a double
- * holds them all, or if it is not the number that was parsed.
+ * A number of an object that was parsed with `keepDigits`, as JSON with all its digits; the plain number if a double
+ * holds all digits, or if the member has changed since.
  */
 export function exactNumber(holder: object, key: string): unknown {
   const number: unknown = Reflect.get(holder, key);

@@ -11,15 +11,15 @@ import { metaOf } from './record.ts';
  */
 
 /**
- * The meaning of a value that does not match its schema: a value that does, or null for an absent one; undefined if it
- * has no meaning, or more than one.
+ * Converts a value that does not match its schema into a value that does, or null for an absent one. Undefined if the
+ * value has no meaning, or more than one.
  */
 export type Interpret = (value: unknown) => unknown;
 
 /** The position of a value in an answer: names of the contract, and indexes of lists. */
 export type Path = readonly PropertyKey[];
 
-/** Learns where a record breaks its shape. */
+/** Receives the places where a record breaks its shape. */
 export interface RecordObserver {
   /** The value deviates, but has a meaning. */
   onDrift(path: Path, expected: string): void;
@@ -34,13 +34,13 @@ const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unk
 export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
   namedObjects.get(record)?.get(field);
 
-/** A place in a record that is read, from the record down to it. */
+/** A position in a record, with the objects on the way to it. */
 interface Reading {
   readonly path: PropertyKey[];
   readonly observer: RecordObserver;
 }
 
-/** The meaning of a value that should have a shape. */
+/** Returns the meaning of a value for a shape. */
 type Read = (value: unknown, reading: Reading) => unknown;
 
 /**
@@ -98,7 +98,7 @@ function createBrokenReader(shape: z.core.$ZodType): Read {
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // zod takes longer to find its words than all the rest takes.
+    // zod's own message takes longer to create than everything else here.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
     // The contract's own messages begin with "not".

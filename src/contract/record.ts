@@ -33,7 +33,7 @@ interface FieldMeta {
   readOnly?: true;
   /** Ids of other records: inputs refuse global ids. */
   holdsIds?: true;
-  /** The field is a list in GraphQL. Bodies have its only entry. Answers have the entry or the list. */
+  /** The field is a list in GraphQL. Request bodies contain only its single entry; answers contain the entry or the list. */
   isOnlyEntry?: true;
   /** Endings of the descriptions in the GraphQL type, in inputs, and in changes (by default the ending for inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
@@ -74,7 +74,7 @@ export function record<T extends z.ZodRawShape>(
   return z.object(shape as T).meta({ name, description, lines: Object.keys(lines), ...meta });
 }
 
-/** Members that only answers have come last. */
+/** Members that occur only in answers come last. */
 const bySpecification = ([a, one]: [string, z.core.$ZodType], [b, other]: [string, z.core.$ZodType]) =>
   Number(metaOf(one).readOnly ?? false) - Number(metaOf(other).readOnly ?? false) ||
   (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
@@ -131,7 +131,7 @@ function readField(rest: string, { shape }: z.ZodObject): Field {
   };
 }
 
-/** The schema of a value that is there. */
+/** The schema without null and undefined. */
 const withoutNull = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
     ? withoutNull(schema.def.innerType)

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { decimal, id, text } from './common-schemas.ts';
 import { type Body, record } from './record.ts';
 
-/** The notes of a text that means more than a text. */
+/** Notes for a text that GraphQL shows as the bank wrote it. */
 export const asWritten = { answer: ', as the bank wrote it' } as const;
 
 /** Objects that several records contain: "Shared structures" of the specification. */

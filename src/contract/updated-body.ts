@@ -15,11 +15,11 @@ export type Changes<Body> = {
     | undefined;
 };
 
-/** Whether changes name nothing that is to change, such as `{ address: {} }`. */
+/** Whether changes change nothing, such as `{ address: {} }`. */
 export const changesNothing = (changes: unknown): boolean =>
   isObject(changes) && Object.values(changes).every(changesNothing);
 
-/** Creates the error for a member that the body requires, and that neither the record nor the changes have, by its path. */
+/** Creates the error for a required member of the body that is missing in the record and in the changes. */
 type Missing = (path: string) => Error;
 
 /**
@@ -90,7 +90,7 @@ function memberOf(
  * store nulls, and a version that the record never had.
  */
 export function leavesOut(answer: unknown, known: unknown): boolean {
-  // A value that broke the contract is there.
+  // A value that broke the contract is present.
   if (answer instanceof Error) return false;
   if (isObject(known) && !JSON.isRawJSON(known))
     return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));

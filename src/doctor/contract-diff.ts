@@ -52,7 +52,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
   return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
 }
 
-/** The drifts of a whole answer in words. Of amounts the reading path tells only that some are strings. */
+/** The drifts of a whole answer in words. For amounts, the reading path reports only that some are strings. */
 const answerDrifts: Readonly<Record<string, string>> = {
   ...responseDrifts,
   amount: 'amount: expected number, found string',

@@ -6,9 +6,9 @@ import type { BankWords } from '../payments/payment-words.ts';
 const nothingSent = { toBankId: null, toAccountId: null, currency: null, amount: null, description: null };
 
 /**
- * Explains what bankql makes of the answer in `bankql doctor --payment-answer '200 {"id":"T"}'`.
- * Shape:  the exit code, 0 if it decides for one of the operations.
- * Errors: StartError if it is no answer.
+ * Explains how bankql reads the answer in `bankql doctor --payment-answer '200 {"id":"T"}'`.
+ * Shape:  the exit code, 0 if the answer decides a payment of one of the operations.
+ * Errors: StartError if the text is no answer.
  */
 export function explainPaymentAnswer(
   answer: string,

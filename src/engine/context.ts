@@ -16,8 +16,8 @@ import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';
 
 /**
- * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which
- * each result names its path.
+ * The format of incremental results, by the name in the client's `Accept`: that of graphql 17, or that of 2022, in
+ * which each result names its path.
  */
 export type IncrementalForm = 'v0.2' | '20220824';
 
@@ -35,11 +35,11 @@ export interface EngineRequest {
   readonly incremental?: IncrementalForm | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
-  /** Counts the resources that the request holds of the process (default: nothing is bounded). */
+  /** Counts the resources that the request uses (default: nothing is bounded). */
   readonly holder?:
     | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'takeValues' | 'reserveRoom'>
     | undefined;
-  /** Notes what is done for the operation (default: nothing is noted). */
+  /** Records the operation's activity (default: nothing is recorded). */
   readonly activity?: OperationActivity | null | undefined;
 }
 
@@ -100,7 +100,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     this.#request = request;
   }
 
-  /** The caller. An answer for which a resolver asks this may be the caller's own. */
+  /** The caller. After a resolver has read this, the answer may be private. */
   get credentials(): Caller {
     this.#isCallerAsked = true;
     return this.#request.credentials;
@@ -128,7 +128,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Takes the memory of the answer's JSON, as long as it is known to be at least; false if there is not enough left. */
+  /** Reserves memory for the answer's JSON, by the known lower bound of its length; false if there is not enough. */
   takeJson(): boolean {
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
@@ -144,7 +144,7 @@ interface WriteEffect {
   /** The REST operation's id. */
   readonly operation: string;
   readonly trackId?: string;
-  /** The code that it failed with. */
+  /** The code of its failure. */
   readonly code?: string;
 }
 
@@ -156,7 +156,7 @@ interface PaymentEffect {
   readonly operation: string;
   readonly idempotencyKey: string;
   readonly trackId?: string;
-  /** Left out if the error is only about this request: an earlier one with this key may have paid. */
+  /** Absent if the error concerns only this request: an earlier request with this key may have paid. */
   readonly state?: PaymentEffectState;
   /** The error code of the payment. `code` is the one of the whole answer. */
   readonly paymentCode?: string;
@@ -202,7 +202,7 @@ export class MutationEffects {
     return {
       ...payments,
       pay: (operation, intent) => {
-        // A key that is refused for its length may have any length.
+        // Shortened: a key that is refused for its length may have any length.
         const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
         return this.#track(
           payments.pay(operation, intent),
@@ -239,7 +239,7 @@ const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
 };
 
 /**
- * The state of a payment that failed; if in doubt, it may have been executed. Undefined if its error does not tell.
+ * The state of a payment that failed; UNKNOWN if in doubt. Undefined if the error does not determine it.
  */
 function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';

@@ -21,12 +21,12 @@ import { createDocumentCheck, type DocumentRules } from './validation.ts';
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
-  /** The memory of those that are kept until others take their room, about. */
+  /** The approximate memory of the documents that may be evicted. */
   bytes = 0;
 }
 
 export interface DocumentCacheOptions extends DocumentRules {
-  /** What the others may take in memory with their plans, in bytes, about. */
+  /** The approximate memory for all other documents and their plans, in bytes. */
   readonly documentCacheBytes: number;
   /** Checked documents by their texts, which are never evicted. */
   readonly pinned?: ReadonlyMap<string, DocumentNode> | undefined;
@@ -127,13 +127,13 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
 /** Whether a document may have @defer or @stream: a text or a comment may look like one, which only costs time. */
 export const mayUseIncremental = (text: string): boolean => /@\s*(?:defer|stream)\b/.test(text);
 
-/** How much the log, metrics and traces see of an operation's name: a client may choose one of any length. */
+/** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
 const maxNameLength = 100;
 
 /** An operation of a document that has been checked. */
 export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
-  /** As its document names it, or the beginning of that; null if the document does not. */
+  /** The operation's name in the document, perhaps shortened; null if it has none. */
   readonly name: string | null;
   /** Whether its document is one of the manifest's. */
   readonly isPersisted: boolean;
@@ -156,7 +156,7 @@ export class ExecutableOperation {
     this.documentHash = hash('sha256', text);
     this.usesIncremental = mayUseIncremental(text);
     this.kind = node.operation;
-    // A span, for example, outlives the document.
+    // A copy, because a span, for example, outlives the document.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
     this.isPersisted = isPersisted;
     this.schema = schema;

@@ -54,7 +54,7 @@ export function shownError({ message, locations, path, extensions: { http: _, ..
   return { message, locations, path, extensions: { ...extensions, ...docs } };
 }
 
-/** A request that may come again later. `retryAfter` is in seconds. */
+/** The error of a request that may be repeated later. `retryAfter` is in seconds. */
 export const retryLaterError = (code: ErrorCode, message: string, status: number, retryAfter: number) =>
   new RequestError(code, message, {
     http: { status, headers: { 'Retry-After': String(retryAfter) } },

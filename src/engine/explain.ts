@@ -47,7 +47,7 @@ export type CallRecorder = ReturnType<typeof createRecorder>;
 function createRecorder() {
   const started = performance.now();
   const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
-  /** By the key of a read, the field that first asked for it. */
+  /** The fields that first requested each read, by the read's key. */
   const askers = new Map<string, string>();
   let current = '';
   let restCalls = 0;
@@ -65,7 +65,7 @@ function createRecorder() {
     return call;
   }
 
-  /** A call counts from its beginning: nobody waits for one that was prefetched for a record that is not there. */
+  /** A call is recorded when it begins: the answer does not wait for a call that was prefetched for a missing record. */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
     const start = performance.now();
     const call = note(operation, key, start, 'pending');
@@ -117,8 +117,8 @@ function createRecorder() {
 }
 
 /**
- * The outcome of a payment that failed. Its error is the same for the request that sent it and for later ones with its key: only
- * the record as it was before, or is while it is sent, tells them apart.
+ * The outcome of a payment that failed. The request that sent it and later requests with its key get the same error.
+ * Only the record before or during the sending distinguishes them.
  */
 function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
   if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };

@@ -3,8 +3,8 @@ import { type SlicedOperation, slices } from '../slices.ts';
 /** In characters. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
 /**
- * About so much JSON is made at once by JSON.stringify, in characters: enough to gain from its speed, and little enough to take a
- * fraction of a millisecond. A long string is one piece.
+ * The approximate length of JSON that one JSON.stringify creates, in characters: long enough to be fast, and short enough to
+ * take a fraction of a millisecond. A long string is one piece.
  */
 const pieceSize = 16 * 1024;
 
@@ -39,7 +39,7 @@ export async function jsonInSlices(
   return bytes > maxBytes ? null : chunks;
 }
 
-/** Texts that together are what JSON.stringify makes. */
+/** The JSON of a value in pieces, together equal to JSON.stringify's. */
 function* piecesOf(value: unknown, size: number): Generator<string> {
   if (typeof value !== 'object' || value === null || sizeOf(value, size) <= size) {
     yield JSON.stringify(value) ?? 'null';
@@ -73,7 +73,7 @@ function endOfPiece(list: readonly unknown[], start: number, size: number): numb
   return end;
 }
 
-/** About the length of a value's JSON; if that is longer than `most`, any longer one. */
+/** The approximate length of a value's JSON; if it exceeds `most`, any greater number. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 6;

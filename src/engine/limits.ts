@@ -32,7 +32,7 @@ const sizeWords = [
 /** The maximum length of an alias in characters: the path of each error below it repeats it. */
 const maxAliasLength = 128;
 
-/** How many lines a document may have for each token of its limit, comments and empty lines included. */
+/** The maximum number of lines for each permitted token, comments and empty lines included. */
 const linesPerToken = 2;
 
 /**

@@ -48,7 +48,7 @@ export class OperationActivity implements ReadUsage {
   milliseconds = 0;
   #hasData = false;
   #isBrokenOff = false;
-  /** The codes of failures that the answer tells as data. */
+  /** The codes of failures that the answer contains as data. */
   readonly #toldAsData: string[] = [];
 
   constructor(requestId: string) {
@@ -59,7 +59,7 @@ export class OperationActivity implements ReadUsage {
     this.#toldAsData.push(code);
   }
 
-  /** This is its answer. The last one holds. */
+  /** Records the answer; a later answer replaces it. */
   answered({ status, body, result: { data, errors } }: AnsweredResult): void {
     this.status = status;
     this.bytes = Buffer.byteLength(body);
@@ -67,11 +67,11 @@ export class OperationActivity implements ReadUsage {
     this.#tell([...codesOf(errors), ...this.#toldAsData], hasData);
   }
 
-  /** One of several results of it is sent. */
+  /** Records that one of several results is sent. */
   streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
     this.bytes += Buffer.byteLength(json);
-    // What comes before an error stands.
+    // Data before an error stays valid.
     this.#hasData ||= hasData;
     this.#tell([...this.codes, ...codesOf(errors), ...this.#toldAsData.splice(0)], this.#hasData);
   }
@@ -81,19 +81,19 @@ export class OperationActivity implements ReadUsage {
     this.outcome = codes.length === 0 ? 'ok' : hasData ? 'partial' : 'failed';
   }
 
-  /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
+  /** Records that the answer ends early for this reason. The client sees that it is incomplete, but not why. */
   brokenOff(code: ErrorCode): void {
     this.codes = [...this.codes, code];
     this.outcome = 'failed';
     this.#isBrokenOff = true;
   }
 
-  /** Its client has not waited for its answer. What came of it all the same, its codes say. */
+  /** Records that the client left before the answer. The codes still say how the operation ended. */
   abandoned(): void {
     if (!this.#isBrokenOff) this.outcome = 'client left';
   }
 
-  /** It is answered with one error, before it is known what it asks for. */
+  /** Records that the request is answered with one error, before its operation is known. */
   refused(status: number, code: ErrorCode, bytes: number): void {
     this.status = status;
     this.codes = [code];

@@ -25,7 +25,7 @@ export const plainId = (id: string): string => id.replace(/^sha256:/, '');
 async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
-    // Its own message would repeat the path.
+    // Node's own message would repeat the path.
     const remedy = 'correct the path: docs/operate.md names the tools that write a manifest.';
     throw new Error(`the file cannot be read (${cause.code}): ${remedy}`, { cause });
   });

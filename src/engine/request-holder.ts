@@ -19,13 +19,13 @@ export class RequestHolder implements Holder {
   values = 0;
   unread = 0;
   isMutation = false;
-  /** Bytes of its answer that are written and that the network has not taken, before the answer is ended. */
+  /** Bytes of the answer that are written but not sent yet, before the answer is complete. */
   written = 0;
-  /** Whether nothing more needs to be done for it: its client has left. */
+  /** Whether the client has disconnected, so that work for the request can stop. */
   isAbandoned = false;
-  /** Whether it was refused because there is too much to do. */
+  /** Whether the request was refused for lack of capacity. */
   isRefused = false;
-  /** The peer that sent it, as far as the network knows. */
+  /** The peer that sent the request: its network address. */
   readonly peer: string;
   readonly #capacity: Capacity;
   readonly #head: Head;
@@ -38,19 +38,19 @@ export class RequestHolder implements Holder {
     this.#head = head;
   }
 
-  /** Is raised when nothing more needs to be done for it. */
+  /** Aborts when work for the request can stop. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.isAbandoned) this.#abort.abort(leftReason);
     return this.#abort.signal;
   }
 
-  /** Its caller, as far as that is known: null for the peer. */
+  /** Sets the caller; null for an unknown caller, which counts as the peer. */
   identify(caller: Identity | null): void {
     if (!this.#isOver) this.#capacity.assign(this, caller?.name ?? this.peer, caller?.group ?? this.peer);
   }
 
-  /** So many bytes of it have arrived now, and more of it is awaited. Errors: RequestError OVERLOADED. */
+  /** Counts newly arrived bytes of a request that is not complete yet. Errors: RequestError OVERLOADED. */
   awaitMore(bytes: number): void {
     if (this.#isOver) return;
     if (this.caller === nobody) this.identify(null);
@@ -59,7 +59,7 @@ export class RequestHolder implements Holder {
     );
   }
 
-  /** It has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
+  /** The request has arrived completely, and its work begins. Errors: RequestError OVERLOADED. */
   admit(): void {
     if (!this.#isOver) this.#check(this.#capacity.admit(this));
   }
@@ -70,15 +70,15 @@ export class RequestHolder implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes so many more values. Returns whether there are enough, and its client has not left. */
+  /** Takes more values. Returns whether there are enough, and the client is still connected. */
   takeValues(count: number): boolean {
     if (this.#isOver) return !this.isAbandoned;
     return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
   }
 
   /**
-   * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false if there
-   * is not enough, and nothing is reserved then.
+   * Reserves room for this number of bytes until they are written, in place of the earlier reservation. Returns false,
+   * and reserves nothing, if there is not enough.
    */
   reserveRoom(bytes: number): boolean {
     if (this.#isOver) return true;
@@ -86,7 +86,7 @@ export class RequestHolder implements Holder {
     return this.#capacity.take(this, 'unread', bytes) === null;
   }
 
-  /** So many bytes of its answer are written, in the place of those that were reserved. */
+  /** Counts written bytes of the answer, in place of reserved ones. */
   write(bytes: number): void {
     if (this.#isOver) return;
     if (this.caller === nobody) this.identify(null);
@@ -94,21 +94,21 @@ export class RequestHolder implements Holder {
     this.written += bytes;
   }
 
-  /** The network has taken so many bytes. */
+  /** Counts bytes that the network has taken. */
   sent(bytes: number): void {
     if (this.#isOver) return;
     this.written -= bytes;
     this.#capacity.add(this, 'unread', -bytes);
   }
 
-  /** Its answer is complete with so many bytes more: it holds only what its client has not read. */
+  /** The answer is complete with these last bytes. From now on, only unread bytes are counted. */
   answered(bytes: number): void {
     if (this.#isOver) return;
     if (this.caller === nobody) this.identify(null);
     this.#capacity.release(this, this.written + bytes + overheadBytes);
   }
 
-  /** It is over: its answer is sent, or its client has left. */
+  /** The request is over: the answer is sent, or the client has disconnected. */
   end(hasLeft: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -131,7 +131,7 @@ function headBytes({ url = '', rawHeaders }: Head): number {
   return Math.max(overheadBytes, bytes);
 }
 
-/** Nobody sees it. Without a reason, `abort` would make an error with a stack for each request. */
+/** A shared reason: without one, `abort` would create an error with a stack for each request. */
 const leftReason = new Error('The client has left.');
 
 const refusals = new Map<ShedReason, RequestError>();

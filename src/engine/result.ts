@@ -60,7 +60,10 @@ export const noRoom = () => overloadedError(refusals.unread);
 /** There is no room for the values of a large answer. */
 export const tooMuchBuilt = () => overloadedError(refusals.values);
 
-/** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
+/**
+ * If an operation has written or paid, it must not be repeated unchanged. Its error says what it did, but not when to try
+ * again.
+ */
 export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];
   if (error === undefined) return result;

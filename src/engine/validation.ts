@@ -32,7 +32,7 @@ type CheckDocument = (text: string) => DocumentNode;
 /** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
 const maxViolations = 5;
 
-/** Creates the check of documents, those of requests and, at startup, those of a manifest. */
+/** Creates the check of documents, for requests and, at the start, for the manifest. */
 export function createDocumentCheck({
   schema = ownSchema,
   documentLimits,
@@ -49,7 +49,7 @@ export function createDocumentCheck({
     const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
     // graphql adds an error that says that there are more.
     const violations = validate(schema, document, rules, options).slice(0, maxViolations);
-    // The same words about another place say nothing new.
+    // A repeated message about another place adds nothing.
     const [first, ...others] = violations.filter(
       ({ message }, index) => violations.findIndex((each) => each.message === message) === index,
     );
@@ -91,8 +91,8 @@ function NoIntrospectionRule(context: ValidationContext): ASTVisitor {
 
 /**
  * Refuses an operation with two payments, including aliases, fragments, and fields behind @skip or @include (whose
- * variables may change while the document stays the same). With only one payment, no other one's failure can hide
- * its outcome.
+ * variables may change while the document stays the same). With only one payment, the failure of another payment cannot
+ * hide its outcome.
  */
 function OnePaymentRule(context: ValidationContext): ASTVisitor {
   const fields = context.getSchema().getMutationType()?.getFields() ?? {};

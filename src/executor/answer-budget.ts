@@ -12,7 +12,7 @@ export interface AnswerLimits {
 
 /** Counts the values of all answers of the process that are being built. */
 export interface ValueHolder {
-  /** Takes so many more for this answer; false if its caller has none left. */
+  /** Takes more values for this answer; false if its caller has none left. */
   takeValues(count: number): boolean;
 }
 
@@ -32,7 +32,7 @@ export const lengthOf = (list: object): number =>
 export const maxErrors = 100;
 /** How many fields may fail before the operation is ended. */
 const maxFailures = 1000;
-/** How many list entries the searches of one operation may look at: about 0.3 s of processor time. */
+/** The maximum number of list entries that the searches of one operation examine: about 0.3 s of processor time. */
 const maxSearched = 100_000;
 
 /**
@@ -45,7 +45,7 @@ export class AnswerLimitError extends GraphQLError {
     code: 'LIMIT_EXCEEDED' | 'OVERLOADED' = 'LIMIT_EXCEEDED',
     advice = '; ask for less at a time',
   ) {
-    // An error with a path is not located again; otherwise that would happen for each pending field.
+    // The error has a path already, so that it is not located again for each pending field.
     super(`${message}${advice}.`, { path: [], extensions: { code } });
   }
 

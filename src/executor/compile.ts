@@ -49,9 +49,9 @@ export interface PrepareOptions {
 
 export interface PreparedOperation {
   /**
-   * Runs the operation. Never throws and never rejects. An answer that would be too large is only an AnswerLimitError;
-   * one with too many errors ends with an error that says so (answer-budget.ts). It is complete: @defer and @stream are
-   * ignored. `variables`: as graphql's getVariableValues coerces them.
+   * Runs the operation. Never throws and never rejects. If the answer would be too large, it is only an
+   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer and @stream
+   * are ignored. `variables`: as graphql's getVariableValues coerces them.
    */
   execute(
     context: unknown,
@@ -119,7 +119,7 @@ export class OperationPlan {
   readonly details: OperationDetails;
   /** The fields at its root. Those of a mutation are executed one after the other: each is a step of its own. */
   readonly steps: readonly ObjectPlan[];
-  /** The variables used by @skip and @include only: a plan outlives the request that it was compiled for. */
+  /** Only the variables of @skip and @include: a plan is used longer than the request that it was compiled for. */
   readonly #conditions: Selection['variableValues'];
 
   /** Errors: GraphQLError if a condition at the root is null; an Error if the schema has no root type for the operation. */
@@ -204,7 +204,7 @@ export class ValuePlan {
 
 /** A field of an object. */
 export class FieldPlan extends ValuePlan {
-  /** The field's value if it is the same for every object, as that of __typename. */
+  /** The field's value if it is the same for every object, such as __typename. */
   readonly constant: string | undefined;
   /** Null if the field has no resolver: it reads the property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;

@@ -14,7 +14,7 @@ export function attempt<T>(make: () => T): T | GraphQLError {
 /** The most locations of one error: the same field may be selected hundreds of times, and an answer has up to 100 errors. */
 const maxLocations = 3;
 
-/** An error at each place. Others copy its location: to find one, graphql counts the lines of the document before it. */
+/** One error for each place. Further errors copy its location, because graphql finds a location by counting lines. */
 const places = new WeakMap<readonly ASTNode[], GraphQLError>();
 const placeOf = (nodes: readonly ASTNode[]): GraphQLError =>
   getOrMake(places, nodes, () => new GraphQLError('', { nodes: nodes.slice(0, maxLocations) }));
@@ -32,7 +32,7 @@ export const locateError = (
     return error.path === path ? withPlaceOf(error, placeOf(nodes)) : error;
   });
 
-/** Creates errors without a stack trace, their most expensive part: the original error's trace says more. */
+/** Creates errors without a stack trace, their most expensive part. The original error has the useful trace. */
 export function withoutStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -55,7 +55,7 @@ export class Execution {
     this.#options = options;
   }
 
-  /** Whether the next value waits: the first `valuesAtOnce` never do. */
+  /** Whether the next value has to wait; the first `valuesAtOnce` values never wait. */
   get mustWait(): boolean {
     return this.budget.values > valuesAtOnce && !slices.hasTime;
   }
@@ -118,7 +118,7 @@ function setMember(parent: PendingValue, key: string | number, completed: unknow
   if (Array.isArray(members)) members[Number(key)] = value;
   else members[key] = value;
   if (!isThere) return;
-  // Counts the member as complete, and with it the containers that it completes. One that has failed waits for nothing.
+  // Counts the member as complete, and then each container that it completes. A failed container waits for nothing.
   let at: PendingValue | null = parent;
   while (at !== null && at.outstanding > 0 && --at.outstanding === 0) {
     if (at instanceof PendingRoot) at.settle();
@@ -175,7 +175,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare members: Data | unknown[] | null;
   /** The number of outstanding members. */
   declare outstanding: number;
-  /** Null already stands here because of an error: errors below it are not reported any more. */
+  /** Whether an error has already made this null: later errors below it are not reported. */
   declare isNulled: boolean;
 
   constructor(execution: Execution, parent: PendingValue, details: ValuePlan, key: string | number) {

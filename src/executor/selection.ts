@@ -39,7 +39,7 @@ export interface Selection
   readonly omitsDeferred?: boolean;
 }
 
-/** A selection for which everything that stays the same between executions is computed once; not by graphql's own executor. */
+/** A selection whose constant parts are computed once for all executions. graphql's own executor has none. */
 export interface PreparedSelection {
   /** The same object in each execution, as a cache key for values derived from the selection. */
   readonly details: object;

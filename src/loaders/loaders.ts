@@ -84,8 +84,8 @@ export class ListedRecords<T extends ListItem> {
   }
 
   /**
-   * The record in one of the lists. Null if no list contains it complete: all its values valid, with all `needed` fields (null: all
-   * fields). A read of the single record may then return more.
+   * The record in one of the lists. Null if no list contains it complete: all its values valid, with all `needed` fields (null:
+   * all fields). If null, a read of the single record may return more.
    */
   find(place: string, id: string, needed: readonly Field[] | null): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
@@ -125,7 +125,7 @@ const done = Promise.resolve();
 const soon: (dispatch: () => void) => void = done.then.bind(done);
 
 interface LoadersOptions {
-  /** Called with the key of each request, before it is known whether that takes a read. */
+  /** Called with the key of each request, whether or not it causes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
 

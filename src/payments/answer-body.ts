@@ -48,8 +48,8 @@ const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const maxLevels = 64;
 
 /**
- * Why valid JSON is not read: it is deeper than any answer, or an object in it has the same name twice, in any spelling. JSON.parse
- * keeps the last one, and nobody knows which one holds.
+ * Why valid JSON is not read: it is too deep, or an object has the same name twice, in any spelling. JSON.parse keeps
+ * the last member, and nobody knows which one is right.
  */
 function checkNames(json: string): 'unreadable' | 'repeated' | null {
   const open: Set<string>[] = [];

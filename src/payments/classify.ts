@@ -33,7 +33,7 @@ interface PaymentVerdict {
 }
 
 export interface UnknownAnswer {
-  /** The members that are not known, such as `data.id`; bounded. */
+  /** The unknown members, such as `data.id`; bounded. */
   readonly names: readonly string[];
   /** The settings that would help. */
   readonly hint: string;
@@ -127,7 +127,7 @@ type Member = readonly [name: string, value: unknown];
 type Check = (value: unknown, about: About) => boolean;
 type Checks = Readonly<Record<string, Check>>;
 
-/** Names of the bank are looked up in no prototype. */
+/** A Map, so that names from the bank never match the members of a prototype. */
 const checksOf = (checks: Checks): ReadonlyMap<string, Check> => new Map(Object.entries(checks));
 
 function readSuccess({ kind, value }: AnswerBody, options: ClassifyOptions): Finding {
@@ -166,7 +166,7 @@ const isReasonName = (folded: string) => words.reasonNames.has(folded) || words.
 const statusMeaning = (value: unknown, { bankWords, isRequest }: About) =>
   meaningOf(scalarOf(value) ?? '', bankWords, isRequest);
 
-/** The meaning of a member that is a status. A code or message is one if the operator lists it. */
+/** The meanings of a member that is a status. A code or a message counts as a status if the operator lists its value. */
 function statusesIn(folded: string, value: unknown, about: About): (Meaning | null)[] {
   if (words.statusNames.has(folded)) return [statusMeaning(value, about)];
   const taught = isReasonName(folded)
@@ -261,7 +261,7 @@ const description: Check = (value, { sent, isEntry, stated }) =>
   isEmptyText(value) ||
   (sent.description ? value === sent.description : isEntry && stated !== null && isFreeText(value));
 
-/** What repeats the payment, the time of its creation, and links that lead nowhere else. */
+/** Members that repeat the payment, its creation time, and links to itself. */
 const repetitions = checksOf({
   ...{ amount, currency, description, value: every({ amount, currency }), to: payee, from: payer },
   body: every({
@@ -287,7 +287,7 @@ const besideStatus = checksOf({
       words.freeTextNames.stopped,
       (value, { stated }) => isEmptyText(value) || (stated === 'rejected' && isFreeText(value)),
     ),
-    // Its meaning is one of those that agree.
+    // The meanings of all statuses were compared before.
     status: () => true,
     description: (value, about) => description(value, { ...about, isEntry: true }),
     // Negative on the payer's account.
@@ -319,7 +319,10 @@ function readRequests(value: unknown, about: About): Finding {
   return finding(isWhole ? found.meaning : null, [...whole.names, ...found.names]);
 }
 
-/** The contract's only entry, or the one that repeats payee and value while all others differ. Undefined if no entry is. */
+/**
+ * The only entry under the contract's key, or the one entry that repeats payee and value while all others differ. Otherwise
+ * undefined.
+ */
 function ownEntry(entries: readonly unknown[], isContractsList: boolean, sent: Sent): Members | undefined {
   if (!entries.every(isObject)) return undefined;
   if (entries.length === 1 && isContractsList) return entries[0];
@@ -429,7 +432,7 @@ function readRefusal(status: number, object: Members, bankWords: BankWords): Fin
   );
 }
 
-/** `strange`: a member that is not understood, other than a text in other words. */
+/** `strange`: a member that is not understood; texts with unknown words do not count. */
 function readReason(
   status: number,
   folded: string,

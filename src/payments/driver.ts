@@ -86,7 +86,7 @@ export type StoredRow = Readonly<z.infer<typeof storedRow>>;
 
 export const rowCounts = z.object({
   pending: number,
-  /** UNKNOWN, or PENDING with a lease that is over. */
+  /** Rows that are UNKNOWN, or PENDING after the end of their lease. */
   unknown: number,
   /** When the newest record began; null if there is no record. */
   newestAt: number.nullable(),

@@ -14,7 +14,7 @@ import { type PaymentRecord, StoreUnavailable, UnreadableRecord } from './store.
 
 /** The Retry-After, in seconds, when the store could not be reached. */
 const storeRetryAfter = 2;
-/** The same for a record that an operator has to repair. */
+/** The Retry-After, in seconds, for a record that an operator has to repair. */
 const damagedRetryAfter = 60;
 
 /** What is known of a payment of unknown outcome, in one sentence that stays true. */
@@ -35,7 +35,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // Records hold the whole message.
+    // The message of a record is complete already.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -101,8 +101,8 @@ const recordDamaged = stateUnavailable(
 );
 
 /**
- * The key is of a payment that was made with other values, or, unless `belongs`, with another subscription key. It tells
- * nothing of that payment. A client that takes its own payment for another one would pay twice under a new key.
+ * The key belongs to a payment with other values or, unless `belongs`, with another subscription key. The error reveals
+ * nothing about that payment. If a client took its own payment for another one, it would pay twice under a new key.
  */
 export const keyReused = (
   idempotencyKey: string,
@@ -172,9 +172,9 @@ const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
 /** A payment that was asked for and not accepted. Holds no credential and no idempotency key. */
 export interface FailedPayment {
   readonly operation: string;
-  /** Why bankql did not send it; undefined where the bank said no, or nobody knows, or the request is at fault. */
+  /** Why bankql did not send it; undefined if the bank refused it, the outcome is unknown, or the request is invalid. */
   readonly why: PaymentRefusal | undefined;
-  /** The id of the record of the caller's key, which may be an earlier payment's; null where the request names none. */
+  /** The id of the record under the caller's key, which may be an earlier payment's; null if the request has no key. */
   readonly id: string | null;
   readonly error: unknown;
 }

@@ -19,9 +19,9 @@ interface PaymentStoreOptions {
   /** For messages. */
   readonly name: string;
   readonly driver: StoreDriver;
-  /** How long a DONE or REJECTED record is kept after its last change. The driver has the same. */
+  /** How long a DONE or REJECTED record is kept after its last change; the same value as the driver's. */
   readonly retentionMs: number;
-  /** Whether nothing is written: a change that reading would make exists only in the answer. False by default. */
+  /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
@@ -41,11 +41,11 @@ const steadyClock = () => performance.timeOrigin + performance.now();
 const maxDifferenceMs = 60_000;
 const pageSize = 128;
 const purgeEveryMs = 60_000;
-/** Between two steps of a purge, so that payments have most of the database. */
+/** The pause between two steps of a purge, so that payments get most of the database's time. */
 const purgePauseMs = 30;
 /** How often a change is tried if others change the record meanwhile. */
 const maxRounds = 20;
-/** With so many unwritten outcomes no further payment begins: they are held in memory. */
+/** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
 /** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
 const retryDelaysMs = [250, 1000, 2000];
@@ -63,7 +63,7 @@ interface Unwritten {
   readonly attempt: AttemptOutcome;
   /** The record with its outcome; null if nothing was executed. */
   readonly record: PaymentRecord | null;
-  /** Until when the attempt's INSERT may still be committed, by the clock of this process. */
+  /** The time until which the attempt's INSERT may still be committed, by the clock of this process. */
   readonly uncertainUntil: number;
 }
 
@@ -156,11 +156,11 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     return (await apply(id, (now) => ({ kind: 'retention over', before: now - retentionMs }), after)).after;
   }
 
-  /** Writes what the database has not confirmed. Shape: whether that is known to be done. Errors: any. */
+  /** Writes an unconfirmed record. Shape: whether the database has confirmed it. Errors: any. */
   async function write({ attempt, uncertainUntil }: Unwritten): Promise<boolean> {
     const mayBeStoredLater = clock() < uncertainUntil;
     const { after, changed } = await apply(attempt.id, eventOf(attempt));
-    // As long as it is missing in the database, only the memory keeps the payment from being sent again.
+    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
     const isDone = attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
     if (isDone) unwritten.delete(attempt.trackId);
     return isDone;
@@ -253,7 +253,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     }
   }
 
-  /** If it fails, so do payments, which report it. */
+  /** A failure is not reported here: payments fail for the same reason, and report it. */
   async function purge(): Promise<void> {
     purgedAt = clock();
     while (closing === null && !clocksDiffer && (await driver.purge().catch(() => 0)) > 0)
@@ -355,7 +355,8 @@ function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
 const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
 
 /**
- * The payment in a row. The times are those of the row, which the database has set: also those of its first and its last change.
+ * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
+ * first and last change.
  * Errors: UnreadableRecord.
  */
 function heldPaymentIn({ id, json, created_at, updated_at, lease_until }: StoredRow): HeldPayment {

@@ -5,7 +5,7 @@
 export const fold = (text: string): string =>
   text.replaceAll(/[ \t\r\n_-]+/g, '').replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** The same for a value, which keeps its sign: `-1` is not `1`. */
+/** Like `fold`, but for a value, which keeps its sign: `-1` is not `1`. */
 export const foldValue = (text: string): string => (/^\s*-/.test(text) ? '-' : '') + fold(text);
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/).map(fold));
@@ -59,7 +59,7 @@ export const bankWordsOf = (
 });
 export const noBankWords: BankWords = bankWordsOf([], []);
 
-/** What the operator's lists say of a value. */
+/** The meaning of a value by the operator's lists. */
 export const taughtMeaning = (text: string, { done, rejected }: BankWords): Meaning | undefined =>
   done.has(foldValue(text)) ? 'done' : rejected.has(foldValue(text)) ? 'rejected' : undefined;
 
@@ -104,7 +104,7 @@ export const requestTypes =
 const emptyWords = setOf(
   'error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a false true',
 );
-/** Whether a text is one that no receipt, id or free text of an understood answer may be. */
+/** Whether a text may be no receipt, id or free text in an answer that decides. */
 export const isTellingWord = (text: string): boolean =>
   emptyWords.has(fold(text)) || /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '');
 
@@ -128,7 +128,7 @@ const phrases = new Set([
   access|permission denied|forbidden
   payment|transfer|transaction rejected|declined|denied|refused|forbidden|not_allowed|not_permitted`),
 ]);
-/** The same as codes, with those of ISO 20022 and Open Bank Project. */
+/** Deciding reasons as codes, with the codes of ISO 20022 and Open Bank Project. */
 const decidingCodes = new Set([
   ...decidingPhrases,
   ...setOf('AM04 AC01 AC02 AC03 AC04 AC05 AC06 AC07 OBP-30003 OBP-30018 OBP-30073 OBP-30074 OBP-30076'),
@@ -148,7 +148,10 @@ const isPhrase = (clause: string, words: BankWords): boolean => {
 /** Longer texts are no phrases. */
 const maxText = 1000;
 
-/** What a text or a code says of a refusal: `decides` names funds or an account, `neutral` only that the request failed. */
+/**
+ * The meaning of a text or a code in a refusal: `decides` names funds or an account, `neutral` says only that the request
+ * failed.
+ */
 export type Reason = 'decides' | 'reason' | 'neutral' | 'unknown';
 
 export function readCode(code: string, words: BankWords): Reason {

@@ -35,7 +35,7 @@ export type ProtocolEvent =
     }
   /** There is proof that the attempt executed nothing: it was not sent, or the bank did not accept the credentials. */
   | { readonly kind: 'taken back'; readonly trackId: string; readonly at: number }
-  /** Somebody reads the record, to tell a client or an operator what it says. */
+  /** Somebody reads the record for a client or an operator. */
   | { readonly kind: 'asked about'; readonly at: number }
   /** An operator says what the bank did. */
   | {
@@ -102,7 +102,7 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPay
     case 'settled': {
       const { state, by, at } = event;
       if (held?.record.state !== 'UNKNOWN' || held.record.settledBy !== null) return undefined;
-      // The code and the message were about not knowing, and would be replayed.
+      // Removed, because they describe an unknown outcome, and a replay would return them.
       const change = { state, code: null, message: null, settledBy: by };
       return changed(held, change, { state, at, settledBy: by }, false);
     }

@@ -10,7 +10,7 @@ import { type PaymentRecord, paymentStates } from './store.ts';
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];
-  /** Has to be that of the payment for it to be shown, unless the caller's identity is proven. */
+  /** Unless the caller's identity is proven, a payment is shown only to the subscription key that made it. */
   readonly subscriptionKey: string;
   readonly isProven?: boolean;
 }
@@ -39,7 +39,7 @@ export const belongsTo = (
   { id, fingerprint }: PaymentRecord,
 ): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
 
-/** The fingerprint of a record that was made from a log: the log does not tell the subscription key, and not all that was sent. */
+/** The fingerprint of a record that was made from a log, which contains neither the subscription key nor the whole request. */
 const noFingerprint = '';
 
 export const isFromLog = ({ fingerprint }: PaymentRecord): boolean => fingerprint === noFingerprint;
@@ -50,7 +50,7 @@ export const isSameRequest = (earlier: PaymentRecord, attempt: PaymentRecord): b
     ? sentDetails.every((name) => earlier[name] === attempt[name])
     : earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
 
-/** What a log tells of a request. */
+/** The details of a request that a log contains. */
 const sentDetails = [
   'operation',
   'bankId',
@@ -69,7 +69,10 @@ const sentDetails = [
 export const hashCaller = (secret: string, provider: string, id: string): string =>
   hashUnderSecret(secret, [provider, id]);
 
-/** The caller with this subscription key, by which their own payments are listed unless it is proven. Shape: as hashCaller. */
+/**
+ * The caller together with the subscription key. If the caller's identity is not proven, it finds only payments with the same
+ * pair. Shape: as hashCaller.
+ */
 export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): string =>
   hashUnderSecret(secret, [...caller, subscriptionKey]);
 
@@ -84,7 +87,7 @@ const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subs
 
 /**
  * The record of a payment that is about to be sent.
- * `origin`: `secret` is the store's, see hashCaller; the others are the record's members of these names.
+ * `origin`: the store's `secret` (see hashCaller), and members of the record.
  */
 export function pendingRecord(
   call: PreparedCall,
@@ -150,7 +153,7 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
   };
 }
 
-/** A record of a payment that only the audit log names. The protocol says what its state is. */
+/** A record of a payment that only the audit log names. The protocol determines its state. */
 export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
   ...entry,
   payer: '',

@@ -84,12 +84,12 @@ export interface PaymentServiceOptions {
   /** How long a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
   readonly leaseMs?: number;
   /**
-   * The deadline of the bank for a payment. It is sent only while that fits into the lease, so that no client learns of an unknown
-   * outcome before the sending is over (default: 0).
+   * The deadline of the bank for a payment. The payment is sent only if this time fits into the rest of the lease, so that no
+   * client is told of an unknown outcome before the sending is over (default: 0).
    */
   readonly sendTimeoutMs?: number;
   /**
-   * Asked before a payment with a new key begins: once begun, it is not limited, and to replay it costs nothing.
+   * Called before a payment with a new key begins. A payment that has begun is not limited, and a replay costs nothing.
    * Errors: those that `pay` then has; the key stays free.
    */
   readonly admit?: ((credentials: Credentials, operationId: string) => Promise<void>) | undefined;
@@ -153,8 +153,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const underWay = new Set<Promise<unknown>>();
 
   /**
-   * Logs and stores how an attempt ended. The store keeps in memory what it cannot write.
-   * `outcome`: null makes the key free again, because the attempt executed nothing. `said`: what the log says of it.
+   * Logs and stores the outcome of an attempt. The store keeps an outcome in memory if it cannot
+   * be written. `outcome`: null makes the key free again, because the attempt executed nothing. `said`: the state for the log.
    */
   async function end(
     record: PaymentRecord,
@@ -191,7 +191,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
-      // Without an audit line there is no payment. In case the line is written after all, another one follows it.
+      // Without an audit line, nothing is sent. A second line says so, in case the first one is written after all.
       await end(record, 'NOT_SENT', null);
       throw notLogged(idempotencyKey)(cause);
     }
@@ -205,11 +205,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
 
     /**
-     * This process may have been suspended, and others take it for dead. A client that asks them learns that the payment may have
-     * been sent, and may pay in another way.
+     * If this process was suspended, other processes assume that it is dead. They tell the client that the payment may have
+     * been sent, and the client may pay in another way.
      */
     const beforeStart = () => {
-      // A clock that was set, or that stood still, makes the time longer and never shorter.
+      // The longer of two times, in case one clock was set back or stood still.
       const elapsed = Math.max(now() - createdAt, performance.now() - steadyStart);
       if (!maySend(record, createdAt + elapsed + sendTimeoutMs))
         throw new BegunTooLate('timeout', false, 'The payment took too long to begin; nothing was sent.');
@@ -224,7 +224,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
       return { ...verdict, status, bankText: said, refusal };
     };
-    // Whatever fails until the answer is judged ends the payment all the same.
+    // Any failure before the answer is judged also ends the payment.
     const judged = await bank
       .send(call, { beforeStart })
       .then(judge)
@@ -335,7 +335,7 @@ class BegunTooLate extends TransportFailure {}
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
   outcomeUnknown(record, idempotencyKey, recordLost.message);
 
-/** Gives the earlier payment's outcome as if it were this one's. Errors: the error that it ended with. */
+/** Returns the outcome of the earlier payment. Errors: the error that the earlier payment ended with. */
 function replay<T extends PaymentOperation>(
   operation: T,
   earlier: PaymentRecord,

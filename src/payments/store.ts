@@ -22,7 +22,7 @@ const paymentEvent = z.object({
   code: z.string().optional(),
   bankText: z.string().optional(),
   settledBy: z.string().optional(),
-  /** The operator who read in a log that the payment had begun. */
+  /** The operator who recovered the payment from a log. */
   recoveredBy: z.string().optional(),
 });
 export type PaymentEvent = Readonly<z.infer<typeof paymentEvent>>;
@@ -46,7 +46,7 @@ export const paymentRecord = z.object({
   state: paymentState,
   /** The REST operation's id. */
   operation: z.string(),
-  /** The account that pays: the path's. */
+  /** The paying account, which is in the path. */
   bankId: z.string(),
   accountId: z.string(),
   /** The payee's account, as far as the request names it. */
@@ -110,7 +110,7 @@ export interface PaymentQuery {
   readonly until?: number | undefined;
   /** Newest first (default: oldest first). */
   readonly newestFirst?: boolean | undefined;
-  /** The record that the result follows in that order. */
+  /** The results begin after this record, in the order of the search. */
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
   /** How many at most (default: all, in pages). */
   readonly limit?: number | undefined;
@@ -172,7 +172,7 @@ export interface PaymentStore {
   end(attempt: AttemptOutcome): Promise<boolean>;
   /** How many outcomes only this process knows. */
   readonly unwritten: number;
-  /** Tries to write them once more, for `timeoutMs` at most. */
+  /** Tries to write the unwritten outcomes once more, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string): Promise<PaymentRecord | null>;
@@ -201,7 +201,7 @@ export type StoreEvent =
   /** The clocks of the database and of this process differ: no record expires until they agree. */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
-  /** What a server says of itself that matters to payments. */
+  /** A notice about the server that matters to payments. */
   | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };

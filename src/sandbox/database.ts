@@ -49,7 +49,7 @@ export function createDatabase() {
     products: records<ProductBody>(),
     /** By account id. */
     otherAccounts: childRecords<OtherAccount>(),
-    /** By account id: a transfer within the bank is one transaction id with a record on either side. */
+    /** By account id. A transfer within the bank has one transaction id, and a record for each of the two accounts. */
     transactions: childRecords<Transaction>(),
     /** By account id. */
     transactionRequests: childRecords<TransactionRequest>(),

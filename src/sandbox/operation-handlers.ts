@@ -26,7 +26,7 @@ interface Call<Id extends OperationId> {
   readonly body: Body<Row<Id>>;
   readonly caller: Caller<Row<Id>['auth']>;
   readonly database: Database;
-  /** When it came, as an ISO 8601 text. */
+  /** The time of the request, as an ISO 8601 text. */
   readonly at: string;
 }
 
@@ -109,7 +109,7 @@ const transactionOf = (database: Database, accountId: string, id: string): Trans
 /** The values of `{TYPE}`: each is a member of the metadata that the call is about. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
 
-/** What a body may say of a transaction's details: who acted on it. The rest is what the bank posted. */
+/** The members of a transaction's details that a body may change: who acted on it. The bank posted the others. */
 const marks = [
   'approved_by_ip_address',
   'approved_by_user_id',
@@ -119,7 +119,7 @@ const marks = [
   'paused_by_user_id',
 ] as const;
 
-/** The most, in the account's currency, that a request moves without a challenge. */
+/** The largest amount, in the account's currency, of a request without a challenge. */
 const withoutChallenge = '1000';
 
 /** A request's members about the transfer that it led to; a pending transfer has no end yet. */

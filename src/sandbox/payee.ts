@@ -23,11 +23,11 @@ export function iban(country: string, number: string): string {
 const isIban = (text: string): boolean =>
   /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text) && remainder(text) === 1n;
 
-/** Two accounts of another bank whose transfers do not end well, there to be tried. */
+/** Two accounts of another bank whose transfers fail or stay pending, for tests. */
 export const closedAccount = iban('GB', 'TSTB60161300000001');
 export const slowAccount = iban('GB', 'TSTB60161300000002');
 
-/** How a transfer to an IBAN of another bank ends if it does not arrive. */
+/** The outcomes of transfers to IBANs of other banks that do not complete. */
 export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
   [closedAccount]: 'FAILED',
   [slowAccount]: 'PENDING',
@@ -35,7 +35,7 @@ export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
 
 /** The payee of a transfer: an account of this bank, or one at another bank. */
 export interface Payee {
-  /** The account's id, or what the counterparty is known by. */
+  /** The id of the account or of the counterparty. */
   readonly id: string;
   /** The counterparty at another bank; null for an account of this one. */
   readonly outside: OtherAccount | null;
@@ -63,7 +63,7 @@ function findByNumber(database: Database, payerId: string, named: string): Other
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
-/** Which `to.bank_id` a payee may be named with; this bank knows its customers' counterparties too. */
+/** The values of `to.bank_id` that are accepted for a payee. Counterparties at other banks may also be named with this bank. */
 const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
 /**

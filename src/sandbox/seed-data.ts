@@ -215,14 +215,14 @@ const [employer, ...commonPayees] = rowsOf(payeeTable).map(
   },
 );
 
-/** Whom an account pays, and by whom it is paid: the employer first, then four of the commonPayees in turn. */
+/** The counterparties of an account: first the employer, who pays it, then four of the commonPayees. */
 export const payeesOf = (accountIndex: number): readonly (OtherAccount & { id: string })[] =>
   [
     employer,
     ...[0, 2, 4, 6].map((step) => commonPayees[(accountIndex + step) % commonPayees.length]),
   ].flatMap((known) => known ?? []);
 
-/** Whom it does not go well to pay. The counterparties of alice-current are known to the README. */
+/** Payees whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
 const troubled = [
   payee('payee-closed', 'closed account', 'Gone Away Ltd', 'Test Bank London', { IBAN: closedAccount }),
   payee('payee-slow', 'slow bank', 'Slow & Sure', 'Test Bank London', { IBAN: slowAccount }),

@@ -39,7 +39,7 @@ function checkLocal({ host, origin }: IncomingHttpHeaders): void {
     throw new HttpError(403, 'Only this machine may use this address of the sandbox');
 }
 
-/** Errors: HttpError 413. It reads to the end also then, so that the caller gets the answer. */
+/** Errors: HttpError 413, after the whole body was read, so that the caller gets the answer. */
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -140,7 +140,7 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
       const body = await bytesOf(request);
       if (method === 'POST' && path === '/sandbox/reset') return reset();
       if (method === 'PUT' && path === '/sandbox/faults') {
-        // Its Content-Type does not matter: curl names that of a form unless told otherwise.
+        // The Content-Type is ignored: by default, curl sends that of a form.
         faults = readBody(faultsBody, undefined, body);
         return faults;
       }

@@ -102,7 +102,7 @@ interface TransferText {
   readonly at: string;
 }
 
-/** How far a transfer has come: only one that is COMPLETED moves money. */
+/** The status of a transfer; only a COMPLETED one moves money. */
 export type TransferStatus = 'COMPLETED' | 'PENDING' | 'FAILED';
 
 /** The result of a transfer; the transaction's id is the same on both accounts. */

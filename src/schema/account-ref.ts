@@ -16,7 +16,7 @@ export interface NamedAccount {
   readonly bankId: string;
   /** The view through which it was read. */
   readonly viewId: string;
-  /** The account that pays it, if it is one that is paid. */
+  /** The paying account, if this account is a payee. */
   readonly payer?: ViewIds;
 }
 

@@ -127,7 +127,7 @@ function readAccount(
 const loadSingle = (ids: ViewIds, { session, defaults }: ReadContext): Promise<Account[]> =>
   session.loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
 
-/** The other ids that a single read of an account takes. An id cannot contain a line break. */
+/** Joins the other ids of a single read. An id cannot contain a line break. */
 const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
 
 /** Whether a code in a record is that of a bank. */
@@ -224,7 +224,7 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
 
 const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
 
-/** A field that lists accounts: those that the bank lists for one, through which they are read. */
+/** A field that lists accounts: the accounts that the bank lists in the path of one account. */
 export const accountsField = <Parent extends object, Args extends InputFieldMap>(
   t: Fields<Parent>,
   {

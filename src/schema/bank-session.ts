@@ -45,7 +45,7 @@ export interface CallOutcome {
   readonly code: string | null;
 }
 
-/** How the reads of one operation were answered without a call of their own: each adds one. */
+/** Counts the reads of one operation that were answered without a call of their own, by source. */
 export type ReadUsage = { -readonly [Source in SharedSource]: number };
 
 interface BankSessionOptions {
@@ -72,7 +72,7 @@ export class BankSession {
   #isPublic = true;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
-  /** Those of its reads. After a write, they are not shared any more. */
+  /** The limits of the operation's reads. After a write, reads are not shared any more. */
   #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
@@ -89,7 +89,7 @@ export class BankSession {
     };
   }
 
-  /** Get this again in each resolver: a write replaces the loaders. */
+  /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
     this.#loaders ??= this.#createLoaders();
     return this.#loaders;
@@ -177,11 +177,11 @@ export class BankSession {
   }
 
   /**
-   * Reads a record and writes it; the writes of one record take turns (BankClient.update). `bodyOf` reads the record,
-   * bypassing every cache and keeping all digits, and returns the body. It is called again if another update changed
+   * Reads a record and writes it; the writes of one record run one after the other (BankClient.update). `bodyOf` reads the
+   * record, bypassing every cache and keeping all digits, and returns the body. It is called again if another update changed
    * the record meanwhile: the operation's calls count that once.
-   * Errors: those of `bodyOf`, `write` and BankClient.update; after CONFLICT, later reads are made again, since what was
-   * read before is outdated. Errors that the write would fail with in any case come before the read.
+   * Errors: those of `bodyOf`, `write` and BankClient.update; after CONFLICT, later reads are made again, since what was read
+   * before is outdated. Errors that the write would fail with in any case come before the read.
    */
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,

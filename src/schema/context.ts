@@ -11,7 +11,7 @@ import type { ViewerTemplates } from './viewer-template.ts';
 export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly session: BankSession;
   readonly payments: PaymentService;
-  /** Notes the code of a failure that the answer tells as data, not among its errors: for the log and the metrics. */
+  /** Reports the code of a failure that the answer contains as data, not in `errors`, to the log and the metrics. */
   noteFailure(code: ErrorCode): void;
 }
 

@@ -65,7 +65,7 @@ function listedId<Ids extends object, Item extends object>(
   };
 }
 
-/** The member of a parent that is the record; null if the parent itself is. */
+/** The member of a parent that contains the record; null if the parent is the record. */
 type Holder = 'record' | 'named' | null;
 
 /**
@@ -123,7 +123,7 @@ function preciseField<Parent>(
       extensions,
       resolve: (parent) =>
         textIn(recordIn(parent))
-          // With white space in the separator, the search would begin again at each of its characters.
+          // Only ids are split at white space: for other texts, long runs of white space would take too much time.
           ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
           .map((entry) => entry.trim())
           .filter((entry) => entry !== ''),
@@ -216,14 +216,15 @@ const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
   typeof type === 'object' && !isList && metaOf(type).changes !== undefined ? type : null;
 
 /**
- * The body that an input makes: an explicit null is an absent member. `path` leads to the input in messages, such as `to.`.
- * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where
- * the bank takes one.
+ * Converts an input into a body: an explicit null counts as an absent member. `path` leads to the input in messages, such as
+ * `to.`.
+ * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where the
+ * bank takes one.
  */
 export const toBody = <T extends z.ZodObject>(record: T, input: object, path = ''): Body<T> =>
   membersOf(record, input, path) as Body<T>;
 
-/** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
+/** Converts the changes of an input into changes of a body: undefined keeps a member, null clears it. Errors: as toBody. */
 export const toChanges = <T extends z.ZodObject>(record: T, changes: object): Changes<Body<T>> =>
   changesOf(record, changes, '') as Changes<Body<T>>;
 

@@ -37,7 +37,7 @@ type KnownTransactions = ConnectionShape<TransactionIds>;
 /** The largest number of a caller's payments that are searched for those of the account. */
 const maxPayments = 1000;
 
-/** Reading the bank's answer to a payment takes as long as looking at so many entries of a list. */
+/** Reading the bank's answer to a payment takes as long as examining this number of list entries. */
 const entriesPerAnswer = 5;
 
 /** The transactions of the caller's payments from an account. Errors: AnswerLimitError; those of PaymentService.search. */
@@ -54,8 +54,8 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
 }
 
 /**
- * All of them, each once, newest first; those of unknown time come last. Banks append to their lists: of the same time, what is named
- * last is the newest. A request that cannot be read names none.
+ * All of them, each once, newest first; those of unknown time come last. Banks append to their lists: of two transactions with
+ * the same time, the one that is named last is newer. A request that cannot be read names none.
  */
 function collect(
   requests: readonly TransactionRequest[],
@@ -68,7 +68,7 @@ function collect(
     const at = endOf(request);
     return (transactionIdsOf(request) ?? []).map((id) => ({ id, at }));
   });
-  // The first of one id stays: an own payment, or else the request that named it first.
+  // Of several entries with one id, the first remains: an own payment, or else the request that named it first.
   const known = new Map([...named.toReversed(), ...paid].map((entry) => [entry.id, entry]));
   const wanted = [...paid, ...named.toReversed()].filter(
     (entry) =>

@@ -24,7 +24,7 @@ interface LinkOptions<Parent, Ids extends object, Item, Args extends InputFieldM
   readonly description: string;
   readonly args?: Args;
   readonly isNonNull?: true;
-  /** The parent's record names the ids: the link cannot be followed before it is read. */
+  /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
   /** The ids, with the record if the parent's record contains it; null if there is nothing to lead to. */
   readonly ids: (
@@ -57,8 +57,8 @@ export function link<Parent extends object, Ids extends object, Item, Args exten
 
 /**
  * A field that leads from a list in the parent's record to an object for each entry; each is read, and can fail,
- * separately. If `ids` throws, the error is that of the entry. If the operation may not make that many calls, one entry
- * has the error, and the others that were not read are null.
+ * separately. If `ids` throws, the error is that of the entry. If the operation exceeds its limit of calls, one
+ * entry has the error, and the other unread entries are null.
  */
 export function links<Parent extends object, Entry, Ids extends object, Item, Args extends InputFieldMap>(
   t: Fields<Parent>,
@@ -95,7 +95,10 @@ export function links<Parent extends object, Entry, Ids extends object, Item, Ar
   });
 }
 
-/** Passes on the errors of a list's entries, but the operation's limit of calls for one of them only: the others are null. */
+/**
+ * Passes on the errors of a list's entries. The error for the limit of calls is reported for one entry only; further entries
+ * are null.
+ */
 function reportLimitOnce() {
   let isReported = false;
   return (error: unknown): null => {
@@ -118,7 +121,7 @@ interface LinkNeeds {
   prefetch(ids: object, context: Context, info: Selection): void;
 }
 
-/** What a selection on a type needs, computed once for a prepared selection. */
+/** The needs of a selection on a type, computed once for a prepared selection. */
 export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
   const known = new WeakMap<object, LinkNeeds>();
   const find = (info: Selection): LinkNeeds => {

@@ -72,8 +72,8 @@ const isSharedIn = <Item>(
 ): boolean => isRepeatedIn((sources.get(list) ?? list) as readonly Item[], nameOf, name);
 
 /**
- * The end of an entry's key: its name, unless it has none or others in the bank's list have it too; else the hash of its content.
- * `nameOf` returns the names of the others.
+ * The end of an entry's key: its name, if no other entry of the bank's list has the same one; otherwise the hash of its
+ * content. `nameOf` returns an entry's name.
  */
 export function keyOfEntry<Item extends object>(
   { list, contentHash, record }: ListedEntry<Item> & { readonly record?: Item | undefined },
@@ -149,8 +149,8 @@ export function findListItem<T extends ListItem>(list: readonly T[], id: string,
 }
 
 /**
- * Checks that a list does not have several entries with an id: an update would be written from the first of them, which may not
- * be the one that is meant. `entries` is what messages call them.
+ * Checks that a list does not have several entries with an id: an update would change the first of them, which may
+ * be the wrong one. `entries` is their name in messages.
  * Errors: BANK_BAD_RESPONSE.
  */
 export function checkNotRepeated<T extends ListItem>(

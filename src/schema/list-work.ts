@@ -7,8 +7,9 @@ interface ListWorkOptions extends SlicedOperation {
 }
 
 /**
- * Work over whole lists that makes few values of the answer: filters, sorts, searches. Each is done once in an operation for the
- * same list and name, is charged to the operation's budget by the number of entries, and is done when there is time (slices.ts).
+ * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each is done once in an operation for the
+ * same list and name, is charged to the operation's budget by the number of entries, and is done when there is time
+ * (slices.ts).
  */
 export class ListWork {
   readonly #operation: ListWorkOptions;
@@ -26,13 +27,13 @@ export class ListWork {
     return this.shared(list, name, () => this.run(list.length, work));
   }
 
-  /** Does work that takes as long as so many entries of a list. Errors: AnswerLimitError; those of the work. */
+  /** Does work that takes as long as this number of list entries. Errors: AnswerLimitError; those of the work. */
   async run<Result>(entries: number, work: () => Result | Promise<Result>): Promise<Result> {
     this.charge(entries);
     return slices.run(this.#operation, work);
   }
 
-  /** The same for work that is not over a list at hand: it charges for itself. `source` is the object that it works on. */
+  /** Like `once`, for work on an object instead of a list: the work charges the budget itself. `source` is the object. */
   shared<Result>(source: object, name: string, work: () => Promise<Result>): Promise<Result> {
     const results = getOrMake(this.#results, source, () => new Map());
     // The name contains the kind of work, so that the result has its type.

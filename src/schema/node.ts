@@ -37,7 +37,7 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly name: string;
   /** The names of the bank's ids in its key, in their order. */
   readonly bankIds: readonly string[];
-  /** It is an entry of a list that is looked up there, and may have no id. */
+  /** The node is an entry of a list. It is found by a search of the list, and may have no id. */
   readonly isListed?: true;
   /** Reads an entry of a list that its content identifies. Errors: NOT_FOUND if no entry has this content. */
   readonly readByContent?: (
@@ -52,9 +52,9 @@ interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown
   readonly toIds: (key: Key) => Ids;
   /** Reads the record that the ids identify. Errors: those of the operation behind it. */
   readonly read: (ids: Ids, context: ReadContext, needed?: readonly Field[] | null) => Promise<Item>;
-  /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
+  /** The record's canonical ids, if other ids find it too; by default the ids that found it. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
-  /** Looks at each record that was read; it must not throw. A look in `read` would cost another promise for each record. */
+  /** Called with each record after it is read. Must not throw. (A callback is cheaper than a `.then` in `read`.) */
   readonly onRead?: (ids: Ids, record: Item, context: ReadContext) => void;
 }
 
@@ -86,7 +86,7 @@ interface ListOptions<Parent extends string, Item> {
   readonly load: (ids: Named<Parent>, context: ReadContext) => Promise<readonly Item[]>;
   /** The id of an entry in the list. */
   readonly nameOf: (item: Exclude<Item, Error>) => string | null;
-  /** Checks an id of an entry that somebody wrote. */
+  /** Checks an entry's id in a global id that a client sent. */
   readonly checkOwn?: (id: string) => string;
 }
 
@@ -162,7 +162,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       return toIds(parsed.data);
     },
     /**
-     * The linked object, with its record if a selected field needs it; what `onError` returns if it cannot be read.
+     * The linked object, with its record if a selected field needs it. If the record cannot be read, the result of `onError`.
      * Errors: those of `read`, or of `onError`.
      */
     load<Other = never>(
@@ -171,10 +171,10 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       info: Selection,
       onError?: (error: unknown) => Other,
     ): Linked | Promise<Linked | Other> {
-      // Only the record tells the ids of an entry that its content identifies.
+      // The ids of an entry that is identified by its content are only in the record.
       if (ids.contentHash !== undefined && readByContent !== undefined)
         return readByContent(ids, ids.contentHash, context).catch(onError);
-      // Ids that only the record tells are the same for every field: deferred ones must not change them.
+      // If the ids come from the record, deferred fields count too: every field must see the same ids.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
       const { record, parts, prefetch } = needs(selection);
       if (!record) return ids;
@@ -194,7 +194,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
 }
 
 /**
- * The account of a record that is seen through it.
+ * The account of a record in its path.
  * Errors: BANK_BAD_RESPONSE for an account that the bank listed without an id among others: it could be any account.
  */
 export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {

@@ -95,7 +95,7 @@ function isFoundBy(entry: OtherAccount, text: string): boolean {
   return hasName || (typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(text)));
 }
 
-/** The entries of that list. */
+/** The counterparties in a list of the bank. */
 const otherAccountsIn =
   (list: readonly OtherAccount[], account: AccountIds): ToNode<OtherAccount, OtherAccountNode> =>
   (record) => ({ ...accountOf(account), otherAccountId: itemId(record), list, record });
@@ -116,7 +116,7 @@ export const otherAccountNode = defineNodeType({
 });
 
 /**
- * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. What several counterparties
+ * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. A text that several counterparties
  * share identifies none of them: otherwise the wrong one could be paid.
  * Errors: NOT_FOUND.
  */

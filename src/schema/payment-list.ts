@@ -17,7 +17,7 @@ const maxPage = 100;
 const defaultPage = 20;
 const maxCount = 1000;
 
-/** Reading a payment record (20 microseconds) takes as long as looking at so many entries of a list. */
+/** Reading a payment record (20 microseconds) takes as long as examining this number of list entries. */
 const entriesPerRecord = 20;
 
 const args = builder.args((t) => ({
@@ -42,7 +42,10 @@ const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
 
 const cursorParts = z.tuple([z.int(), z.string()]);
 
-/** Errors: BAD_USER_INPUT for what is no cursor. One of another caller is a place too, in this caller's own list. */
+/**
+ * The place of a cursor. Errors: BAD_USER_INPUT if the text is no cursor. Another caller's cursor is accepted: it is a place in
+ * this caller's own list.
+ */
 function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
   if (cursor == null) return undefined;
   const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
@@ -110,14 +113,14 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    // Before the search: records that wait would fill the memory.
+    // Waits before the search: records that wait afterwards would fill the memory.
     context.lists.run(1, () =>
       context.payments.search(context.credentials, {
         newestFirst: true,
         ...query,
         limit,
         onPage(records, characters) {
-          // Without room for them the operation ends: the work that comes next fails.
+          // If there is no room for the records, the operation ends: its next work fails.
           context.keep(characters);
           context.lists.charge(records * entriesPerRecord);
         },

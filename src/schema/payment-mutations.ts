@@ -120,13 +120,13 @@ function requestOf(input: typeof PutTransactionRequestInput.$inferInput, default
   return { ids, body };
 }
 
-/** An error as data: the executor would take an Error for a failure of its field. */
+/** An error as data: the executor treats an Error as a failure of the field. */
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
 /** The end of an attempt to pay, as the payloads read it. */
 interface PaymentPayload {
   readonly idempotencyKey: string;
-  /** The Track-ID of the payment that this request made, or asked for again; null if it began none. */
+  /** The Track-ID of the payment that this request made or repeated; null if no payment began. */
   readonly trackId: string | null;
   /** The record of a payment that is done. */
   readonly record: PaymentRecord | null;
@@ -228,7 +228,7 @@ async function payloadOf(
   info: GraphQLResolveInfo,
   send: () => Promise<Omit<PaymentPayload, 'idempotencyKey' | 'userErrors'>>,
 ): Promise<PaymentPayload> {
-  // Its reads' deadline counts from here: the payment takes a part of the operation's time.
+  // The deadline of the payload's reads starts here, because the payment took a part of the operation's time.
   const { session } = context;
   try {
     session.checkPayment(operation);

@@ -12,13 +12,13 @@ import { shownId } from './list-item.ts';
 import type { NodeType } from './node.ts';
 
 /**
- * What the mutations of records share. A put sends a whole record. An update reads the record, changes it and writes it
+ * The common parts of mutations of records. A put sends a whole record. An update reads the record, changes it and writes it
  * back whole, so that members which the update does not name keep their values.
  */
 
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 
-/** A record's name as mutations and their descriptions have it, such as `branch`. */
+/** A record's name in mutations and their descriptions, such as `branch`. */
 const nounOf = (typeName: string) => typeName.charAt(0).toLowerCase() + typeName.slice(1);
 
 /** The field of an input for the bank. */
@@ -121,12 +121,12 @@ interface RecordUpdate<Put extends WriteOperation, Item extends object> {
 }
 
 /**
- * Reads a record, bypassing all caches, changes it and writes it back whole. Updates of one record take turns.
+ * Reads a record, bypassing all caches, changes it and writes it back whole. Updates of one record run one after the other.
  * Shape:  the record, if the bank's answer shows all of it, and the write's Track-ID.
- * Errors: nothing is written, and the error is BAD_USER_INPUT if nothing is to be changed or a member that the bank requires would be missing;
- *         CONFLICT if the record does not have the version `ifVersion`; BANK_BAD_RESPONSE if the record breaks the
- *         contract anywhere, since a body made from it would lose that value, or if it has another id than the requested one.
- *         Otherwise those of the read and of the write.
+ * Errors: nothing is written, and the error is BAD_USER_INPUT if nothing is to be changed or a member that the bank requires
+ * would be missing; CONFLICT if the record does not have the version `ifVersion`; BANK_BAD_RESPONSE if the record breaks the
+ * contract anywhere, since a body made from it would lose that value, or if it has another id than the requested one. Otherwise
+ * those of the read and of the write.
  */
 export async function updateRecord<Put extends WriteOperation, Item extends object>(
   { session, ...context }: Context,

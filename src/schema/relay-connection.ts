@@ -28,7 +28,9 @@ export interface Edge<Node> {
   readonly cursor: string;
 }
 
-/** An entry of a bank's list. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
+/**
+ * An entry of a bank's list. The cursor is created on demand: it costs more than the rest of the entry, and is seldom selected.
+ */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
   readonly #connection: Pick<Connection<unknown, Node>, 'cursorAt'>;
@@ -67,7 +69,7 @@ class LazyList<Made> implements Iterable<Made> {
  * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
  * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
  * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
- * costs nothing; one that broke the contract remains an error.
+ * costs nothing. An entry that broke the contract remains an error.
  */
 export class Connection<Item, Node> {
   readonly totalCount: number;
@@ -171,14 +173,14 @@ interface ListOptions<Parent, Args extends InputFieldMap, Item, Node> {
     args: InputShapeFromFields<Args>,
     context: ReadContext,
   ) => Promise<readonly Item[]>;
-  /** Called once for a list, so that what its entries share is computed once. */
+  /** Called once for a list, to compute the common parts of its entries once. */
   readonly nodesIn: (
     list: readonly NoInfer<Item>[],
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
   ) => ToNode<NoInfer<Item>, Node>;
-  /** What cursors call an entry; by default its id. */
+  /** An entry's name in cursors; by default its id. */
   readonly nameOf?: NameOf;
 }
 
@@ -234,8 +236,8 @@ function parseCursor(argument: string, cursor: string) {
 }
 
 /**
- * Where a cursor's entry is now, and where the entries behind it begin. If the bank no longer lists it, the one that took its
- * place is next; if several have its name, its position decides.
+ * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
+ * at its position is next. If several entries have its name, the position decides.
  */
 function placeOf(
   { index, name }: ReturnType<typeof parseCursor>,

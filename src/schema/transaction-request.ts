@@ -83,7 +83,7 @@ function findRequests(
   );
 }
 
-/** In milliseconds since 1970; null if the bank does not name the time in a form that can be read. */
+/** The time in milliseconds since 1970; null if the text cannot be read. */
 const timeOf = (text: TransactionRequest['start_date']): number | null =>
   typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
 

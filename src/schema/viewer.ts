@@ -51,7 +51,7 @@ export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds =>
 });
 
 /**
- * The viewer, if this customer is theirs.
+ * The viewer, if this customer is the viewer.
  * Errors: as viewerOf; BAD_USER_INPUT for another customer, about whom the bank's interface tells nothing more.
  */
 export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {

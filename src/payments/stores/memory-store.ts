@@ -25,7 +25,7 @@ export const createMemoryStore = (options: MemoryStoreOptions): PaymentStore =>
     ...options,
   });
 
-/** SQLite's rows, in this thread. */
+/** A driver over SQLite in memory, in this thread. */
 export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreOptions): StoreDriver {
   const database = new DatabaseSync(':memory:');
   database.function('time_now', () => Math.round(now()));

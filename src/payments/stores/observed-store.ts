@@ -9,9 +9,9 @@ export type StoreOperation =
 
 /** Observes a store's calls and outages. None of its methods may throw. */
 interface StoreObserver {
-  /** Of every call, failed ones included. */
+  /** Called for every call, including failed ones. */
   onStoreCall(operation: StoreOperation, seconds: number): void;
-  /** Once for each outage; the reason holds no secret. */
+  /** Called once for each outage. The reason contains no secret. */
   onStoreAway(reason: string): void;
   onStoreBack(awaySeconds: number): void;
 }
@@ -19,13 +19,16 @@ interface StoreObserver {
 export interface ObservedStore extends PaymentStore {
   /** False from the first failed call until the store is known to accept payments again, and while records are missing. */
   readonly isUp: boolean;
-  /** `count`, asked at most once in a few seconds however often it is read; null while the store cannot say. */
+  /** The result of `count`, called at most once in a few seconds; null while the store does not answer. */
   recentCounts(): Promise<RowCounts | null>;
 }
 
 const countsMaxAgeMs = 5_000;
 const retryMs = 1_000;
-/** How long no call may have failed before the store counts as recovered: one that answers may still refuse payments (a full disk). */
+/**
+ * The time without a failed call after which the store counts as recovered: a store with a full disk answers, but refuses
+ * payments.
+ */
 const quietMs = 5_000;
 
 /**
@@ -70,7 +73,7 @@ export function observeStore(
       const began = clock();
       try {
         const result = await call(...args);
-        // A beginning that was there may have been answered from memory.
+        // If `begin` found a record, the answer may have come from memory.
         if (awaySince !== null) succeed(awaySince, operation === 'begin' && result === null);
         return result;
       } catch (error) {
@@ -86,7 +89,7 @@ export function observeStore(
   function recentCounts(): Promise<RowCounts | null> {
     const maxAgeMs = awaySince === null ? countsMaxAgeMs : retryMs / 2;
     if (recent !== null && clock() - recent.at < maxAgeMs) return recent.counts;
-    // The reason was reported; the caller only needs to know that it failed. It is shared while it is under way.
+    // The reason was reported already: the caller only needs to know that `count` failed. Concurrent callers share one call.
     const asked = { counts: count().catch(() => null), at: Number.POSITIVE_INFINITY };
     recent = asked;
     void asked.counts.then(() => {

@@ -21,8 +21,8 @@ export interface OpenStoreOptions {
 }
 
 /**
- * How long a payment may wait for a file: a slow disk is all there is. It waits twice, and has to end before its lease is over.
- * A PostgreSQL server has limits of its own.
+ * How long a payment may wait for a file on a slow disk. A payment waits twice, and has to end before its lease is
+ * over. PostgreSQL has limits of its own.
  */
 const fileTimeoutMs = 4_000;
 /** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */

@@ -104,7 +104,10 @@ function tableOf(query: RowQuery, { table, mark }: Dialect): string {
   return `${table} INDEXED BY ${caller === undefined ? 'payment_by_time' : 'payment_by_caller'}`;
 }
 
-/** Builds a query as SQL. An index answers its first conditions and its order; each row in between has to meet the others. */
+/**
+ * Builds a query as SQL. An index answers the first conditions and the order; the database checks the other conditions for each
+ * row of the index.
+ */
 export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   const { mark, now, retentionMs } = dialect;
   const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
@@ -118,7 +121,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
   if (trackId !== undefined) conditions.push(`track_id = ${value(trackId)}`);
   if (requestId !== undefined) conditions.push(`request_id = ${value(requestId)}`);
-  // A `+` keeps SQLite from an index that matches more rows.
+  // A `+` prevents SQLite from using an index that matches more rows.
   const isFew = isNarrow(query);
   if (caller !== undefined) conditions.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
   // An index of unfinished payments is used only if the query repeats its condition.
@@ -142,7 +145,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
     conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
   }
   if (!isUnfinished(query)) conditions.push(`NOT (${expired({ now, retentionMs })})`);
-  // The sum keeps a database from reading all rows in their order, if it does not know that few match.
+  // The sum prevents the database from reading all rows in this order: few of them match.
   const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
   const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
     WHERE ${conditions.join(' AND ')} ${order} LIMIT ${value(query.limit)}`;

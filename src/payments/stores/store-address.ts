@@ -31,7 +31,7 @@ export function shownStoreUrl(url: string, mask: string): string {
   return (
     url
       .replace(/(:\/{0,2}).*@/s, `$1${mask}@`)
-      // Without an @, what follows a colon and is no port may be a password all the same.
+      // Without an @, the text after a colon may also be a password, unless it is a port.
       .replace(/(:\/\/)(?!.*@)[^/]*:(?!\d{1,5}(?:[,/?#]|$)).*$/s, `$1${mask}`)
       .replace(/[?#].*$/s, `?${mask}`)
   );
@@ -44,7 +44,7 @@ export function passwordsOf(url: string): string[] {
     const named = parseStoreUrl(url);
     if (named.kind === 'postgres') all.push(named.address.password);
   } catch (error) {
-    // Opening the store tells what is wrong with it.
+    // Opening the store reports the error.
     if (!(error instanceof AddressError)) throw error;
   }
   return all.flatMap((password) => password || []);

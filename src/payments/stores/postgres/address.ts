@@ -32,7 +32,7 @@ interface PostgresTls {
   readonly key: string | undefined;
 }
 
-/** What is wrong with an address. The message repeats no part of it that may be a password. */
+/** An invalid address. The message repeats no part of it that may be a password. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
@@ -56,7 +56,7 @@ const parameterValues = {
 } satisfies Record<string, readonly string[] | null>;
 type Parameter = keyof typeof parameterValues;
 
-/** For parameters and values of other clients, what to write instead. */
+/** The replacements for parameters and values of other clients. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
@@ -105,7 +105,7 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
     throw new AddressError('channel_binding=require needs TLS, and this address has none');
   return {
     ...{ host, port, user, password: password || undefined, database },
-    // pg goes on if a server offers no channel binding. A verified certificate keeps others out as well.
+    // pg continues if a server offers no channel binding. A verified certificate protects as well.
     tls: tls?.mode === 'require' && binding === 'require' ? { ...tls, mode: 'verify-full' } : tls,
     application_name: given('application_name') ?? 'bankql',
     options: given('options'),
@@ -198,7 +198,7 @@ export const shownAddress = ({ host, port, database }: PostgresAddress): string 
 export const clientOptions = async ({ tls, password, ...address }: PostgresAddress) =>
   ({
     ...address,
-    // A function, so that pg takes no password from elsewhere.
+    // A function, because otherwise pg may take a password from the environment or a file.
     password: () => password ?? '',
     ssl: tls !== null && (await tlsOptions(tls)),
   }) satisfies PoolConfig;

@@ -4,15 +4,15 @@ import { z } from 'zod';
 import { madeByOther, missingStore } from '../missing-store.ts';
 import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
 
-/** Whether a server is the one that the records were written to. The only row of bankql.store says which one that is. */
+/** Checks whether a server is the one that the records were written to. The only row of bankql.store identifies that server. */
 
-/** Counts the layouts of the tables. Version 2 is that of bankql 0.3. */
+/** The version of the tables. bankql 0.3 had version 2. */
 const tablesVersion = 3;
 
 const serverRow = z.object({
-  /** A new cluster has another one. Null if the server does not tell it, as some hosted ones. */
+  /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
   system_identifier: z.string().nullable(),
-  /** A promoted standby has a higher one. */
+  /** Increases when a standby is promoted. */
   timeline: z.number().nullable(),
   standbys_confirm: z.boolean(),
 });
@@ -32,7 +32,7 @@ export const createStoreTable = `CREATE TABLE bankql.store (
   system_identifier text, timeline integer, standbys_confirm boolean NOT NULL,
   loss_accepted_by text, loss_accepted_at timestamptz)`;
 
-/** The identity of a new store, or of a store that goes on after it lost its row. */
+/** The identity of a new store, or of a store that continues after the loss of its row. */
 export const newIdentity = (): Pick<StoreIdentity, 'id' | 'secret'> => ({
   id: randomUUID(),
   secret: randomBytes(32).toString('hex'),

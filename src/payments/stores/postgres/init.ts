@@ -46,11 +46,11 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // If the role may not ask, that would fail the transaction.
+  // Before the transaction, which would fail if the role may not call the functions.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);
-  // Asked of the catalog: other look-ups may remember a name as missing from before the lock was waited for.
+  // Reads the catalog: other look-ups may have cached that the name was missing before the lock was obtained.
   const { rows } =
     await client.query(`SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'bankql') AS "hasSchema",
     EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relnamespace

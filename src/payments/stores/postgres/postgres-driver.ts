@@ -34,9 +34,9 @@ export interface PostgresDriverOptions {
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
-  /** Gets a sentence if the server was replaced without a loss, or does not say which one it is. */
+  /** Called with a sentence if the server was replaced without a loss, or does not show its identity. */
   readonly onNotice?: (text: string) => void;
-  /** After how long the server gives up a statement or its wait for a lock (default: 3 s). */
+  /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
   readonly statementTimeoutMs?: number;
   /** How long the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
@@ -52,7 +52,7 @@ const plannedOnce = {
   enable_mergejoin: 'off',
 };
 const usualStatementTimeoutMs = 3_000;
-/** A statement that was given up says so within this time, unless the server or the network is gone. */
+/** The server reports a cancelled statement within this time, unless the server or the network has failed. */
 const marginMs = 1_000;
 const usualStartTimeoutMs = 5_000;
 const startPauseMs = 250;
@@ -60,7 +60,7 @@ const startPauseMs = 250;
 const maxLifetimeSeconds = 600;
 /** How often an insert is tried while others store and delete the row. */
 const maxRounds = 5;
-/** The server ends or cannot go on. It does not say whether a commit that was under way is stored. */
+/** The server stops or fails. It does not report whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
 
 /** pg's message for a statement that took longer than `query_timeout`. */
@@ -73,12 +73,12 @@ const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Session {
   readonly backend: Backend;
   timeline: number | null;
   loss: string | null;
-  /** What the server warned of during the last statement. */
+  /** The server's warning during the last statement. */
   warning: string | null;
 }
 
@@ -86,11 +86,10 @@ interface Session {
 class ConnectionBroken extends WriteUncertain {}
 
 /**
- * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is atomic
- * and leaves no transaction open.
- *
- * A connection whose call failed is not used again. Its backend may still be at work: a commit waits for a standby without a limit.
- * Therefore the next call ends that backend first. Its row is visible then, or never will be.
+ * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
+ * atomic and leaves no transaction open.
+ * A connection whose call failed is not used again. Its backend may still be running, because a commit waits for a standby
+ * without a limit. Therefore the next call ends that backend first. Afterwards, its row is either visible or was not committed.
  * Errors: an Error that names the server and the remedy if it cannot be used.
  */
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
@@ -100,10 +99,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
-  /** The store's row with the server that it is on, as it was last found right. Null if the row was always missing. */
+  /** The store's row and its server, as last checked successfully. Null if there has been no row. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
-  /** The loss that the last checked connection has found. */
+  /** The loss that the last check of a connection found. */
   let loss: string | null = null;
 
   const unavailable = (reason: string) =>
@@ -119,7 +118,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
     client.on('notice', ({ code, message }) => {
-      // By the class of the code: severities are in the server's language.
+      // Compares the class of the code, because severities are in the server's language.
       if (code?.startsWith('01')) session.warning = message ?? code;
     });
     // A connection that breaks while it is in use also fails its call.
@@ -167,7 +166,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // A standby was promoted in the place of its server.
+      // A standby has replaced the connection's server.
       client.release(true);
     }
   }
@@ -220,7 +219,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return result;
   }
 
-  /** The same over another connection if the first one breaks. `isAgain`: the statement may already have been committed. */
+  /**
+   * Like `call`, but repeats over another connection if the first one breaks. `isAgain`: the statement may already have been
+   * committed.
+   */
   async function callAgain(
     pool: Pool,
     statementOf: (isAgain: boolean) => Statement,
@@ -278,7 +280,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       ...connection,
       max,
       onConnect: (client) => onConnect(client, settings),
-      // The server gives a statement up first, and says then that nothing is stored.
+      // The server cancels a statement before this time, and then reports that nothing is stored.
       query_timeout: statementTimeoutMs + marginMs,
       maxLifetimeSeconds,
       // A store that nobody closed does not keep the process alive.
@@ -291,7 +293,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function close(): Promise<void> {
     const isOver = new AbortController();
     const ended = Promise.all([payments.end(), searches.end()]);
-    // A server that does not answer does not confirm the end of a connection.
+    // A server that does not answer would never confirm the end of a connection.
     await Promise.race([ended, delay(marginMs, undefined, { signal: isOver.signal })]);
     isOver.abort();
   }
@@ -330,7 +332,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     async compareAndSet(id, version, change) {
       const job = { id, version, change };
       if (await changeOne(job)) return true;
-      // The first of two calls may have done it.
+      // The first of two calls may have committed the change.
       return ((await find(id))?.version ?? null) === (change?.version ?? null);
     },
     find,
@@ -366,8 +368,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 }
 
 /**
- * The server that a store has to be on. This process may know a later promotion than the row, which an old primary has, and
- * that standbys did not have to confirm the last payments. An operator's decision makes the row count.
+ * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
+ * whether standbys had to confirm the last payments. After an operator's decision, the row counts.
  */
 function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
   const isDecided = row.loss_accepted_at?.getTime() !== known.loss_accepted_at?.getTime();

@@ -38,7 +38,7 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
 export interface SetUpOptions {
-  /** After how long the server gives up a statement, or its wait for a lock. 0: never. */
+  /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
   /** Whether a server is accepted that may forget payments. */
   readonly allowVolatile: boolean;
@@ -64,7 +64,7 @@ export async function setUp(
   const server = serverAnswer.parse(rows[0]);
   checkServer(server, allowVolatile);
   const settings = {
-    // As parameters of the startup, poolers refuse them.
+    // Set by a statement: poolers refuse these settings as startup parameters.
     statement_timeout: String(timeoutMs),
     lock_timeout: String(timeoutMs),
     // A later change of the server's configuration, or one of the role's, does not change what statements mean.
@@ -110,9 +110,9 @@ function checkServer(found: z.infer<typeof serverAnswer>, allowVolatile: boolean
     );
 }
 
-/** What a server answers with that will be ready by itself: it starts or ends, is full, or has become read-only. */
+/** Codes of a server that will recover by itself: it starts or stops, is full, or has become read-only. */
 const passing = /^(08|57|53|25|55|40)/;
-/** Node's codes for a certificate that nobody vouches for, that is out of date, or that is for another name. */
+/** Node's codes for a certificate that is untrusted, expired, or for another name. */
 const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** Why no connection was opened, without the password: a ServerRefused if trying again would not help. */
@@ -138,7 +138,7 @@ export function connectError(error: unknown, address: PostgresAddress): Error {
   return new Error(reason);
 }
 
-/** Why a store cannot be opened. Without its cause, which is pg's and may hold what was sent. */
+/** The error for a store that cannot be opened. It has no cause: pg's error may contain what was sent. */
 export function openError(error: Error, address: PostgresAddress): Error {
   if (error instanceof TablesMissing) return new Error(error.message);
   const shown = shownAddress(address);

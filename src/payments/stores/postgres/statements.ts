@@ -16,7 +16,7 @@ import { standbysConfirm } from './server.ts';
 
 export interface Statement {
   readonly text: string;
-  /** Under this name each connection prepares it once. */
+  /** The name under which each connection prepares the statement once. */
   readonly name?: string;
   readonly values: unknown[];
 }

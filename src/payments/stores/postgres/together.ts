@@ -1,6 +1,8 @@
 import DataLoader from 'dataloader';
 
-/** Does the jobs that come while a statement is under way in the next one, so that they share a round trip and a commit. */
+/**
+ * Collects jobs while a statement is in progress, and does them in the next statement: they share a round trip and a commit.
+ */
 export function together<Job, Answer>(work: (jobs: readonly Job[]) => Promise<(job: Job) => Answer>) {
   let underWay: Promise<unknown> = Promise.resolve();
   const loader = new DataLoader<Job, Answer>(
@@ -11,7 +13,7 @@ export function together<Job, Answer>(work: (jobs: readonly Job[]) => Promise<(j
     },
     {
       cache: false,
-      // A turn later, because the answers to one batch often make the next one.
+      // One iteration of the event loop later, because the answers to one batch often cause the next jobs.
       batchScheduleFn: (dispatch) => void underWay.then(() => setImmediate(dispatch)),
     },
   );

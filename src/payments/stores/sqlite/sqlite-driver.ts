@@ -25,7 +25,7 @@ interface SqliteOptions {
 export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
   /** How many calls share a transaction at most. */
   readonly maxBatch: number;
-  /** The file that it may open, as the first thread has found it; null for any. */
+  /** The inode of the file that the thread may open, as the first thread found it; null for any file. */
   readonly inode: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface SqliteRequest {
   readonly id: number;
   readonly method: 'open' | keyof RowMethods;
   readonly args: readonly unknown[];
-  /** When nobody waits for the response any more, by steadyMs. */
+  /** The time after which nobody waits for the response, by steadyMs. */
   readonly giveUpAt: number;
   /** How long to wait for another process's lock. */
   readonly lockMs: number;
@@ -48,7 +48,7 @@ export type SqliteResponse =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string; readonly failure: Failure };
 
-/** With this number of unanswered calls, the thread is taken to hang (a dead disk). Further calls fail at once. */
+/** With this number of unanswered calls, bankql assumes that the thread hangs (a dead disk), and further calls fail at once. */
 const maxUnanswered = 1_000;
 /** How long the thread may take to start, and to make a file, in milliseconds. */
 const startMs = 30_000;
@@ -118,7 +118,7 @@ const startError = (cause: StoreUnavailable): Error =>
 /** TypeScript if the sources run, JavaScript in the package. */
 const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
 
-/** How long a call may take, and how much of that waiting for locks, in milliseconds. */
+/** The time limit of a call, and of its wait for locks, in milliseconds. */
 interface CallLimits {
   readonly limitMs: number;
   readonly lockMs: number;

@@ -33,7 +33,7 @@ class UnusableStore extends Error {}
 
 const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
 
-/** Executes calls, in one transaction if one of them writes. Shape: the responses, which are true once it returns. */
+/** Executes calls, in one transaction if one of them writes. Shape: the responses; they are valid after the commit. */
 function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
   const lockMs = Math.max(...requests.map((request) => request.lockMs));
   let isCommitting = false;
@@ -44,7 +44,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
       if (method === 'open') return { id, value: { secret, inode } };
-      // Its caller takes the write back.
+      // The caller has given up, and will delete the record if it is written.
       if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(methods[method], null, args) };
     });
@@ -88,7 +88,7 @@ function closeFile(): void {
 function openFile(create: boolean, lockMs: number): OpenFile {
   const found = inodeOf(path);
   if (found === null && !create) throw new MissingStore('its file is gone');
-  // To write on into a file that was moved away would hide the payments from everybody else.
+  // If the file was moved away, nobody else would see payments that are still written to it.
   if (inode !== null && found !== inode)
     throw new Error('another file has taken its place: start bankql again');
   file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);
@@ -108,7 +108,7 @@ function inodeOf(name: string): string | null {
 function openToRead(lockMs: number): OpenFile {
   const found = inodeOf(path);
   const url = pathToFileURL(path);
-  // Without a log nobody has the file open. Even to read, SQLite would make one, and leave it there.
+  // Without a `-wal` file, nobody has the store open. Even to read, SQLite would create one, and leave it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   return { ...opened(database, () => {}), inode: found, lockMs };
