@@ -1,6 +1,6 @@
 /**
  * Work that is done one after the other, whether the work before it succeeded or failed.
- * `idle` resolves when all of it is over.
+ * `idle` resolves when all work is done.
  */
 export function createSerialQueue() {
   let last: Promise<unknown> = Promise.resolve();

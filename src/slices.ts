@@ -3,8 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** How long work may run in one iteration of the event loop, in milliseconds. The rest waits for a later iteration. */
 const sliceMs = 10;
 /**
- * Iterations without waiting work after a slice, unless they take as long as one. libuv accepts one connection in each, so that
- * hundreds of connections would otherwise wait for hundreds of slices. An iteration with nothing to do takes microseconds.
+ * The number of iterations after a slice in which no waiting work is served, unless they take as long as a slice. libuv accepts
+ * one connection in each, so that hundreds of connections would otherwise wait for hundreds of slices. An iteration with
+ * nothing to do takes microseconds.
  */
 const iterationsBetween = 16;
 
@@ -14,23 +15,25 @@ export interface SlicedOperation {
   readonly caller: string;
 }
 
-/** A caller that has work which waits. */
+/** A caller with waiting work. */
 interface WaitingCaller {
-  /** The least used time of the callers that waited before it, and the time that its own work has used since. */
+  /** The caller's used time: at first the least used time of all waiting callers, then plus the time of its own work. */
   usedMs: number;
-  /** The work of operations that have begun: the first operation goes on to its end, so that half-built answers do not pile up. */
+  /**
+   * The work of operations that have begun. The first operation is served to its end, so that half-built answers do not pile
+   * up.
+   */
   readonly begun: Map<SlicedOperation, (() => void)[]>;
   /** Operations that have not begun. */
   readonly beginnings: (() => void)[];
-  /** Whether an operation begins next, if one waits: beginnings and the rest alternate. */
+  /** Whether a new operation is served next. New operations alternate with those that have begun. */
   beginsNext: boolean;
 }
 
 /**
- * Divides long work, so that it does not hold the process: work runs at once while this iteration of the event loop has used less
- * than a slice. Otherwise it waits, and the caller that has used the least time goes next. A caller that begins to wait has used
- * as much as the least of those that wait already.
- *
+ * Divides long work into slices, so that it does not block the process. Work runs at once while this iteration of the event
+ * loop has used less than a slice. Otherwise it waits, and the caller that has used the least time is served next. A caller
+ * that begins to wait starts with the least used time of the waiting callers.
  * A piece of work is not interrupted. Work of many pieces asks `hasTime` between them.
  */
 export class Slices {
@@ -39,7 +42,7 @@ export class Slices {
   readonly #waiting = new Map<string, WaitingCaller>();
   /** When the first work of this iteration of the event loop began; null before it. */
   #beganAt: number | null = null;
-  /** How many iterations of the pause after the last slice are left, and since when it lasts. */
+  /** The pause after the last slice: its remaining iterations, and when it began. */
   #pause = { left: 0, since: 0 };
   #served: { readonly caller: string; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
 
@@ -117,7 +120,7 @@ export class Slices {
     own.beginsNext = !begins;
     const resolve = begins ? own.beginnings.shift() : pieces?.pop();
     resolve?.();
-    // The work runs in microtasks, which are over when the next tick begins.
+    // The work runs in microtasks, which end before the next tick.
     queueMicrotask(() => process.nextTick(this.#goOn));
   }
 

@@ -77,7 +77,7 @@ builder.mutationField('putAccount', (t) =>
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const { trackId } = await session.write(putAccountID, ids, toBody(account, input.account));
-      // The record is read again: the bank's answer may contain fields that the view hides.
+      // Not the bank's answer, which may contain fields that the view hides.
       return { ids, record: null, trackId };
     },
   }),

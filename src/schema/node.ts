@@ -194,7 +194,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
 }
 
 /**
- * The account of a record in its path.
+ * The account through which a record was read.
  * Errors: BANK_BAD_RESPONSE for an account that the bank listed without an id among others: it could be any account.
  */
 export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {

@@ -4,15 +4,15 @@ import type { IncrementalForm } from '../engine/context.ts';
 import { RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 
-/** How a client takes answers, by its `Accept`. */
+/** The formats that a client accepts, by its `Accept`. */
 export interface Accepted {
-  /** How it takes one result; null if it takes only a stream. */
+  /** The format of a single result; null if the client accepts only a stream. */
   readonly mediaType: MediaType | null;
-  /** How it takes several results; null if it takes only one. */
+  /** The format of several results; null if the client accepts only one. */
   readonly stream: IncrementalStream | null;
 }
 
-/** Clients send few different values, and to parse one takes as long as a part of a small query. */
+/** Clients send few different values, and parsing one takes a noticeable part of a small query's time. */
 const known = new LRUCache<string, Accepted>({ max: 100 });
 
 export const acceptedBy = (accept = ''): Accepted =>
@@ -66,13 +66,13 @@ export function parseMediaType(text: string): MIMEType | null {
   }
 }
 
-/** How much a range is wanted, above 0 to 1; 0 if it is not. */
+/** The weight of a range, up to 1; 0 if the client does not accept it. */
 export function weightOf(range: MIMEType | undefined): number {
   const weight = Number(range?.params.get('q') ?? 1);
   return Number.isNaN(weight) ? 1 : Math.min(Math.max(weight, 0), 1);
 }
 
-/** For a client that takes neither. */
+/** The error for a client that accepts neither media type. */
 export const notAcceptable = () =>
   new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
     http: { status: 406 },
@@ -84,13 +84,13 @@ type StreamType = 'text/event-stream' | 'multipart/mixed';
 interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
-  /** The parameter by which the client asked for the form, which its answer repeats. */
+  /** The parameter with which the client requested the form; the answer repeats it. */
   readonly spec: string;
 }
 
 /**
- * How a client takes the results of @defer and @stream, by its `Accept`; null if it does not. A client that names no form
- * of them gets that of 2022, which such clients know, for example urql.
+ * The format in which a client accepts the results of @defer and @stream, by its `Accept`; null for none.
+ * A client that names no form, such as urql, gets that of 2022.
  */
 function incrementalStreamOf(accept: string): IncrementalStream | null {
   if (!/event-stream|multipart/i.test(accept)) return null;
@@ -105,7 +105,7 @@ function incrementalStreamOf(accept: string): IncrementalStream | null {
 
 const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-/** The names of the forms. Two are of one form: 3283f8a is the commit of the specification that v0.2 is. */
+/** The names of the forms. Two of them mean the same form: v0.2 is the commit 3283f8a of the specification. */
 const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
   { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },

@@ -12,8 +12,8 @@ import { Capacity, unbounded } from '../capacity.ts';
 import { RequestHolder } from '../engine/request-holder.ts';
 
 /**
- * After a refusal a connection is not read for a time that grows with the number of such connections, so that clients which ask
- * again at once get about 500 refusals a second together, at a tenth of a millisecond each.
+ * After a refusal, a connection is not read for a time that grows with the number of such connections. So clients that repeat
+ * at once get about 500 refusals a second in all, and each takes a tenth of a millisecond.
  */
 const pauseMs = 2;
 const longestPauseMs = 1000;
@@ -23,13 +23,13 @@ const longestPauseMs = 1000;
  * and a client that is not let in tries again a second later.
  */
 const backlog = 4096;
-/** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
+/** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
-/** Longer than a load balancer keeps an idle connection, so that the load balancer closes it. */
+/** Longer than load balancers keep an idle connection, so that they close it, and not bankql. */
 const keepAliveMs = 65_000;
-/** A client that does not read its answer holds the process no longer than this. */
+/** At the stop, the process waits at most this long for a client that does not read its answer. */
 const maxDrainMs = 30_000;
-/** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
+/** A client that has not read its answer after this time is disconnected, in milliseconds. */
 const writeDeadlineMs = 30_000;
 
 /** The status for a request that cannot be parsed, by the error's code; the same as Node's. */
@@ -52,7 +52,7 @@ interface Shared {
   readonly listener: Listener;
   /** How many connections pause after a refusal. */
   paused: number;
-  /** Whether the last answer of a connection says that it ends. */
+  /** Whether the server drains: the last answer of each connection announces its end. */
   isDraining: boolean;
   /** Whether a connection ends as soon as it is idle. */
   endsIdle: boolean;
@@ -61,14 +61,14 @@ interface Shared {
 /** A client's connection. Its requests are handled as they come, and Node sends their answers in that order. */
 class Connection {
   readonly capacity: Capacity;
-  /** The peer at its other end, as far as the network knows. */
+  /** The peer at the other end: its network address. */
   readonly peer: string;
   readonly socket: Socket;
   readonly #shared: Shared;
   /** The responses that are not sent yet, in the order of their requests. */
   readonly #responses = new Set<ConnectionAwareResponse>();
   #latest: ConnectionAwareResponse | null = null;
-  /** Whether an answer has said that it ends. */
+  /** Whether an answer has announced the end of the connection. */
   #isEnding = false;
 
   constructor(socket: Socket, shared: Shared) {
@@ -82,21 +82,30 @@ class Connection {
     return this.#responses.size === 0;
   }
 
-  /** Whether a complete request is under way, or an answer: the client would think that any other answer belongs to it. */
+  /**
+   * Whether a complete request or an answer is in progress. The client would take any other answer for the answer to this
+   * request.
+   */
   get isAnswering(): boolean {
     return this.#responses.values().some(({ req, headersSent }) => req.complete || headersSent);
   }
 
-  /** A request has arrived. None is handled once an answer has said that the connection ends: its own would be lost. */
+  /**
+   * A request has arrived. It is not handled if an answer has announced the end of the connection: the request's own answer
+   * would be lost.
+   */
   receive(response: ConnectionAwareResponse): void {
-    // Node goes on with the requests of a packet when their connection is closed already.
+    // Node passes on the remaining requests of a packet even if their connection is closed.
     if (this.socket.destroyed || this.#isEnding) return;
     this.#responses.add(response);
     this.#latest = response;
     this.#shared.listener(response.req, response, response.belongTo(this));
   }
 
-  /** Whether an answer that begins now has to say that the connection ends. Only the last one may: Node drops those behind it. */
+  /**
+   * Whether an answer that begins now has to announce the end of the connection. Only the last answer may: Node drops later
+   * ones.
+   */
   endsWith(response: ConnectionAwareResponse, mustEnd: boolean): boolean {
     if (this.#latest !== response) return false;
     this.#isEnding = mustEnd || this.#shared.isDraining;
@@ -123,12 +132,12 @@ class Connection {
     outside(() => setTimeout(resume, Math.min(pauseMs * shared.paused, longestPauseMs)).unref());
   }
 
-  /** Ends it if the answer that is being sent has waited for longer than this to be read, in milliseconds. */
+  /** Ends the connection if the current answer has waited longer than this to be read, in milliseconds. */
   enforceDeadline(deadlineMs: number, now: number): void {
     for (const response of this.#responses) if (response.isStalled(deadlineMs, now)) this.socket.destroy();
   }
 
-  /** The socket is closed. Node says so to the response that is being sent, and not to those behind it. */
+  /** The socket is closed. Node tells only the current response, not later ones. */
   close(): void {
     for (const response of this.#responses) {
       if (response.socket !== null) continue;
@@ -137,7 +146,7 @@ class Connection {
   }
 }
 
-/** An address of IPv6 is one of 2^64 that a client may choose from: they are one peer, by the four groups that they share. */
+/** The peer of a network address. An IPv6 client may choose from 2^64 addresses, so the first four groups identify the peer. */
 export function peerOf(address = ''): string {
   if (!address.includes(':') || address.includes('.')) return `peer ${address}`;
   const [before = [], behind = []] = address
@@ -157,9 +166,9 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 };
 
 /**
- * An answer that tells the truth about its connection. If it is given before the body was read to its end, the rest
- * is dropped as it comes, and the connection stays: `checkRequest` has seen how long it is. A body in chunks may have no end,
- * and one for which the client awaits a 100 may not come: the connection closes, and the answer says so.
+ * A response that announces correctly whether its connection ends. If it is sent before the body was read completely, the rest
+ * of the body is dropped, and the connection stays: `checkRequest` has checked the body's length. If the body is chunked, or
+ * the client awaits a 100, its end is not known: the connection then closes, and the response announces this.
  */
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that its request holds; null if the connection was closed before the request arrived. */
@@ -192,7 +201,9 @@ export class ConnectionAwareResponse extends ServerResponse {
     super.writeContinue(callback);
   }
 
-  /** Whether bytes have been waiting for its client for so long. Before its turn to be sent, an answer does not wait for the client. */
+  /**
+   * Whether bytes have waited for the client for at least this time. An answer behind another one does not wait for the client.
+   */
   isStalled(deadlineMs: number, now: number): boolean {
     if (this.holder === null || this.holder.unread === 0 || this.socket === null) return false;
     this.#stalledSince ??= now;
@@ -213,7 +224,7 @@ export class ConnectionAwareResponse extends ServerResponse {
     const bytes = sizeOf(chunk, encoding);
     this.holder?.write(bytes);
     const whenSent: Sent = (error) => {
-      // Room for bytes that are never sent is given back when the answer is closed.
+      // Room for bytes that are never sent is released when the answer is closed.
       if (!error) this.holder?.sent(bytes);
       if (this.holder?.written === 0) this.#stalledSince = null;
       (typeof encoding === 'function' ? encoding : sent)?.(error);
@@ -224,9 +235,10 @@ export class ConnectionAwareResponse extends ServerResponse {
   }
 
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
-    // Given back when all is out: Node then says that the answer is closed.
+    // The room is released when everything is sent: Node then closes the answer.
     this.holder?.answered(sizeOf(chunk, encoding));
-    // Node sets the timer of an idle connection where the answer ends: in the request's context it would retain the request.
+    // Node sets the timer of an idle connection when the answer ends. In the request's async context, the timer would retain
+    // the request.
     return outside(() => {
       if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
       return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
@@ -237,9 +249,9 @@ export class ConnectionAwareResponse extends ServerResponse {
 const outside = AsyncLocalStorage.snapshot();
 
 interface ListenOptions {
-  /** Counts what callers hold (default: nothing is bounded). */
+  /** Counts the resources that callers use (default: nothing is bounded). */
   readonly capacity?: Capacity;
-  /** How long an answer may wait to be taken, in milliseconds. */
+  /** How long an answer may wait to be read, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** How long a request may take to arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
@@ -267,7 +279,7 @@ export async function listen(
     {
       headersTimeout: slowestRequestMs,
       requestTimeout: slowestRequestMs,
-      // How often Node looks: by default every 30 s, whatever the two above say.
+      // How often Node checks the two limits above; by default, every 30 s.
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
@@ -293,7 +305,7 @@ export async function listen(
       socket.write(`HTTP/1.1 ${unreadable[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
     socket.destroy();
   });
-  // Node takes a connection for idle once its answer is handed over, also while it is still being written.
+  // Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {
     const connection = new Connection(socket, shared);
@@ -325,9 +337,9 @@ export async function listen(
   };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    /** From now on the last answer of each connection says that it ends, and ends it. */
+    /** From now on, the last answer of each connection announces its end, and the connection closes. */
     drain,
-    /** Waits until the requests under way have ended. Idle connections may be used once more for so many milliseconds. */
+    /** Waits until the requests in progress have ended. For `idleMs` milliseconds, idle connections may be used once more. */
     close: (idleMs = 0) =>
       new Promise<void>((resolve) => {
         drain();

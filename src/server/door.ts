@@ -26,11 +26,14 @@ interface DoorOptions {
 
 /** The other end of a request: a response of node:http, or the promise of a Fetch response. */
 export interface Client {
-  /** Whether it waits for its answer, has a part of it or all, or has left before. */
+  /** Whether the client waits for its answer, has a part of it, has all of it, or left before. */
   readonly state: 'waiting' | 'begun' | 'answered' | 'left';
   /** Sends an answer; `common` are headers of every answer. Resolves when all is sent or the client has left. */
   send(answer: Answer, common: readonly string[]): void | Promise<void>;
-  /** Sends this without reading the request's body. An answer that has begun is broken off, so that it is not taken for a whole one. */
+  /**
+   * Sends an answer without reading the request's body. If another answer has begun, it is cut off, so that the client sees
+   * that it is incomplete.
+   */
   refuse(answer: WholeAnswer): void;
 }
 
@@ -39,11 +42,11 @@ export type Door = ReturnType<typeof createDoor>;
 const maxLoggedOrigins = 20;
 const over = Promise.resolve();
 
-/** Every request passes here, however it came: the rules of HTTP may refuse it, and `answer` answers it. */
+/** Every request passes here, from node:http or Fetch: the rules of HTTP may refuse it; otherwise `answer` answers it. */
 export function createDoor(options: DoorOptions, answer: AnswerRequest) {
   const { policy, logger, onHttpRefusal, observer } = options;
   const loggedOrigins = new Set<string>();
-  /** Once for each origin, for as many as a log can bear. */
+  /** Logs each origin once, up to a maximum number of origins. */
   const logForeignOrigin = (origin: string): void => {
     if (loggedOrigins.size >= maxLoggedOrigins || loggedOrigins.has(origin)) return;
     loggedOrigins.add(origin);
@@ -82,7 +85,7 @@ export function createDoor(options: DoorOptions, answer: AnswerRequest) {
     else if (hasFailed && state !== 'left') activity.brokenOff('INTERNAL');
     const isAbandoned = state === 'left' || (state === 'waiting' && !hasFailed);
     if (isAbandoned) activity.abandoned();
-    // A page, or a path that is not found, is no operation.
+    // Requests for pages and for unknown paths are not operations.
     if (isAbandoned || activity.status !== null) observer?.end(activity);
   }
 

@@ -24,7 +24,7 @@ type WhyNotReady = () => string | null | Promise<string | null>;
 export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, SendOptions {
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
-  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limits.ts. */
+  /** If set, it also wraps `bank` and `payments`: see rate-limits.ts. */
   readonly rateLimiter?: RateLimiter | null;
   readonly authenticate: Authenticate;
   readonly logger: Logger;
@@ -32,10 +32,10 @@ export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, S
   readonly whyNotReady?: WhyNotReady;
 }
 
-/** Reads a body, and counts its bytes at its holder as they arrive. Errors: RequestError; ClientDisconnected. */
+/** Reads a body, and counts its bytes for the request as they arrive. Errors: RequestError; ClientDisconnected. */
 export type BodyReader = () => Promise<Uint8Array>;
 
-/** Answers a request that HTTP's rules let in. Errors: ClientDisconnected; unexpected ones. */
+/** Answers a request that passed HTTP's rules. Errors: ClientDisconnected; unexpected ones. */
 export type AnswerRequest = (
   head: Head,
   read: BodyReader,
@@ -43,7 +43,7 @@ export type AnswerRequest = (
   activity: OperationActivity | null,
 ) => Promise<Answer>;
 
-/** Checks of a load balancer: whether the process is there is yoga's /health. */
+/** The readiness check for load balancers; /health is yoga's. */
 function useReadiness(whyNotReady: WhyNotReady): Plugin {
   return useReadinessCheck({
     endpoint: '/ready',
@@ -83,7 +83,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     // Yoga would find its paths at the end of the query as well.
     const [path = '/'] = url.split(/[?#]/, 1);
     const address = URL.parse(path, 'http://bankql') ?? 'http://bankql/not-found';
-    // Fetch has no such methods.
+    // Fetch forbids these methods.
     const known = /^(?:TRACE|TRACK|CONNECT)$/i.test(method) ? 'DELETE' : method;
     return yoga.fetch(new Request(address, { method: known, headers: headerPairs(rawHeaders) }), {} as never);
   }
@@ -180,7 +180,7 @@ const nobody: Caller = { subscriptionKey: null, authProviderName: null, authId: 
 const isForPage = ({ method, url = '', headers }: Head): boolean =>
   method === 'GET' && /^\/graphql(?:\?|$)/.test(url) && headers.accept?.includes('text/html') === true;
 
-/** The part of a Fetch request that plugins read, made when they do. */
+/** The part of a Fetch request that plugins read, created on demand. */
 class LaneRequest {
   readonly method = 'POST';
   readonly url = endpoint;

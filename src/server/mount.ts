@@ -6,7 +6,7 @@ import type { Client, Door } from './door.ts';
 import { type Head, readBody, readChunks } from './request.ts';
 import { type Answer, headerPairs, NodeClient, type WholeAnswer } from './response.ts';
 
-/** bankql without a server of its own, for one that listens already. */
+/** bankql without its own server, for a server that listens already. */
 export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: number) {
   const underWay = new Set<Promise<void>>();
 
@@ -49,7 +49,7 @@ export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: nu
       await work;
     },
 
-    /** Resolves when nothing that began is under way any more. */
+    /** Resolves when no request is in progress. */
     async idle(): Promise<void> {
       while (underWay.size > 0) await Promise.all(underWay);
     },
@@ -92,7 +92,7 @@ class FetchClient implements Client {
       await body.pipeTo(writable, { signal: this.#request.signal });
       this.state = 'answered';
     } catch {
-      // An answer that bankql broke off has told its activity.
+      // If bankql cut the answer off, its activity knows already.
       this.state = 'left';
     }
   }

@@ -6,22 +6,22 @@ import type { OperationActivity } from '../engine/operation-activity.ts';
 export interface OperationObserver {
   /** The activity of a request that has arrived; null if nobody observes it. */
   begin(requestId: string, request: Pick<IncomingMessage, 'headers' | 'method'>): OperationActivity | null;
-  /** It is over: it was answered, or its client has left and nobody works for it any more. */
+  /** The request is over: it was answered, or its client has disconnected and its work has ended. */
   end(activity: OperationActivity): void;
 }
 
-/** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
+/** A request, and the handling of failures that nobody caught while it was answered. None of it may throw. */
 interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;
-  /** Give the texts that no line of the log may show, when there is a line. */
+  /** Return the texts to redact; called only when a line is logged. */
   secrets?: readonly (() => readonly string[])[];
-  /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
+  /** True until the request's work has ended. A mutation continues even after its client has disconnected. */
   isWorkedFor?: boolean;
-  /** Writes one to the log. */
+  /** Logs a failure. */
   readonly log: (error: unknown) => void;
-  /** Writes one to the log, and ends the request with it, unless it has its answer. */
+  /** Logs a failure, and answers the request with it, unless the request has an answer. */
   readonly fail: (error: unknown) => void;
   /** Called when its work has ended, before `fail` if it failed. */
   readonly onEnd?: (isFailure: boolean) => void;
@@ -30,8 +30,8 @@ interface RequestScope {
 const current = new AsyncLocalStorage<RequestScope>();
 
 /**
- * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. If it rejects, the
- * request fails. Resolves when it has ended; never rejects.
+ * Runs the work that answers a request. Everything that the work starts, including calls of the bank, belongs to this request.
+ * If it rejects, the request fails. Resolves when it has ended; never rejects.
  */
 export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): Promise<void> {
   scope.isWorkedFor = true;
@@ -55,10 +55,10 @@ export const currentRequestId = (): string | undefined => current.getStore()?.re
 export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**
- * Assigns an error that nobody caught to the request to which it belongs. While the request is worked for, the error is
- * logged, and the operation gives its own answer, since only that knows what was written or paid; after that nothing else
- * would answer. If the request is over, the error is logged too: a client that could leave such a rejection behind by
- * leaving early must not end the process for everybody.
+ * Assigns an error that nobody caught to the request to which it belongs. While the request's work runs, the error
+ * is only logged: the operation answers, because only the operation knows what was written or paid. After the work,
+ * the request is answered with the error. If the request is over, the error is logged too: a client must not
+ * be able to end the process by disconnecting early.
  * Shape:  false if there is no request: then it is the process's failure.
  */
 export function failCurrentRequest(error: unknown): boolean {
@@ -69,7 +69,7 @@ export function failCurrentRequest(error: unknown): boolean {
   return true;
 }
 
-/** Keeps these out of the request's lines in the log. */
+/** Redacts these texts in the request's log lines. */
 export function redactFromLog(secrets: () => readonly string[]): void {
   const request = current.getStore();
   if (request !== undefined) request.secrets = [...(request.secrets ?? []), secrets];

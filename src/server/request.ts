@@ -5,7 +5,10 @@ import type { RequestHolder } from '../engine/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaType } from './accept.ts';
 
-/** The head of a request, as node:http gives it. In raw headers, one that is sent twice differs from a value with a comma. */
+/**
+ * The head of a request, as node:http gives it. Only raw headers distinguish a header that is sent twice from a value with a
+ * comma.
+ */
 export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
 
 /** The parts that identify the caller. */
@@ -38,8 +41,8 @@ export function queryOf(target: string) {
 }
 
 /**
- * Whether a request target is the endpoint's, `/graphql`; a proxy may have put a path in front of it. All others are those of
- * pages and health checks, or not found.
+ * Whether a request target is the endpoint's, `/graphql`; a proxy may have put a path in front of it. All other targets are
+ * pages, health checks, or not found.
  */
 export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
 
@@ -63,14 +66,14 @@ export type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The headers that the answer has to carry, and the refusal, if the request is not served. */
 interface PolicyResult {
-  /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
+  /** Alternating names and values, for writeHead. The array is not shared: the code that answers may append to it. */
   readonly headers: string[];
   readonly requestId: string;
   /** 403: a preflight of a page that may not call. A browser tells the page only that the call failed. */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }
 
-/** Nothing is kept, guessed, framed or sent on, and nothing runs. GraphiQL's page has a policy of its own. */
+/** Forbids caching, sniffing, framing, referrers and scripts. GraphiQL's page has its own policy. */
 const always = [
   ...['Cache-Control', 'no-store'],
   ...['X-Content-Type-Options', 'nosniff'],
@@ -117,7 +120,7 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
-/** Whether an operation may be sent as this type. A page of another origin can send any other type without asking first. */
+/** Whether this is a type for operations. A page of another origin could send some other types without a preflight. */
 const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
@@ -167,14 +170,15 @@ function findRefusal(
   return problem === null ? null : { status: 415, message: problem };
 }
 
-/** The client left before its request was whole: nobody is there to be answered. */
+/** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
 const tooLong = (maxBytes: number) =>
   new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
 
 /**
- * Reads the body of a request of node:http. A host in which bankql is mounted may have a parser, which has read it into `body`.
+ * Reads the body of a request of node:http. A server in which bankql is mounted may have a parser that has read the body into
+ * `body`.
  * Errors: as readChunks.
  */
 export async function readBody(
@@ -182,12 +186,12 @@ export async function readBody(
   maxBytes: number,
   holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
-  // A stream that was read already would never end.
+  // Reading a stream that was read already would never end.
   const { body } = request;
   if (body instanceof Uint8Array) return body;
   if (body !== undefined) return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  // Node hands a request on before it has parsed the body, which nearly always is in the same packet: then it is
-  // whole before this iteration of the event loop ends. To listen for its parts would add a quarter to a short request's time.
+  // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
+  // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
   if (!request.complete) await new Promise(setImmediate);
   if (request.destroyed) throw new ClientDisconnected();
   if (!request.complete) {
@@ -205,7 +209,7 @@ export async function readBody(
 }
 
 /**
- * Reads a body to its end. Its bytes are counted at its caller as they arrive.
+ * Reads a body to its end. Its bytes are counted for the caller as they arrive.
  * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
  */
 export async function readChunks(
@@ -285,11 +289,11 @@ const maxDepth = 32;
 const maxParts = 4000;
 
 /**
- * Finds problems that JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one
- * name. It looks only at brackets, commas and texts: JSON.parse finds everything else that is wrong.
+ * Finds problems that JSON.parse accepts: JSON that is too deep or has too many parts, or two members
+ * with one name. Examines only brackets, commas and texts: JSON.parse finds all other errors.
  */
 function findProblem(text: string): string | null {
-  /** Of each object that is open the names so far; null for a list. */
+  /** The names so far in each open object; null for an open list. */
   const open: (Set<string> | null)[] = [];
   let parts = 0;
   /** Whether the next text is the name of a member. */

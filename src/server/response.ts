@@ -19,7 +19,7 @@ export interface WholeAnswer {
   readonly body: Body;
 }
 
-/** A Response is one whose body may still be made, and comes at its client's pace. */
+/** A Response may have a body that is still being created; it is sent at the client's pace. */
 export type Answer = WholeAnswer | Response;
 
 export interface GraphQLHttpResponse extends WholeAnswer {
@@ -27,7 +27,7 @@ export interface GraphQLHttpResponse extends WholeAnswer {
   readonly result: ExecutionResult;
 }
 
-/** A long one is encoded once, so that its length is known wherever it is asked for. */
+/** A long body is encoded once, so that its length is known. */
 type Body = string | Buffer<ArrayBuffer>;
 
 export const headerPairs = (headers: readonly string[]): [string, string][] =>
@@ -38,7 +38,7 @@ const contentTypes = {
   'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
 } as const satisfies Record<MediaType, readonly string[]>;
 
-/** Up to this length a text is cheaper: Node sends it in one piece with the head. In characters. */
+/** Up to this length, in characters, a text is cheaper than a buffer: Node sends it in one piece with the head. */
 const shortText = 16_384;
 
 /** A result's JSON; `errors` as they are shown. */
@@ -78,10 +78,10 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
-/** Answers up to this length are always given, in bytes: among them are those of nearly all payments. */
+/** Answers up to this length, in bytes, are sent even without room: nearly all answers to payments are shorter. */
 export const shortAnswer = 16_384;
 
-/** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
+/** Whether shared caches may keep a GET's answer: it is public, fresh, and has no error. */
 const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
   status === 200 &&
   result instanceof BoundedResult &&
@@ -109,11 +109,11 @@ interface Answering {
   readonly activity: OperationActivity | null;
 }
 
-/** Creates the function that makes a result the whole answer, with the headers for HTTP caches. It never throws. */
+/** Creates the function that converts a result into an answer, with the headers for HTTP caches. It never throws. */
 export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, toErrorResult: ToErrorResult) {
   /**
-   * The answer as the specification of GraphQL over HTTP has it. If its JSON is too long, or cannot be made, the engine says what is
-   * answered instead.
+   * The answer as specified by GraphQL over HTTP. If its JSON is too long or cannot be created, the engine provides
+   * another result.
    */
   function answerOf(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
     const bounded = result instanceof BoundedResult ? result : null;
@@ -211,7 +211,7 @@ async function writeResponse(
       if (!response.write(next.value)) await drained(response);
     if (!response.destroyed) response.end();
   } catch (error) {
-    // A client can tell a stream without its end from a whole one.
+    // Without its end, the client sees that the stream is incomplete.
     if (response.socket === null) response.destroy();
     else response.socket.destroySoon();
     if (!(error instanceof DOMException)) throw error;
@@ -220,7 +220,7 @@ async function writeResponse(
   }
 }
 
-/** When the network has taken what was written, or the client has left. */
+/** Resolves when the network has taken the written bytes, or the client has disconnected. */
 const drained = (response: ServerResponse) =>
   new Promise<void>((resolve) => {
     if (response.destroyed) return resolve();

@@ -17,9 +17,9 @@ export interface ServerOptions extends GraphQLServerOptions {
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
-  /** How long /ready says so before the server stops to listen, in milliseconds. */
+  /** How long /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
-  /** Called with the reason when a request, or a part of one, is refused because callers hold too much. It must not throw. */
+  /** Called with the reason when a request, or a part of one, is refused for lack of capacity. Must not throw. */
   readonly onShed?: (why: ShedReason) => void;
   /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
@@ -31,13 +31,13 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
-   * Another process listens at the same port: /ready need not warn anybody, and connections that are kept may be used once
-   * more, so that none is closed under a request that is on its way.
+   * Another process listens at the same port, so /ready need not answer 503. Kept connections may be used
+   * once more, so that none closes while a request is on its way.
    */
   readonly isReplaced?: boolean;
 }
 
-/** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
+/** How long a kept connection may be used once more, in milliseconds. The answer tells the client that the connection ends. */
 const lastUseMs = 5000;
 
 /** Serves the endpoint. Errors: those of `listen`, such as EADDRINUSE. */
@@ -87,7 +87,7 @@ export async function serve(options: ServerOptions) {
     /** Serves no new requests, and waits until those under way have ended. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
-      // A connection that is kept alive would go on being served.
+      // Otherwise, kept connections would still be served.
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);

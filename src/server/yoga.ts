@@ -42,11 +42,11 @@ export function createBankqlYoga(options: YogaOptions) {
     schema,
     graphqlEndpoint: '/graphql',
     healthCheckEndpoint: '/health',
-    // Node's own: hosts that bankql is mounted in know no other.
+    // Node's own classes: servers in which bankql is mounted expect them.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does what these would do, for both ways through the server (request.ts).
+    // The door does this for both lanes (request.ts).
     cors: false,
     batching: false,
     multipart: false,
@@ -67,8 +67,8 @@ export function createBankqlYoga(options: YogaOptions) {
   const toErrorResult = (error: unknown): ExecutionResult => ({ errors: mask.all(error) });
 
   /**
-   * Executes what was asked for, without Fetch's objects. It never throws and never rejects. An error says under `extensions.http`
-   * what the handler has to do with it (response.ts); an answer that rests on what was read before says so under
+   * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
+   * `extensions.http` is for the handler (response.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation its extensions say what was
    * written or paid.
    */

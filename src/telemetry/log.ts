@@ -10,8 +10,8 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 const nothing = {};
 
 /**
- * The options of every line of the log: it names the request that it belongs to, and describes an error without what
- * somebody attached to it. `secrets` are the operator's; neither they nor the request's are in an error's message.
+ * The options of every line of the log: each line names its request, and describes an error without its additional
+ * properties. `secrets` are the operator's; these and the request's secrets are redacted in error messages.
  */
 export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
   return {
@@ -39,7 +39,7 @@ interface ErrorLocation {
   readonly stack?: string;
 }
 
-/** Where an error was thrown, what kind it is, and nothing that could have come with a request. */
+/** The kind of an error and where it was thrown, without any text that may come from a request. */
 export function errorLocation(error: unknown): ErrorLocation {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** The labels of a metric, with all of their values; null if the values are not known before they come. */
+/** The labels of a metric with all their values; null if the values are not known in advance. */
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[] | null>>;
 
 /** The values of a metric that is read when metrics are: one, or one for each set of labels. */
@@ -9,7 +9,7 @@ type Reading<Label extends string> =
   | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
 type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>;
 
-/** How the gauges of several workers become one. */
+/** How the gauges of several workers are combined. */
 type Aggregator = 'max' | 'min' | 'sum';
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
@@ -22,7 +22,7 @@ const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
     [{}],
   );
 
-/** Makes the metric's values be read whenever metrics are. */
+/** Reads the metric's values each time that metrics are read. */
 function readInto<Label extends string>(metric: Counter<Label> | Gauge<Label>, read: Read<Label>): void {
   const collect = async () => {
     const reading = await read();

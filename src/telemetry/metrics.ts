@@ -40,7 +40,7 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
-  // Of several workers' lags the longest counts: an average would hide it.
+  // The longest lag of all workers counts: an average would hide it.
   for (const metric of registry.getMetricsAsArray())
     if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
@@ -164,7 +164,7 @@ export function createTelemetry(
       if (reason !== null) openings.inc({ bank_operation: operation, reason });
       logger.warn({ operation, reason: reason ?? undefined }, isOpen ? 'calls are paused' : 'calls go on');
     },
-    /** Shows what callers hold of the process, and how much there is of it. */
+    /** Shows the resources that callers use, and the totals. */
     watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
       const each = (amount: (resource: Resource) => number) => () =>
         resources.map((resource) => [{ resource }, amount(resource)] as const);
@@ -250,7 +250,7 @@ export function createTelemetry(
   };
 }
 
-/** Messages of these may repeat what the request holds. */
+/** The messages of these codes may repeat parts of the request. */
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**

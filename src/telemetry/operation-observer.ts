@@ -74,7 +74,9 @@ function logOperation(logger: Logger, activity: OperationActivity, caller: strin
 const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['operation']>) =>
   name === null ? { document: documentHash, kind } : { operation: name, kind };
 
-/** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
+/**
+ * The number of cached hashes, at about 300 bytes each. Creating one takes about as long as the rest of an operation's line.
+ */
 const maxCallers = 10_000;
 
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
@@ -149,7 +151,7 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
   };
 }
 
-/** The first of these that one of the errors has: a request that both a client and the bank spoiled is the bank's. */
+/** Faults in order of precedence: if a client and the bank are both at fault, the request counts as the bank's. */
 const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
 
 const faultOf = (codes: readonly string[]): Fault | 'none' => {

@@ -164,7 +164,7 @@ function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<strin
   );
 }
 
-/** How long a batch may take, in milliseconds: at the stop, nobody waits longer for a collector that is away. */
+/** How long a batch may take, in milliseconds. At the stop, the process waits no longer for an unavailable collector. */
 const timeoutMs = 5000;
 
 /** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
@@ -198,7 +198,7 @@ export function readTraceparent(given: unknown, traceState: unknown): SpanContex
   if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null;
   if (nothing.test(traceId) || nothing.test(spanId)) return null;
   return {
-    // A header of a later version may go on for long, and spans wait for the collector.
+    // A copy: a header of a later version may be long, and waiting spans would keep it in memory.
     traceId: ownCopy(traceId),
     spanId: ownCopy(spanId),
     traceFlags: Number.parseInt(flags, 16) & sampledFlag,

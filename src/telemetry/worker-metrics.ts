@@ -27,13 +27,13 @@ export function createWorkerMetrics(desired: number) {
     contentType: registry.contentType,
     onCrash: () => crashes.inc(),
     update: (worker: number, snapshot: MetricsSnapshot) => void latest.set(worker, snapshot),
-    /** The worker has ended: what it counted stays. */
+    /** The worker has ended: its counts remain in the sums. */
     retire(worker: number): void {
       const last = latest.get(worker)?.filter(({ type }) => growing.has(String(type))) ?? [];
       latest.delete(worker);
       ended = ended.then((sum) => AggregatorRegistry.aggregate([sum, last]).getMetricsAsJSON());
     },
-    /** All of it, in Prometheus' text. `running`: how many workers serve and answer. */
+    /** All metrics, in Prometheus' text format. `running`: how many workers serve and answer. */
     async text(running: number): Promise<string> {
       workers.set({ state: 'desired' }, desired);
       workers.set({ state: 'running' }, running);

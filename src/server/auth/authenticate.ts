@@ -9,8 +9,8 @@ import { currentActivity } from '../request-scope.ts';
 export type Authenticate = (request: IncomingHead, peer: string) => Caller | Promise<Caller>;
 
 /**
- * Identifies the caller, once per request and before its body is read. From then on the request's resources are counted at that
- * caller. Refuses callers who have no REST call left.
+ * Identifies the caller, once per request and before its body is read. From then on, the request's resources are counted for
+ * this caller. Refuses callers who have no REST call left.
  * Errors: those of Authenticate; RequestError RATE_LIMITED.
  */
 export function createIdentify(authenticate: Authenticate, rateLimiter: RateLimiter | null) {

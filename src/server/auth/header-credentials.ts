@@ -42,8 +42,8 @@ export const authenticateByHeaders =
   };
 
 /**
- * The caller's identity, for counting. If nobody vouches for the headers, anybody can write somebody else's name into
- * them: the name then belongs to the caller's peer, and uses up nothing of others. A request without credentials is its peer's.
+ * The caller's identity, for counting. Unverified headers may contain somebody else's name. The name then counts
+ * only within the caller's peer, and takes no capacity from others. A request without credentials counts as its peer's.
  */
 function identityOf(
   { subscriptionKey, authProviderName, authId }: Credentials,
@@ -65,7 +65,7 @@ function readCredentials(request: IncomingHead): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {
     const given = headerValues(request.rawHeaders, headers[name]);
     const values = others.length === 0 ? given : [...given, ...others];
-    // A header without a value shows nobody, as one that is absent: an operation that needs it says so.
+    // A header without a value counts as absent: an operation that requires it reports the error.
     if (values.length === 1 && values[0] === '') return null;
     if (values.length > 1)
       throw badUserInput(

@@ -13,9 +13,9 @@ import { z } from 'zod';
 const defaultTimes = {
   /** The deadline of a fetch, over connect, headers and body. */
   timeoutMs: 3000,
-  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
+  /** The age at which keys are fetched again: a revoked key is accepted for at most this long. */
   maxAgeMs: 10 * 60_000,
-  /** The age up to which they are used while they cannot be fetched again. */
+  /** The age up to which keys are used while they cannot be fetched again. */
   graceMs: 60 * 60_000,
   /** The pause after a fetch that failed, and between fetches for unknown keys. */
   retryMs: 5000,
@@ -29,7 +29,7 @@ const maxJwksBytes = 256 * 1024;
 /** Whether a token is valid is not known: there are no keys, or the token names one that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
-  /** After how many seconds it may be known. */
+  /** The number of seconds after which to try again. */
   readonly retryAfter: number;
 
   constructor(message: string, retryMs: number) {
@@ -40,7 +40,7 @@ export class JwksUnavailable extends Error {
 
 interface JwksOptions {
   readonly url: string;
-  /** The proxy through which they are fetched; null for none. */
+  /** The proxy through which keys are fetched; null for none. */
   readonly proxyUrl: string | null;
   readonly times?: Partial<JwksTimes> | undefined;
   /** Called with the reason when a fetch fails; it must not throw. */
@@ -50,8 +50,8 @@ interface JwksOptions {
 }
 
 /**
- * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded: if not, the earlier set stays
- * in use. `current` is the number of the set in use; null if it has to be fetched again.
+ * Finds a key. `reload` fetches the set at once, and resolves to whether this succeeded; otherwise the earlier set
+ * stays in use. `current` is the number of the set in use; null if it has to be fetched again.
  */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
@@ -91,11 +91,11 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       throw error;
     }
   };
-  // jose itself never finds the set too old, nor fetches it for an unknown key: it has no limit for an outage.
+  // jose's own expiry and fetches are switched off: jose has no limit for an outage.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
 
-  /** Fetches the set, unless that failed just before. Shape: whether it succeeded. */
+  /** Fetches the set, unless a fetch has just failed. Shape: whether it succeeded. */
   async function refresh(pauseMs = retryMs): Promise<boolean> {
     if (!jwks.reloading && failedAt !== null && since(failedAt) < pauseMs) return false;
     return jwks.reload().then(
@@ -114,7 +114,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     if (since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with', retryMs);
   }
 
-  /** Waits until the set is one that was asked for at this time or later. Errors: JwksUnavailable. */
+  /** Waits until the set in use was requested at this time or later. Errors: JwksUnavailable. */
   async function newerThan(time: number): Promise<void> {
     const unavailable = (waitMs: number) =>
       new JwksUnavailable('the token names a key that may be a new one', waitMs);
@@ -149,7 +149,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
 const KeySet = z.looseObject({ keys: z.array(z.unknown()) });
 const Key = z.looseObject({ kty: z.string() });
 
-/** The types of keys that can verify tokens. Others, and those for encryption, are for other readers of the set. */
+/** The types of keys that can verify tokens. Other types, and keys for encryption, are ignored. */
 const verifying: ReadonlySet<unknown> = new Set(['EC', 'RSA', 'OKP']);
 
 /** Whether a key can be read, as far as it could verify tokens. */
@@ -163,8 +163,8 @@ function isReadable(key: z.infer<typeof Key>): boolean {
 }
 
 /**
- * Shape:  the keys of the set, and how many other entries it has. With one of these, jose could verify no token at all.
- * Errors: whatever keeps a set of keys from being read, also that none of its entries is a key.
+ * Shape:  the keys of the set, and how many other entries it has. With such an entry, jose could verify no token at
+ * all. Errors: any reason why the set cannot be read, also if none of its entries is a key.
  */
 async function fetchKeys(url: string, init: RequestInit) {
   const response = await fetch(url, init);

@@ -18,7 +18,7 @@ const clockSkew = 60;
 /** How many verified tokens are kept. */
 const maxVerified = 4096;
 
-/** How many keys are tried for a token that does not tell which of them signed it. */
+/** The maximum number of keys to try for a token that does not name its key. */
 const maxCandidates = 8;
 
 /**
@@ -50,12 +50,18 @@ export function authenticateByToken(
     requiredClaims: ['exp'],
   };
 
-  /** The callers of verified tokens by the tokens' hashes, until when they hold, in seconds since 1970, and with which set of keys. */
+  /**
+   * The callers of verified tokens, by the tokens' hashes; each with its expiry in seconds since 1970, and the number of the
+   * key set.
+   */
   const verified = new LRUCache<string, { caller: Caller; until: number; keySet: number }>({
     max: maxVerified,
   });
 
-  /** The caller of a token that was verified with today's keys and has not expired; undefined if it has to be verified. */
+  /**
+   * The caller of a token that was verified with the current keys and has not expired; undefined if the token has to be
+   * verified.
+   */
   function known(id: string): Caller | undefined {
     const { caller, until = 0, keySet } = verified.get(id) ?? {};
     return keySet === keys.current() && Date.now() / 1000 < until ? caller : undefined;
@@ -90,9 +96,9 @@ export function authenticateByToken(
   }
 
   /**
-   * The claims of a token whose signature and claims are as expected. The key is the one that the token's `kid` names. Without a
-   * `kid`, or if the set has several keys of that name, it is the one of the keys of the token's algorithm that verifies the
-   * signature; at most `maxCandidates` are tried.
+   * The claims of a token whose signature and claims are as expected. The key is the one that the token's `kid` names. Without
+   * a `kid`, or if several keys of the set have this name, keys of the token's algorithm are tried until one verifies
+   * the signature; at most `maxCandidates`.
    */
   async function payloadOf(token: string): Promise<JWTPayload> {
     try {

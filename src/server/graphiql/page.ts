@@ -6,13 +6,15 @@ import type { Plugin } from 'graphql-yoga';
 import { getOrMake } from '../../get-or-make.ts';
 
 export interface GraphiQLOptions {
-  /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
+  /** The headers that GraphiQL's tabs send, such as those of the sandbox's alice; null for placeholders. */
   readonly headers: Readonly<Record<string, string>> | null;
-  /** Whether these open nothing but the sandbox bank, so that a browser may keep them unasked (default: false). */
+  /** Whether the headers are only for the sandbox bank, so that the browser may store them without asking (default: false). */
   readonly areTestHeaders?: boolean;
 }
 
-/** Headers to be overwritten: empty ones would be refused, and with them the schema's documentation. */
+/**
+ * Placeholders to be overwritten. With empty headers, the server would also refuse the query for the schema's documentation.
+ */
 const placeholders = {
   'Ocp-Apim-Subscription-Key': 'your subscription key',
   'Auth-Provider-Name': 'your auth provider',
@@ -41,7 +43,7 @@ function settingsOf(
 ): string {
   const shown = JSON.stringify(headers ?? placeholders, null, 2);
   const settings = { headers: shown, examples, areTestHeaders, explains };
-  // No text of it ends the element that contains it.
+  // Escaped, so that no text in it can close the surrounding element.
   return JSON.stringify(settings).replaceAll('<', '\\u003c');
 }
 
@@ -120,7 +122,7 @@ const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
 
 /**
  * Answers a browser's GET of GraphiQL's page, and of what it loads. `explains`: whether requests may ask for their calls. The
- * page says for itself how long it may be kept, and what it may run.
+ * page has its own headers for caching and for permitted scripts.
  */
 export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Plugin {
   let loading: ReturnType<typeof loadAssets> | null = null;

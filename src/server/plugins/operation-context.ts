@@ -6,7 +6,7 @@ import type { OperationParams } from '../../engine/params.ts';
 import type { Accepted } from '../accept.ts';
 import type { GraphQLHttpResponse } from '../response.ts';
 
-/** The part of yoga's context that bankql's plugins share. Each member is there once the plugin that finds it out has run. */
+/** The part of yoga's context that bankql's plugins share. Each member is set by the plugin that its description names. */
 export interface OperationContext {
   /** The caller, and how the request was sent. */
   readonly asking: EngineRequest;
@@ -15,14 +15,14 @@ export interface OperationContext {
   operation?: ExecutableOperation;
   /** The context of its resolvers, with the budget of its answer (use-execution). */
   run?: RequestContext;
-  /** How its answer is written, if it comes through Fetch (use-http). */
+  /** The format of the answer to a Fetch request (use-http). */
   readonly http?: FetchedRequest;
 }
 
 interface FetchedRequest {
   /** The parameters of the request. Errors: why it is not served. */
   readonly paramsOf: () => unknown;
-  /** How its client takes answers. */
+  /** The formats that the client accepts. */
   readonly accepted: Accepted;
   /** The answer to the whole request, as the short lane would give it. */
   readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;

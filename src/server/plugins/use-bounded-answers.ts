@@ -42,7 +42,7 @@ async function serialize(
   if (!slices.hasTime) await slices.wait(run);
   // The client has left.
   if (run.signal?.aborted) return { data: null };
-  // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
+  // Otherwise the JSON would be created, at the cost of other requests, and then thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(answer.data, options.maxBytes, run);

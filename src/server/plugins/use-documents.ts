@@ -40,7 +40,7 @@ export function useDocuments(
         const { query, operationName, variables } = askedFor;
         setParams({ query, variables, ...(operationName !== null && { operationName }) });
       } catch (error) {
-        // Yoga would check them again, with other messages.
+        // Yoga would check the parameters again, with other messages.
         setParams({ query: '' });
         setResult({ errors: mask.all(error) });
       }
@@ -50,7 +50,7 @@ export function useDocuments(
         try {
           return find(context, found(context.askedFor));
         } catch (error) {
-          // Yoga answers with each of them.
+          // Yoga includes each of them in the answer.
           throw error instanceof RequestError && error.others.length > 0
             ? new AggregateError([error, ...error.others])
             : error;

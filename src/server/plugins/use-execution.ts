@@ -9,9 +9,10 @@ import { executeIncrementally, incrementalLimits, isIncremental } from './use-in
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's incremental
- * executors if it has @defer or @stream and its client takes several results, otherwise with the project's own executor. Other
- * plugins may wrap it. If the request asks for its calls, they are recorded; unless `explains`, it is refused.
+ * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's
+ * incremental executors if it has @defer or @stream and its client takes several results, otherwise with the project's own
+ * executor. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
+ * refused.
  * Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls.
  */
 export const useExecution = (

@@ -36,7 +36,7 @@ import { shortAnswer } from '../response.ts';
 import { found, type OperationContext } from './operation-context.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
-/** Graphql's own executor takes up to ten times as long for each value. */
+/** graphql's own executor takes up to ten times as long for each value. */
 const cost = 10;
 /** The limits with which an incremental answer costs no more work than the largest other answer. */
 export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits => ({
@@ -244,7 +244,7 @@ async function* resultsOf(
         : { completed: [...awaited].map((id) => ({ id, errors: shown })), hasNext: false };
     const json = JSON.stringify({ ...last, extensions: extensions() });
     if (json.length > shortAnswer && holder?.reserveRoom(json.length) === false) {
-      // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.
+      // There is no room even for the error. The answer is cut off, so that the client sees that it is incomplete.
       activity?.brokenOff('OVERLOADED');
       throw new DOMException('no room', 'AbortError');
     }
@@ -255,6 +255,6 @@ async function* resultsOf(
   }
 }
 
-/** A null says nothing if its field failed; in an answer without errors the distinction does not matter. */
+/** Whether a result contains data. A null does not count: its field may have failed. */
 const tellsData = ({ data, items }: AnyResult): boolean =>
   Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);

@@ -1,7 +1,7 @@
 import type { GraphQLError } from 'graphql';
 import { internalError, maskError, RequestError } from '../../engine/errors.ts';
 
-/** Makes of any error what the client may see. An error that is masked already stays as it is. It never throws. */
+/** Converts any error into one that the client may see. A masked error stays as it is. Never throws. */
 export interface MaskError {
   (error: unknown): GraphQLError;
   /** The error of a request that is refused, with the further reasons for it. */
@@ -10,9 +10,9 @@ export interface MaskError {
   asItIs(error: GraphQLError): GraphQLError;
 }
 
-/** `unexpected` is called with errors that are nobody's but bankql's, to log them. */
+/** `unexpected` is called with bankql's own failures, to log them. */
 export function createMaskError(unexpected: (error: unknown) => void): MaskError {
-  // Yoga masks what a plugin may have masked before.
+  // The masked errors: yoga may mask an error again after a plugin did.
   const masked = new WeakSet<object>();
   const mask = (error: unknown): GraphQLError => {
     try {

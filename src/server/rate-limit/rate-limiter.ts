@@ -16,8 +16,8 @@ const primaryTimeoutMs = 250;
  * Limits REST calls. Counters are keyed by hashes of credentials, never by a credential. They are in this process, or, in one
  * of several workers, in the primary (RateLimiterClusterMaster).
  *
- * Callers can make up names, so that the number of counters is bounded: those that were not used for longest are forgotten. A
- * caller that makes up names to have its count forgotten could as well have used one of these names.
+ * Callers can invent names, so the number of counters is bounded, and the least recently used counters are evicted.
+ * Inventing names to evict a counter gains nothing: each invented name has a full budget anyway.
  */
 export function createRateLimiter(
   { calls, seconds }: RateLimit,
@@ -32,7 +32,8 @@ export function createRateLimiter(
   });
 
   /**
-   * Takes a call (`consume`), or only looks (`get`). If the primary does not answer in time, a worker counts this call itself.
+   * Takes a call (`consume`), or only reads the count (`get`). If the primary does not answer in time, a worker counts this
+   * call itself.
    * Shape:  the rest of the budget; null if the owner's window has not begun.
    * Errors: a RateLimiterRes if no call is left.
    */

@@ -44,7 +44,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
       if (method === 'open') return { id, value: { secret, inode } };
-      // The caller has given up, and will delete the record if it is written.
+      // The caller has given up: nothing is executed.
       if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(methods[method], null, args) };
     });
