@@ -1,6 +1,6 @@
 import { getOrMake } from './get-or-make.ts';
 
-/** The resources of the process that a caller's requests hold; counted by Capacity below. */
+/** The resources of the process that a caller's requests use, counted by Capacity below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
 /** Other files count the rest: server/connection.ts and bank/gate.ts. */
@@ -16,7 +16,9 @@ export const overheadBytes = 2048;
 const reserve = 1 / 8;
 const little = 1 / 8;
 
-/** The most that one caller may hold of a resource, as a part of its total. The cap of requests is a limit of its own. */
+/**
+ * The caps: the maximum that one caller may use of a resource, as a part of its total. The cap of requests is a separate limit.
+ */
 export const uses = {
   arriving: { cap: 1 / 4 },
   values: { cap: 1 / 2 },
@@ -102,7 +104,7 @@ export class Caller implements Held {
 /** The caller of a request until it is known. */
 export const nobody = new Caller('');
 
-/** One request: what it holds. */
+/** The resources that one request uses. */
 export interface Holder extends Held {
   caller: Caller;
   /** Whether it is a mutation: its values and unread bytes are counted and never refused, since its own limits bound them. */

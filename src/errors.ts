@@ -8,7 +8,7 @@ const final = (fault: Fault, what: string) => ({ retryable: false, fault, what }
 /** For a request that may be tried again as it is. */
 const retryable = (fault: Fault, what: string) => ({ retryable: true, fault, what });
 
-/** Every code that bankql answers with, and what it means. */
+/** The error codes of bankql, with their meanings. */
 export const errorCodes = {
   BAD_USER_INPUT: final('client', 'An argument is invalid; no call was made for it.'),
   MISSING_CREDENTIALS: final('client', 'A credential that the operation needs is absent.'),
@@ -42,7 +42,7 @@ export const errorCodes = {
   INTERNAL: final('bankql', 'bankql failed.'),
 } as const;
 
-/** The message of what was thrown. */
+/** The message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The first line of an error's message, without the secret. Libraries may put a whole statement into further lines. */
@@ -133,7 +133,7 @@ export class ExpectedError extends Error {
 export class BankqlError extends ExpectedError {
   override readonly name = 'BankqlError';
   readonly code: ErrorCode;
-  /** What GraphQL answers under `extensions`. */
+  /** The `extensions` of the GraphQL error. */
   readonly extensions: { readonly code: ErrorCode; readonly retryable: boolean } & ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
@@ -143,7 +143,7 @@ export class BankqlError extends ExpectedError {
   }
 }
 
-/** The code and the details of what was thrown: INTERNAL, and none, if it is not a BankqlError. */
+/** The code and the details of a thrown value: INTERNAL without details, unless it is a BankqlError. */
 export const detailsOf = (error: unknown): { readonly code: ErrorCode } & ErrorDetails =>
   error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 

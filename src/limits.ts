@@ -22,7 +22,7 @@ const megabyte = 1024 * kilobyte;
 const count = (is: number, meaning: string): Limit => ({ is, as: 'count', meaning });
 const bytes = (is: number, meaning: string): Limit => ({ is, as: 'bytes', meaning });
 const milliseconds = (is: number, meaning: string): Limit => ({ is, as: 'ms', meaning });
-/** So many bytes of the heap, with a maximum in megabytes. */
+/** A part of the heap in bytes, with a maximum in megabytes. */
 const heapBytes = (part: number, most: number, meaning: string): Limit => ({
   is: { part, most: most * megabyte, unit: 1 },
   as: 'bytes',
@@ -106,7 +106,7 @@ export type Limits = Readonly<Record<LimitName, number>>;
 const sizeOf = ({ is }: Limit, heap: number): number =>
   typeof is === 'number' ? is : Math.floor(Math.min((is.part * heap) / is.unit, is.most));
 
-/** The limits of a process with a heap of at most so many bytes. */
+/** The limits of a process with a heap of this maximum size, in bytes. */
 export const limitsOf = (heap: number): Limits =>
   Object.fromEntries(Object.entries(table).map(([name, limit]) => [name, sizeOf(limit, heap)])) as Limits;
 

@@ -96,9 +96,9 @@ export interface BankClient {
    * (update-queue.ts). Errors: those of the update; BANK_TIMEOUT if it waited too long, and nothing was written.
    */
   readonly update: UpdateQueue['run'];
-  /** The number of calls under way: reads or writes, whichever are more. */
+  /** The number of calls in progress: reads or writes, whichever are more. */
   held(): number;
-  /** The connections that each bank operation holds or waits for. */
+  /** The connections in use by each bank operation, and the waiting calls. */
   poolUsage(): readonly PoolUsage[];
   /** Sets the client certificate, and the authorities for the bank's certificate, of new connections. */
   useTls(secureContext: SecureContext): void;

@@ -54,11 +54,11 @@ const operationShare = 3 / 4;
 const maxIdle = 1000;
 const done = Promise.resolve();
 
-/** Calls of one bank operation that wait: those of the unproven callers of a peer, or those of one proven caller. */
+/** Waiting calls of one bank operation, from all unproven callers of a peer or from one proven caller. */
 interface Waiting {
   readonly key: string;
   readonly count: OperationCount;
-  /** By caller, in the order of their turns. */
+  /** By caller; the first caller is served next. */
   readonly callers: Map<string, Set<GateCall>>;
 }
 
@@ -78,7 +78,7 @@ export class Gate {
   /** By the name of a caller or a peer, and by a peer's name and an operation. */
   readonly #callers = new Map<string, Count>();
   #forgetAt = maxIdle;
-  /** The calls that wait, by bank operation and peer, in the order of their turns. */
+  /** The waiting calls by bank operation and peer; the first group is served next. */
   readonly #waiting = new Map<string, Waiting>();
   /** The waiting calls with a limited wait, each with the time at which its wait began, oldest first. */
   readonly #expiring = new Map<GateCall, number>();
@@ -104,7 +104,7 @@ export class Gate {
     return this.#all.taken;
   }
 
-  /** Lets a call through at once, or lets it wait for its turn. */
+  /** Lets a call through at once, or queues it. */
   ask(call: GateCall): void {
     // If this call fits, no waiting call does, so it overtakes nobody.
     if (!this.#letThrough(call)) this.#enqueue(call);

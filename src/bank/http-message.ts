@@ -64,8 +64,8 @@ export const partialContent = 206;
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql did not read a successful answer to its end: it is too large, or encoded although no encoding was
- *   requested.
+ * - `refused`: bankql did not read a successful answer completely: the answer is too large, or encoded although no encoding
+ *   was requested.
  * - `overloaded`: no connection became free in time.
  * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
  *   bankql had no time to read it.

@@ -1,4 +1,4 @@
-/** The most values in an answer's JSON, and records in its list. So many take about 100 ms to parse and check. */
+/** The most values in an answer's JSON, and records in its list. This number takes about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
 /** Shorter bodies, in bytes, are not counted: a value takes two at least. */

@@ -5,7 +5,10 @@ import { TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 import type { CallLimits, ReadBudget } from './transport.ts';
 
-/** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for an unavailable bank. */
+/**
+ * The source of an answer: its own call, a shared call, the cache, or a stale entry of the cache because the bank is
+ * unavailable.
+ */
 export type ReadSource = 'bank' | SharedSource;
 export type SharedSource = 'joined' | 'cached' | 'stale';
 

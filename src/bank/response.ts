@@ -42,7 +42,7 @@ export const responseDrifts = {
   'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
-/** Receives each drift; for a value, also its position in the content, and what the contract expects there. */
+/** Receives each drift; for a value, also its position in the content, and the type that the contract expects. */
 export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 type OnViolation = (path: Path, expected: string) => void;
 
@@ -114,8 +114,8 @@ export const isEmptyResponse = (response: HttpResponse): boolean =>
  *
  * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. If a value breaks the
  *         contract, a BANK_BAD_RESPONSE error replaces it: GraphQL reports the error at the field that asks for the value
- *         and leaves the siblings, and a field that nobody asks for fails nobody. Code that computes with a value calls
- *         `unwrap` first. Deviations that are known from real banks are read as what they mean and reported as drift: see
+ *         and keeps the siblings. A broken value that nobody selects has no effect. Code that computes with a value calls
+ *         `unwrap` first. Known deviations of real banks are interpreted and reported as drift: see
  *         contentOf for answers, contract/interpretations.ts for values.
  * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
  *         in so many places that saying so would cost more than the answer is worth.

@@ -30,7 +30,7 @@ export interface TransportOptions {
   readonly keepAlive?: boolean | undefined;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
-  /** Directly to the bank, with Node's certificates, if omitted. */
+  /** If omitted, connections go directly to the bank, and Node's certificates apply. */
   readonly network?: NetworkOptions | undefined;
   /** Called when a call or an update is refused for lack of capacity. Must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
@@ -81,7 +81,7 @@ export type Send = (call: PreparedCall, limits: CallLimits) => Promise<HttpResul
 export interface Transport {
   readonly send: Send;
   usage(): readonly PoolUsage[];
-  /** The number of calls under way: reads or writes, whichever are more. */
+  /** The number of calls in progress: reads or writes, whichever are more. */
   held(): number;
   /** Opens new connections with these certificates from now on. Earlier connections get no further calls. */
   useTls(secureContext: SecureContext): void;

@@ -18,7 +18,7 @@ export interface PaymentError {
   readonly trackId?: string | undefined;
   /** The error's `extensions`, as the server sent them. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** What `send` failed with. */
+  /** The error of `send`. */
   readonly cause?: unknown;
 }
 
@@ -86,7 +86,7 @@ function toPaymentError(error: unknown): PaymentError {
   };
 }
 
-/** What a payload says in `userErrors`, as errors of its field. */
+/** The `userErrors` of a payload, as errors of its field. */
 function userErrorsOf([field, payload]: [string, unknown]): PaymentError[] {
   const { userErrors } = members(payload);
   return (Array.isArray(userErrors) ? userErrors : []).map((extensions) =>

@@ -78,7 +78,7 @@ export interface PaymentsOptions {
   readonly randomId?: () => string;
   /** How long to wait for one answer (default: 20,000 ms). */
   readonly timeoutMs?: number;
-  /** How long `pay` asks again for a payment whose end it does not know (default: 30,000 ms). */
+  /** How long `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
   readonly patienceMs?: number;
   /** A document of the app's own in place of the text `paymentQuery`. */
   readonly paymentQuery?: PaymentQuery;
@@ -98,8 +98,8 @@ interface Waiting {
 export interface Payments {
   /**
    * Pays once for an intent, however often it is called. While a call is under way, the next one gets its promise. A later
-   * one, also after a reload, sends the stored key, so that bankql answers with the end of the first. `intent` is
-   * the app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this payment
+   * call, also after a reload, sends the stored key, so that bankql answers with the outcome of the first one. `intent` is the
+   * app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this payment
    * and nothing else, with a variable `input`; it selects `payment { state }` and `userErrors { code message }`.
    * Errors: TypeError for a document or variables without `input`, and those of the storage, before anything is sent; the
    * signal's reason or an AbortError, which ends the waiting and not the payment.
@@ -206,7 +206,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   const keys = createKeyStore(options.storage, options.randomId);
   /** Payments in progress, each with its document and input. */
   const underWay = new Map<string, { document: unknown; asked: string; outcome: Promise<unknown> }>();
-  /** Keys that were made here, without a request that may still be on its way. */
+  /** Keys that were created here, and for which no request can be on its way. */
   const quiet = new Set<string>();
 
   async function ask(document: Document<unknown, never>, variables: Record<string, unknown>) {

@@ -11,7 +11,7 @@ import { schema } from '../schema/schema.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
 import type { CliContext } from './command.ts';
 
-/** `bankql config check`. Gives the exit code. Errors: StartError with every value that cannot be used. */
+/** `bankql config check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
 export async function checkConfig({ environment, sources, args, write }: CliContext): Promise<number> {
   if (args.join(' ') !== 'check') throw new StartError('bankql config knows only: bankql config check.');
   const expiries = await checkFiles(readConfig(environment));
@@ -33,7 +33,7 @@ export async function checkConfig({ environment, sources, args, write }: CliCont
 }
 
 /**
- * Reads the files that a start would read, and finds problems in them that only calls of the bank would show.
+ * Reads the same files as a start. Also finds problems that otherwise only calls of the bank would show.
  * Shape: a line for each file with certificates, which says when the first one expires. Errors: StartError.
  */
 async function checkFiles(config: Config): Promise<string[]> {

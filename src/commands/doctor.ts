@@ -8,7 +8,7 @@ import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
 
-/** `bankql doctor`: compares a bank's answers with the contract. Gives the exit code. */
+/** `bankql doctor`: compares a bank's answers with the contract. Returns the exit code. */
 export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
   // The doctor needs no payment store and listens on no port.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });

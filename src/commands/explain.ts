@@ -24,8 +24,8 @@ interface Explained {
 }
 
 /**
- * `bankql explain`: the REST calls of operations, which are run against the sandbox bank. Gives the exit code: 1 if an operation
- * makes more than `--max` or has errors, or a file cannot be run.
+ * `bankql explain`: the REST calls of operations, which are run against the sandbox bank. Returns the exit code: 1 if an
+ * operation makes more than `--max` or has errors, or a file cannot be run.
  */
 export async function explainFiles({ args, write, writeError }: CliContext): Promise<number> {
   const { files, operation: wanted, variables, max, json } = readOptions(args);

@@ -13,7 +13,7 @@ export async function runSandbox({ environment, args, write }: CliContext): Prom
   const time = now === undefined ? undefined : parseDateTime(now)?.getTime();
   if (now !== undefined && time === undefined)
     throw new StartError(`--now=${now} cannot be used: give a time such as 2026-01-31 or 2026-01-31T09:00Z.`);
-  // It serves nothing else: the ports of bankql are free for it.
+  // This command does not serve bankql, so bankql's ports are free for the sandbox.
   const unused = { PORT: '0', METRICS_PORT: undefined, WORKERS: undefined, BANK_BASE_URL: undefined };
   const { sandbox } = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
   const { url, close } = await startSandbox({

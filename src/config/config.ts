@@ -124,7 +124,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     persisted,
     // GraphiQL sends texts.
     graphiql: explores && persisted?.only !== true,
-    /** Whether a request may ask for the REST calls that it makes. */
+    /** Whether a request may ask for a list of its REST calls. */
     explains: explores,
     logLevel: values.LOG_LEVEL,
     /** The bank's words for the outcomes of payments. */

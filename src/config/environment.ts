@@ -77,7 +77,7 @@ const isKnown = (name: string) =>
 /** The beginnings of names that only bankql uses. */
 const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
 
-/** Whether at most so many characters are inserted, deleted or replaced to make one word the other. */
+/** Whether at most `edits` insertions, deletions or replacements of characters make one word the other. */
 function isSimilar(one: string, other: string, edits: number): boolean {
   if (one === other) return true;
   const [rest, otherRest] = [one.slice(1), other.slice(1)];
@@ -124,7 +124,8 @@ export const unknownVariables = (environment: Environment): ConfigProblem[] =>
 type Sources = ReadonlyMap<string, string>;
 
 /**
- * Reads the files of `--env-file` and the files of secrets. Values of the environment come first, then those of the last file.
+ * Reads the files of `--env-file` and the files of secrets. Values of the environment take precedence over files, and later
+ * files over earlier ones.
  * Shape:  the environment with the variables of the files, and `sources`: the file of each of these variables.
  * Errors: StartError if a file of `--env-file` cannot be read; ConfigError if the file of a secret cannot be read.
  */

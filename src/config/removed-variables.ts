@@ -70,7 +70,7 @@ const remedies: Readonly<Record<string, string>> = {
     'nothing keeps marks of the payment store any more; docs/operate.md says which losses are noticed.',
 };
 
-/** What replaces a setting of an earlier version, or the file of one; null if it is none. */
+/** The replacement of an earlier version's setting, or of its `_FILE` variable; null for any other name. */
 export function insteadOf(name: string): string | null {
   const setting = Object.hasOwn(remedies, name) ? name : name.replace(/_FILE$/, '');
   return Object.hasOwn(remedies, setting) ? `this setting left: ${remedies[setting]}` : null;

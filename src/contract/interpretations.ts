@@ -4,10 +4,9 @@ import { isObject } from '../is-object.ts';
 import { metaOf } from './record.ts';
 
 /**
- * How banks deviate from the specification, and what they mean: the table in docs/real-banks.md.
- *
- * A schema's metadata say how else its value may be written (`interpret`). A record that matches its schema is never
- * interpreted (validators.generated.ts recognizes it); in others, `interpretRecord` replaces what deviates by its meaning.
+ * The known deviations of banks from the specification, with their meanings: the table in docs/real-banks.md.
+ * A schema's metadata (`interpret`) describe other forms of its value. A record that matches its schema is never interpreted
+ * (validators.generated.ts recognizes it); in other records, `interpretRecord` replaces each deviating value by its meaning.
  */
 
 /**

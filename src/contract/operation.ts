@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Which auth headers an operation takes: marked A (`required`), a (`optional`), or unmarked (`none`). */
+/** Whether an operation takes the auth headers: marked A (`required`), a (`optional`), or unmarked (`none`). */
 export type Auth = 'required' | 'optional' | 'none';
 
 /**

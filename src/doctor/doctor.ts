@@ -127,7 +127,7 @@ function evaluate(call: PreparedCall, response: HttpResult, id: string | undefin
       differences: (['contract', 'drift', 'unknown'] as const).flatMap((sort) => {
         const rest = diff[sort].length - maxListLength;
         const shown = diff[sort].slice(0, maxListLength).concat(rest > 0 ? `… and ${rest} more` : []);
-        // The bank chooses the names of unknown fields.
+        // Made safe to print, because the bank chooses the names of unknown fields.
         return shown.map((text) =>
           redact(`${sort.padEnd(9)} ${text}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '), secrets, 200),
         );

@@ -31,7 +31,7 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
-  /** The form in which its client takes several results; undefined if it takes only one. */
+  /** The format in which the client accepts several results; undefined if it accepts only one. */
   readonly incremental?: IncrementalForm | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
@@ -43,7 +43,7 @@ export interface EngineRequest {
   readonly activity?: OperationActivity | null | undefined;
 }
 
-/** What the requests of an engine share. */
+/** The objects that all requests of an engine share. */
 export interface RequestServices {
   readonly bank: BankClient;
   readonly payments: PaymentService;
@@ -64,9 +64,9 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
   readonly caller: string;
   /** Is aborted when the client has left. */
   readonly signal: AbortSignal | undefined;
-  /** Its writes and payments; null if it is not a mutation. */
+  /** The operation's writes and payments; null if it is no mutation. */
   readonly effects: MutationEffects | null;
-  /** Records its calls; null if the request did not ask for them. */
+  /** Records the operation's calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
   readonly #request: EngineRequest;
   #lists: ListWork | null = null;
@@ -106,7 +106,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     return this.#request.credentials;
   }
 
-  /** Whether nothing that was read or done belongs to the caller. */
+  /** Whether the request has read only public data, and written nothing. */
   get isPublic(): boolean {
     return this.effects === null && !this.#isCallerAsked && this.session.isPublic;
   }
@@ -163,7 +163,7 @@ interface PaymentEffect {
 }
 
 /**
- * What a mutation did at the bank, for an answer that cannot contain its data: its client must not conclude that
+ * The writes and payments of a mutation, for an answer without data: the client must not conclude that
  * nothing was written or paid.
  */
 export class MutationEffects {

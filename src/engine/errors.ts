@@ -14,8 +14,8 @@ export interface HttpExtension {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * The fault is in the document. A client that accepts only plain `application/json` then gets a 200, as the
-   * specification of GraphQL over HTTP requires, since it may be an older one.
+   * The fault is in the document. A client that accepts only plain `application/json` may be
+   * an old one. It then gets a 200, as GraphQL over HTTP requires.
    */
   readonly isOfDocument?: boolean;
 }
@@ -89,7 +89,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   return placed(internalError(path));
 }
 
-/** Replaces an error whose details are hidden; without a path, it is that of the whole request. */
+/** The replacement of an error with hidden details; without a path, of the whole request's error. */
 export function internalError(path?: GraphQLError['path']): GraphQLError {
   const http = path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
@@ -98,7 +98,7 @@ export function internalError(path?: GraphQLError['path']): GraphQLError {
   });
 }
 
-/** The maximum length of a message: GraphQL's own messages repeat what was sent. */
+/** The maximum length of a message: GraphQL's own messages repeat parts of the request. */
 const maxMessageLength = 300;
 
 export const truncate = (message: string): string =>

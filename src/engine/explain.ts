@@ -21,7 +21,7 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   readonly url: string;
   /**
    * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
-   * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
+   * earlier answer; `loader`: an earlier read of this operation; `record`: a payment, answered from its
    * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly;
    * `pending`: a call for which the answer did not wait.
    */
@@ -77,7 +77,7 @@ function createRecorder() {
   }
 
   return {
-    /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
+    /** Called when a resolver begins: all requests before its first `await` are attributed to this field. */
     enter(path: string): void {
       current = path;
     },

@@ -24,7 +24,7 @@ interface Payload {
 /** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
 type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
 
-/** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
+/** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements ReadUsage {
   readonly requestId: string;
   readonly startedAt = performance.now();
@@ -43,7 +43,7 @@ export class OperationActivity implements ReadUsage {
   bytes = 0;
   outcome: OperationOutcome = 'client left';
   codes: readonly string[] = [];
-  /** Why its caller was refused, if the code does not tell; never a value of the request. */
+  /** Why the caller was refused, if the code is not specific; never a value of the request. */
   reason: string | null = null;
   milliseconds = 0;
   #hasData = false;

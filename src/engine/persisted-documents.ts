@@ -41,7 +41,7 @@ export type PersistedDocuments = Awaited<ReturnType<typeof loadPersistedDocument
 
 /**
  * Reads a manifest, and checks each document like that of a request.
- * Shape:  `texts` by the documents' ids, and what was `parsed`, by text.
+ * Shape:  `texts`, by the documents' ids, and the `parsed` documents, by text.
  * Errors: StartError, which names the file, the document and what is wrong, in one line.
  */
 export async function loadPersistedDocuments(file: string, rules: DocumentRules) {

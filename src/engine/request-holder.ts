@@ -121,7 +121,7 @@ export class RequestHolder implements Holder {
 
 type Head = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
 
-/** What Node keeps for each header in addition to its text, in bytes. */
+/** The memory that Node uses for each header in addition to its text, in bytes. */
 const headerBytes = 128;
 
 /** The memory that the head of a waiting request takes: the usual overhead, or more if it has many or long headers. */
@@ -136,6 +136,6 @@ const leftReason = new Error('The client has left.');
 
 const refusals = new Map<ShedReason, RequestError>();
 
-/** One error for each reason: a refusal must cost far less than what is refused, and an error costs most of it. */
+/** One shared error for each reason: creating an error is the largest cost of a refusal, which must be cheap. */
 const overloaded = (why: ShedReason): RequestError =>
   getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));

@@ -48,7 +48,7 @@ export class BoundedResult implements ExecutionResult {
     return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
   }
 
-  /** The answer that replaces it: because its JSON is too long (no `error` given), or because of another error. */
+  /** The answer that replaces this result: for `error` or, by default, because the JSON is too long. */
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }

@@ -69,7 +69,10 @@ function parseDocument(text: string, limits: DocumentLimits): DocumentNode {
   }
 }
 
-/** The error with a code: its own, or that of the step that found it, marked as an error of the document. */
+/**
+ * Keeps the error's own code. Otherwise, adds the code of the step that found the error, and marks it as an error of the
+ * document.
+ */
 function documentError(code: ErrorCode, error: GraphQLError): RequestError {
   const { message, nodes, source, positions, extensions } = error;
   const place = { nodes, source, positions };

@@ -73,7 +73,7 @@ export class AnswerBudget {
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  /** How much more it may use before it needs more of the process's values. */
+  /** How many values the operation may still use before it takes more from the process. */
   #room = valuesAtOnce;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
@@ -97,8 +97,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Charges values of the answer, those of a list before its entries are created, and a lower bound of their JSON that is cheap to
-   * compute. Errors: AnswerLimitError.
+   * Charges values of the answer, and a lower bound of their JSON's length. The entries of a list are charged before they
+   * are created. Errors: AnswerLimitError.
    */
   spend(values: number, bytes: number): void {
     const { values: mostValues, bytes: mostBytes, cost = 1 } = this.#limits;
@@ -155,7 +155,7 @@ export class AnswerBudget {
     return this.#failures <= maxErrors;
   }
 
-  /** Whichever limit it was, nothing more is built. */
+  /** After any exceeded limit, nothing more is built. */
   #end(error: AnswerLimitError): AnswerLimitError {
     this.#exceeded = error;
     this.values = this.bytes = this.#failures = this.#searched = Infinity;

@@ -165,7 +165,7 @@ export class ValuePlan {
   readonly nodes: SelectedField['nodes'];
   readonly parentType: GraphQLObjectType;
   readonly isNonNull: boolean;
-  /** The type of the value without its list and non-null wrappers that were unwrapped: exactly one of these is set. */
+  /** The type of the value without its wrappers. Exactly one of the following three is set. */
   readonly leaf: GraphQLLeafType | null;
   readonly object: GraphQLObjectType | null;
   readonly abstract: GraphQLAbstractType | null;
@@ -206,7 +206,7 @@ export class ValuePlan {
 export class FieldPlan extends ValuePlan {
   /** The field's value if it is the same for every object, such as __typename. */
   readonly constant: string | undefined;
-  /** Null if the field has no resolver: it reads the property of its object. */
+  /** The resolver; null if the field reads the property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
   /** Whether the resolver may read its `info`. */
   readonly takesInfo: boolean;

@@ -14,7 +14,7 @@ import { attempt, locateError } from './errors.ts';
 import { ignoreRejections } from './promises.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
 
-/** How far an execution may go. */
+/** The limits of an execution, and its surroundings. */
 export interface ExecuteOptions {
   /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;

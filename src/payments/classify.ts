@@ -12,8 +12,9 @@ import type { PaymentRecord } from './store.ts';
 import { toStoredResponse } from './stored-response.ts';
 
 /**
- * What the bank's answer to a payment means, in a closed world: an answer decides only if bankql understands all of it. DONE needs
- * evidence of the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in payment-words.ts.
+ * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
+ * DONE needs evidence of the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in
+ * payment-words.ts.
  */
 
 /**
@@ -26,7 +27,7 @@ interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
   readonly isAccepted: boolean;
-  /** How the answer deviates from the contract, by docs/real-banks.md. */
+  /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
   /** Why the answer is UNKNOWN, if its shape or its texts are not known. */
   readonly unknown?: UnknownAnswer | undefined;
@@ -54,7 +55,7 @@ interface ClassifyOptions {
   readonly bankWords: BankWords;
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
-  /** Values that no stored answer may contain; the bank may echo what it was sent. */
+  /** Values that no stored answer may contain; the bank may repeat the request. */
   readonly secrets: readonly string[];
   readonly now?: number;
 }
@@ -229,7 +230,7 @@ const every = (checks: Checks): Check => {
 const each = (names: ReadonlySet<string>, check: Check): Checks =>
   Object.fromEntries([...names].map((name) => [name, check]));
 
-/** Whether a text that the bank chooses says nothing of the outcome. */
+/** Whether a free text of the bank says nothing about the outcome. */
 const isFreeText = (value: unknown): boolean => {
   const text = scalarOf(value);
   if (text === null)
@@ -498,7 +499,7 @@ const isReceiptMember = (folded: string, value: unknown): boolean =>
 
 /** Longer texts are no ids: the record would not hold them. */
 const maxReceipt = 4000;
-/** Its digits may spell a code of ISO 20022, such as ACFC. */
+/** Removed first, because the digits of a UUID may spell a code of ISO 20022, such as ACFC. */
 const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 
 /** Whether a value is an id, or a list of ids: no white space, no sign, and no word such as error, null, none or 0. */
@@ -515,7 +516,7 @@ function isReceipt(value: unknown): boolean {
 }
 
 const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/;
-/** The bank's clock may be ahead, and a time without its zone may be that of the easternmost one. */
+/** The bank's clock may be ahead, and a time without a zone may be local time in the easternmost zone. */
 const aheadMs = 5 * 60_000;
 const easternmostMs = 14 * 60 * 60_000;
 

@@ -17,7 +17,7 @@ const storeRetryAfter = 2;
 /** The Retry-After, in seconds, for a record that an operator has to repair. */
 const damagedRetryAfter = 60;
 
-/** What is known of a payment of unknown outcome, in one sentence that stays true. */
+/** The known facts about a payment of unknown outcome, as one sentence that stays true. */
 export const unknownBecause = {
   noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
   /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
@@ -169,7 +169,7 @@ const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   BANK_TIMEOUT: 'bank away',
 };
 
-/** A payment that was asked for and not accepted. Holds no credential and no idempotency key. */
+/** A payment that was requested and not accepted. Holds no credential and no idempotency key. */
 export interface FailedPayment {
   readonly operation: string;
   /** Why bankql did not send it; undefined if the bank refused it, the outcome is unknown, or the request is invalid. */

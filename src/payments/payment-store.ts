@@ -68,14 +68,12 @@ interface Unwritten {
 }
 
 /**
- * A payment store: the protocol (protocol.ts) over a database.
- *
- * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process was
- * faster, it starts again. An answer about a record says only what the database already holds.
- *
- * An outcome that cannot be written stays in memory. It is answered from there, and written when the database is back. An INSERT
- * that may or may not have been committed is deleted by the same retry. If this process dies first, the record stays PENDING and
- * becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * A payment store: the protocol (protocol.ts) on top of a database.
+ * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process
+ * was faster, it starts again. An answer about a record says only what the database already holds.
+ * An outcome that cannot be written stays in memory. It is answered from there, and written when the database is back. An
+ * INSERT that may or may not have been committed is deleted by the same retry. If this process dies first, the record stays
+ * PENDING and becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { name, driver, retentionMs, readOnly = false, onEvent = () => {}, clock = steadyClock } = options;

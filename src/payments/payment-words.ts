@@ -178,7 +178,7 @@ export const gatewayLimits: Readonly<Record<number, RegExp>> = {
   429: /^Rate limit is exceeded\. Try again in \d+ seconds?\.$/,
 };
 
-/** Names of members that speak of a failure if they hold anything, or of a success that `false` takes back. */
+/** Names of members that mean a failure if they have a value, and names that mean a failure if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
   /^(?:is|was)?(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;

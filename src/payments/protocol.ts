@@ -6,8 +6,8 @@ import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './store.ts';
  *
  * Two rules keep a payment from being sent twice:
  * - The request is sent only by the attempt whose record was stored, and only while its lease lasts.
- * - A key becomes free only from PENDING. A process that tells a client that an outcome is unknown writes that to the
- *   record first, and from then on late proof that nothing was sent is an end, not a release.
+ * - A key becomes free only from PENDING. Before a process tells a client that an outcome is unknown, it writes this to the
+ *   record. From then on, late proof that nothing was sent makes the payment REJECTED, and not the key free.
  */
 
 /** A record, and whether the attempt that began it may still write its end. */
@@ -19,7 +19,7 @@ export interface HeldPayment {
 export type ProtocolEvent =
   /** A client asks to pay. `record` is PENDING. */
   | { readonly kind: 'begin'; readonly record: PaymentRecord }
-  /** The record was lost, and an operator has found the attempt in a log. `record` says what the log says. */
+  /** The record was lost, and an operator has found the attempt in a log. `record` contains the details from the log. */
   | {
       readonly kind: 'found in a log';
       readonly record: PaymentRecord;
@@ -37,7 +37,7 @@ export type ProtocolEvent =
   | { readonly kind: 'taken back'; readonly trackId: string; readonly at: number }
   /** Somebody reads the record for a client or an operator. */
   | { readonly kind: 'asked about'; readonly at: number }
-  /** An operator says what the bank did. */
+  /** An operator records whether the bank executed the payment. */
   | {
       readonly kind: 'settled';
       readonly state: 'DONE' | 'REJECTED';

@@ -63,7 +63,7 @@ export interface PaymentIntent<T extends PaymentOperation> {
 /** A payment that the bank accepted. */
 interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
-  /** The record, as the store has it or, if it cannot be written, as it will. */
+  /** The record as in the store; if it cannot be written yet, as it will be stored. */
   readonly record: PaymentRecord;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;
@@ -96,7 +96,7 @@ export interface PaymentServiceOptions {
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
-  /** The X-Request-Id of the request under way, if there is one. */
+  /** The X-Request-Id of the current request, if there is one. */
   readonly requestId?: () => string | null | undefined;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
@@ -104,7 +104,7 @@ export interface PaymentServiceOptions {
   readonly bankWords?: BankWords | undefined;
   /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
   readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
-  /** Called with each payment that was asked for and not accepted. Must not throw. */
+  /** Called with each payment that was requested and not accepted. Must not throw. */
   readonly onFailure?: (payment: FailedPayment) => void;
 }
 
@@ -331,7 +331,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 /** The request was about to be written when its lease was nearly over. */
 class BegunTooLate extends TransportFailure {}
 
-/** The error for a caller if a record was made from a log, which does not tell whether the payment is theirs. */
+/** The error for a record that was made from a log: the log does not show whether the payment is this caller's. */
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
   outcomeUnknown(record, idempotencyKey, recordLost.message);
 

@@ -14,7 +14,7 @@ const paymentEvent = z.object({
   state: paymentState,
   /** Milliseconds since 1970. */
   at: z.number(),
-  /** Which process wrote it; absent if a lease ended, since any process may be the first to notice. */
+  /** The process that made the change; absent if a lease ended, because any process may be the first to notice this. */
   replica: z.string().optional(),
   /** The X-Request-Id of the request that made the change. */
   requestId: z.string().optional(),
@@ -73,7 +73,7 @@ export const paymentRecord = z.object({
   status: z.number().nullable(),
   /** The error's message, which holds no secret; null if it succeeded. */
   message: z.string().nullable(),
-  /** What the bank said, bounded and without credentials, for the operator; null if it said nothing. */
+  /** The bank's text for the operator, bounded and without credentials; null if there is none. */
   bankText: z.string().nullable(),
   /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
   settledBy: z.string().nullable(),
@@ -124,7 +124,7 @@ export interface AttemptOutcome {
   readonly id: string;
   /** Identifies the attempt: no other may write its outcome. */
   readonly trackId: string;
-  /** Null if it executed nothing. */
+  /** The outcome; null if the attempt executed nothing. */
   readonly outcome: PaymentOutcome | null;
 }
 

@@ -45,7 +45,7 @@ export function createDatabase() {
     customers: records<Customer>(),
     accounts: records<Account>(),
     branches: records<Branch>(),
-    /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
+    /** The products as they were put: `bank_id` is one string. Each answer converts it to its own form. */
     products: records<ProductBody>(),
     /** By account id. */
     otherAccounts: childRecords<OtherAccount>(),

@@ -31,8 +31,8 @@ interface Call<Id extends OperationId> {
 }
 
 /**
- * What the bank does for one operation: the answer without its envelope. It is synchronous, so that no two run at once,
- * and refuses before it writes.
+ * The bank's side of one operation. Returns the answer without its envelope. Handlers are synchronous, so that no two run at
+ * once, and refuse before they write.
  * Errors: HttpError.
  */
 type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;

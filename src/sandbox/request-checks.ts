@@ -78,7 +78,7 @@ function parseAmounts(text: string): unknown {
   });
 }
 
-/** What is wrong with a body, beginning with the name of the field. */
+/** The fault of a body, beginning with the name of the field. */
 function complaint(error: z.ZodError): string {
   const [issue] = error.issues;
   if (!issue) return 'The body does not have the shape that the contract shows';

@@ -14,7 +14,7 @@ const rowsOf = (table: string): string[][] =>
 const pairs = (values: Readonly<Record<string, string | undefined>>) =>
   Object.entries(values).map(([key, string]) => ({ key, string }));
 
-/** The customers by id, which is what each of them logs in with. Each leaves out other members. */
+/** The customers by id, which is also the login. Each of them lacks other optional members. */
 export const seededCustomers: Readonly<Record<string, Customer>> = {
   alice: {
     ...{ bank_id: [bankId], customer_number: '100001', legal_name: 'Αλίκη Παπαδοπούλου' },
@@ -121,7 +121,7 @@ const branchTable = `
   dublin-liffey | Baile Átha Cliath | Dublin | IE | 4 Ormond Quay | D07 | 53.346 | -6.2655
   reykjavik-tjornin | Reykjavík Tjörnin | Reykjavík | IS | Lækjargata 2 | 101 | 64.1466 | -21.9365`;
 
-/** The branches; every fifth leaves out what the contract lets it leave out, as real records do. */
+/** The branches. Every fifth leaves out the optional fields, as real records may. */
 export const branches = rowsOf(branchTable).map(
   ([id = '', name, city = '', country, line_1, postcode, latitude, longitude], index) => {
     const sparse = index % 5 === 4;
@@ -138,7 +138,7 @@ export const branches = rowsOf(branchTable).map(
   },
 );
 
-/** One product: its id, name, category, family, super family, and what there is to say about it. */
+/** One product: its id, name, category, family, super family, and details. */
 type ProductRow = readonly [string, string, string, string, string, readonly string[]];
 
 const productRows: readonly ProductRow[] = [

@@ -17,7 +17,7 @@ import { addToStatement, requestUrl, type TransferStatus, transfer, uuidOf } fro
 
 const day = 86_400_000;
 
-/** A time of day (UTC) so many days before the start, as an ISO 8601 text. */
+/** A time of day (UTC), `days` days before the start, as an ISO 8601 text. */
 type Ago = (days: number, time?: string) => string;
 
 /** `now`: the start, in milliseconds since 1970. */
@@ -78,7 +78,7 @@ function generator(seed: number): (below: number) => number {
   };
 }
 
-/** The cents that an account paid and got, oldest first: four times it pays, then it gets about as much. */
+/** The cents that an account paid and received, oldest first: four payments, then a credit of about their sum. */
 function valuesOf(count: number, below: (n: number) => number): bigint[] {
   const values: bigint[] = [];
   let paid = 0n;

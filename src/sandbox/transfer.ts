@@ -92,13 +92,13 @@ type Order = ReturnType<typeof transferOrder>;
 const heldBy = ({ balance }: Account): bigint =>
   centsOf('balance.amount', balance?.amount ?? '0', balance?.currency);
 
-/** What a transfer's transactions say besides the accounts and the value. */
+/** The details of a transfer's transactions besides the accounts and the value. */
 interface TransferText {
   readonly type: string;
   readonly description: string | undefined;
-  /** The customer who asked for it. */
+  /** The customer who requested the transfer. */
   readonly caller: string;
-  /** When, as an ISO 8601 text. */
+  /** The time of the transfer, as an ISO 8601 text. */
   readonly at: string;
 }
 

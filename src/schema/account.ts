@@ -141,8 +141,8 @@ const isOfBank = (account: Account, ids: ViewIds): boolean =>
 const namesBank = ({ bank_id }: Account, { bankId }: ViewIds): boolean => isCodeOf(bankId, bank_id);
 
 /**
- * Tells which accounts of a list belong to other banks: those that name another bank. If no entry names this bank, its code in
- * records differs from that in paths, and none does.
+ * Finds the accounts of a list that belong to other banks: those with another bank's code. If no entry has this bank's code,
+ * its code in records differs from the one in paths, and no account is foreign.
  */
 function foreignIn(list: readonly Account[], ids: ViewIds): (account: Account) => boolean {
   let isBankNamed: boolean | null = null;

@@ -27,7 +27,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, to report what it costs (engine/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, for the explanation (engine/explain.ts). Its methods must not throw. */
 export interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly asked: (operation: Operation, key: string) => void;
@@ -118,13 +118,13 @@ export class BankSession {
     return this.#isPublic && !this.#readLimits.unshared;
   }
 
-  /** Whether the bank was asked for anything. */
+  /** Whether any read was made. */
   get hasRead(): boolean {
     return this.#calls > 0;
   }
 
   /**
-   * Counts a difference between an answer and what was asked for; once for
+   * Counts a difference between a request and its answer, once for
    * each answer, however many fields detect it.
    */
   noteDrift(drift: Drift, answer: object): void {
@@ -145,7 +145,7 @@ export class BankSession {
       );
   }
 
-  /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */
+  /** Discards all earlier reads, because their records may have changed. From now on, reads go to the bank and are not shared. */
   invalidate(): void {
     this.#readLimits = { ...this.#readLimits, unshared: true };
     this.#loaders = null;
@@ -179,7 +179,7 @@ export class BankSession {
   /**
    * Reads a record and writes it; the writes of one record run one after the other (BankClient.update). `bodyOf` reads the
    * record, bypassing every cache and keeping all digits, and returns the body. It is called again if another update changed
-   * the record meanwhile: the operation's calls count that once.
+   * the record in the meantime; both reads count as one call.
    * Errors: those of `bodyOf`, `write` and BankClient.update; after CONFLICT, later reads are made again, since what was read
    * before is outdated. Errors that the write would fail with in any case come before the read.
    */

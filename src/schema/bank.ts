@@ -32,7 +32,7 @@ builder.queryField('bank', (t) =>
   }),
 );
 
-/** The fields of a record for its bank, which the path of its request answers. */
+/** The fields of a record for its bank; their values are in the path of the record's request. */
 export const bankFields = <Parent extends BankIds>(
   t: ObjectFields<Parent>,
   noun: string,

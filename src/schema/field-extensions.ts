@@ -3,7 +3,7 @@ import type { Field } from '../contract/record.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context } from './context.ts';
 
-/** What a field declares in its GraphQL extensions, for links (link.ts). */
+/** The declarations of a field in its GraphQL extensions, for links (link.ts). */
 export interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;

@@ -23,7 +23,7 @@ function descriptionOf({ description, rest, notes = {} }: Field, place: Place): 
   return `${description} REST \`${rest}\`${note ?? ''}.`;
 }
 
-/** Implements the type of a node: the fields of its record but for `except`, its global id, and those of its own. */
+/** Implements the type of a node: the fields of its record except `except`, its global id, and additional fields. */
 export const implementNode = <Ids extends object, Item extends object>(
   nodeType: NodeType<Ids, Item>,
   record: z.ZodObject,
@@ -69,7 +69,7 @@ function listedId<Ids extends object, Item extends object>(
 type Holder = 'record' | 'named' | null;
 
 /**
- * The fields of a record, without those that the type has resolvers of its own for.
+ * The fields of a record, except fields for which the type has its own resolvers.
  * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
 export function fieldsOf<Parent>(
@@ -181,7 +181,7 @@ export function inputType(record: z.ZodObject, described?: string): InputObjectR
   );
 }
 
-/** The GraphQL input that changes a record: what it leaves out keeps its value. */
+/** The GraphQL input that changes a record. Omitted members keep their values. */
 export function changesType(record: z.ZodObject, described?: string): InputObjectRef<Types, object> {
   const { name, changes } = metaOf(record);
   return makeInput(changes?.name ?? `${name}Changes`, described ?? changes?.description ?? '', (t) =>

@@ -31,10 +31,10 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
-/** A page of them; their ids are checked when they are used. */
+/** A page of known transactions; their ids are checked when they are used. */
 type KnownTransactions = ConnectionShape<TransactionIds>;
 
-/** The largest number of a caller's payments that are searched for those of the account. */
+/** The maximum number of a caller's payments that are searched for payments of the account. */
 const maxPayments = 1000;
 
 /** Reading the bank's answer to a payment takes as long as examining this number of list entries. */
@@ -54,8 +54,8 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
 }
 
 /**
- * All of them, each once, newest first; those of unknown time come last. Banks append to their lists: of two transactions with
- * the same time, the one that is named last is newer. A request that cannot be read names none.
+ * All known transactions, each once, newest first; transactions of unknown time come last. Banks append to their lists: of two
+ * transactions with the same time, the one that is named last is newer. A request that cannot be read names none.
  */
 function collect(
   requests: readonly TransactionRequest[],
@@ -113,7 +113,7 @@ const TransactionConnection = builder.connectionObject(
   },
 );
 
-/** The field of an account that lists them. */
+/** The field of an account that lists known transactions. */
 const knownTransactions = {
   type: TransactionConnection,
   nullable: true,

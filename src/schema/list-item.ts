@@ -58,7 +58,10 @@ function repeatedIn<Item>(
 
 const sources = new WeakMap<readonly unknown[], readonly unknown[]>();
 
-/** Remembers the bank's list from which another list was made. An id that is repeated there identifies no entry here either. */
+/**
+ * Remembers the bank's list from which another list was made. An id that is repeated in the bank's list identifies no entry of
+ * the other list either.
+ */
 export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
   sources.set(list, sources.get(source) ?? source);
   return list;

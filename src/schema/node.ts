@@ -24,10 +24,10 @@ export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
 /** Ids in a global id, which may name an entry of a list by its content. */
 type KeyIds<Ids> = Ids & { readonly contentHash?: string | undefined };
 
-/** The extensions of a field that its parent's ids answer. */
+/** The extensions of a field whose value is in its parent's ids. */
 export const answeredByIds = fieldExtensions({ answeredByIds: true });
 
-/** The options of an id field that the path of the record's request answers. */
+/** The options of an id field whose value is in the path of the record's request. */
 export const idFromPath = (description: string) =>
   ({ nullable: false, description, extensions: answeredByIds }) as const;
 
@@ -208,7 +208,7 @@ export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {
 
 /**
  * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
- * counts as drift. `answer` is what the bank answered with.
+ * counts as drift. `answer` is the bank's answer.
  */
 export function noteOtherId(
   session: ReadContext['session'],
@@ -253,7 +253,7 @@ builder.queryField('node', (t) =>
 /** The most ids of all `nodes` fields of an operation together: each invalid one costs an error. */
 const maxNodeIds = 100;
 
-/** The number of ids that the `nodes` fields of an operation were asked for so far. */
+/** The number of ids that an operation has requested by `nodes` so far. */
 const nodeIdCounts = new WeakMap<Context, number>();
 
 builder.queryField('nodes', (t) =>

@@ -217,8 +217,9 @@ const implementPayload = (name: string, description: string) =>
   });
 
 /**
- * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows each, and
- * `payment { state }` that of a payment with a record. A client that selects neither would take the payload for a success.
+ * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows every failure,
+ * and `payment { state }` the failure of a payment with a record. A client that selects neither would take the payload for a
+ * success.
  * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
  */
 async function payloadOf(

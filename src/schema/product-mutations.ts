@@ -55,7 +55,7 @@ builder.mutationField('putProduct', (t) =>
       // The contract gives a body one bank (`isOnlyEntry`).
       const body = { bank_id: bankId, ...toBody(product, input.product) } as ProductBody;
       const { answer, trackId } = await session.write(putProduct, { bankId }, body);
-      // The path names only the bank: the answer and the body tell which product it is.
+      // The path names only the bank: the product's id is in the answer or in the body.
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
       const isKnown = answer !== null || productId !== null;
       return { ids: isKnown ? { bankId, productId } : null, record: answer, trackId };
@@ -95,7 +95,7 @@ builder.mutationField('updateProduct', (t) =>
 );
 
 /**
- * The one bank id that the PUT accepts, of those that were read; that of the path if no bank id was read.
+ * The single bank id for the PUT: the one that was read, or the path's if none was read.
  * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
  */
 function bankOf(record: Product, bankId: string): string {

@@ -63,7 +63,7 @@ export function changesInput(t: InputFields, changed: z.ZodObject) {
 
 /** A written record: its ids, and the record if the bank's answer shows it. */
 interface Written<Ids, Item> {
-  /** Null if the bank's answer does not show the record, and it has no id to be read by. */
+  /** Null if the bank's answer does not show the record, and no id is known with which to read it. */
   readonly ids: Ids | null;
   readonly record: Item | null;
   readonly trackId: string;
@@ -84,9 +84,9 @@ export const writtenPayload = <Ids extends object, Item extends object>(
   }: {
     readonly write: Operation;
     readonly read: Operation;
-    /** How the record is shown, in the field's description. */
+    /** For the field's description: how the payload shows the record. */
     readonly shown?: string;
-    /** When the record is null without an error. */
+    /** For the field's description: when the record is null without an error. */
     readonly whenNull?: string;
   },
 ) => {

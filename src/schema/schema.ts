@@ -31,7 +31,7 @@ import {
 } from 'graphql';
 import { builder } from './builder.ts';
 
-/** The GraphQL schema; printed, it is schema.graphql. */
+/** The GraphQL schema; schema.graphql is its printed form. */
 export const schema = builder.toSchema({
   directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective],
 });

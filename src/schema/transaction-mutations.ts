@@ -128,7 +128,7 @@ builder.mutationField('annotateTransaction', (t) =>
   }),
 );
 
-/** Its members have the same names in REST. */
+/** The members of the metadata have the same names in REST. */
 type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 

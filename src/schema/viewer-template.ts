@@ -3,8 +3,8 @@ import { validateId } from '../bank/ids.ts';
 import { BankqlError } from '../errors.ts';
 
 /**
- * How the viewer's ids are derived from a request's credentials: texts with placeholders, such as `{auth-id}-current`; null
- * for one that is not configured.
+ * Templates for the viewer's ids, which are derived from a request's credentials, such as `{auth-id}-current`; null
+ * for an id that is not configured.
  */
 export interface ViewerTemplates {
   readonly customerId: string | null;

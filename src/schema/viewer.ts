@@ -52,7 +52,8 @@ export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds =>
 
 /**
  * The viewer, if this customer is the viewer.
- * Errors: as viewerOf; BAD_USER_INPUT for another customer, about whom the bank's interface tells nothing more.
+ * Errors: as viewerOf; BAD_USER_INPUT for another customer, because the bank's interface has no more data about other
+ * customers.
  */
 export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
   const viewer = viewerOf(context);

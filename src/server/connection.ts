@@ -19,8 +19,8 @@ const pauseMs = 2;
 const longestPauseMs = 1000;
 
 /**
- * How many clients may wait to be accepted, if the system allows as many: Node accepts one in each iteration of the event loop,
- * and a client that is not let in tries again a second later.
+ * How many clients may wait to be accepted, if the system allows this number. Node accepts one in each iteration of the event
+ * loop, and a client that does not fit tries again a second later.
  */
 const backlog = 4096;
 /** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */

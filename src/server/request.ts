@@ -69,7 +69,7 @@ interface PolicyResult {
   /** Alternating names and values, for writeHead. The array is not shared: the code that answers may append to it. */
   readonly headers: string[];
   readonly requestId: string;
-  /** 403: a preflight of a page that may not call. A browser tells the page only that the call failed. */
+  /** 403: the preflight of a page whose origin is not listed. The browser tells the page only that the call failed. */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }
 

@@ -133,7 +133,7 @@ export function createAnswers({ publicMaxAgeSeconds = 0 }: SendOptions, toErrorR
     return { ...answer, headers: [...answer.headers, 'Cache-Control', policy, 'Vary', varying] };
   }
 
-  /** The answer, or, if there is no room for it to wait for its client, 503 with what its operation did. */
+  /** The answer. If there is no room for it to wait for its client, a 503 instead, whose error says what a mutation did. */
   function withinRoom(answer: GraphQLHttpResponse, holder: Answering['holder']): GraphQLHttpResponse {
     const { body, result } = answer;
     // A character takes three bytes at most.

@@ -31,7 +31,7 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
-   * Another process listens at the same port, so /ready need not answer 503. Kept connections may be used
+   * Another process listens on the same port, so /ready need not answer 503. Kept connections may be used
    * once more, so that none closes while a request is on its way.
    */
   readonly isReplaced?: boolean;

@@ -69,8 +69,8 @@ export function createBankqlYoga(options: YogaOptions) {
   /**
    * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
    * `extensions.http` is for the handler (response.ts). An answer with older data has
-   * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation its extensions say what was
-   * written or paid.
+   * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
+   * was written or paid.
    */
   function execute(
     params: unknown,

@@ -254,8 +254,8 @@ export function createTelemetry(
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**
- * One line of the log for each payment that was asked for and not accepted: why, in the bank's words if the bank gave
- * the reason. The record is found by `payment`, its id: `payments find --id`.
+ * One line of the log for each payment that was requested and not accepted, with the reason, in the bank's words
+ * if the bank gave one. `payment` is the record's id, for `payments find --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const { code, status, trackId } = detailsOf(error);

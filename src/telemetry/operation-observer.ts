@@ -45,7 +45,7 @@ export function createOperationObserver({
 
 /**
  * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
- * answer: the operation's name, or the document's hash if it has no name; how it ended, and what it took.
+ * answer: the operation's name, or the document's hash if it has no name; its outcome, and its costs.
  */
 function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
   const { requestId, traceId, operation, outcome, codes, reason, status } = activity;
@@ -165,7 +165,7 @@ const maxNames = 200;
 
 const other = 'other';
 
-/** The name by which metrics know an operation: that of a persisted document, one of a bounded number. */
+/** The label of an operation in metrics: its name if the document is persisted, up to a maximum number of names. */
 export function createOperationLabel(): (
   operation: Pick<ObservedOperation, 'name' | 'isPersisted'> | null,
 ) => string {

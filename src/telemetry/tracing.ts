@@ -131,7 +131,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
       };
     }) satisfies TraceCall,
 
-    /** Sends what is left, and ends. Never rejects. */
+    /** Sends the remaining spans, and ends. Never rejects. */
     shutdown: () => provider.shutdown().catch(() => {}),
   };
 }
@@ -149,7 +149,7 @@ function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: 
   return roots.has(name) ? root : new ParentBasedSampler({ root });
 }
 
-/** The headers for the collector. A mounted bankql has variables of its own; OpenTelemetry reads only those of the process. */
+/** The headers for the collector. A mounted bankql has its own variables; OpenTelemetry reads only the process's. */
 function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<string, string> {
   const pairs = OTEL_EXPORTER_OTLP_HEADERS.split(',').map((pair) => /^([^=;]+)=([^;]+)/.exec(pair) ?? []);
   return Object.fromEntries(

@@ -62,7 +62,7 @@ export function paymentJson(records: readonly PaymentRecord[]): string {
   return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 }
 
-/** One object as a line of JSON, as lines of the log are. */
+/** An object as a line of JSON, in the format of the log. */
 export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
 
 /** Text that a client chose may hold a terminal's commands. */
@@ -92,7 +92,7 @@ export function formatAge(ms: number): string {
 
 export const isoTime = (time: number) => new Date(time).toISOString();
 
-/** What became of a payment, a line for each change of its state, oldest first. */
+/** The history of a payment: a line for each change of its state, oldest first. */
 export function paymentHistory({ history }: PaymentRecord): string {
   return history
     .map((event) => `${isoTime(event.at)}  ${event.state.padEnd(8)}  ${printable(tell(event))}\n`)

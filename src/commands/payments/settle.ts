@@ -98,7 +98,7 @@ const settleFound =
     });
   };
 
-/** Gives its line of the audit log. Errors: StartError. */
+/** Settles a record. Shape: its line of the audit log. Errors: StartError. */
 async function settleRecord(
   store: PaymentStore,
   record: PaymentRecord,

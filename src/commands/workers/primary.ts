@@ -33,10 +33,13 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   const workersThat = (...are: string[]) =>
     [...states].flatMap(([worker, is]) => (are.includes(is) ? [worker] : []));
-  // A message to a worker that has just ended fails: its exit says so.
+  // A message to a worker that has just ended fails. The failure is ignored, because the exit is handled.
   const tell = (worker: Worker, message: Message) => worker.send(message, () => {});
 
-  /** Starts a worker, after so many failures. Errors: StartError, in its words, if it ends before it serves. */
+  /**
+   * Starts a worker; `failures`: the number of failed attempts before. Errors: StartError with the worker's message, if it ends
+   * before it serves.
+   */
   const launch = (failures: number) =>
     new Promise<ServiceStart>((resolve, reject) => {
       // A file of --env-file may have changed since the start: the port stays.

@@ -4,7 +4,7 @@ import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
-/** Serves as one of several workers, until the primary tells it to end. Errors: what stops a start. */
+/** Serves as one of several workers, until the primary tells it to end. Errors: StartError, as of any start. */
 export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { worker } = cluster;
   let service: BankqlService | null = null;

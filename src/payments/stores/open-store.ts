@@ -13,7 +13,7 @@ export interface OpenStoreOptions {
   readonly create?: boolean;
   /** Whether the store is only read: nothing is written to it, or next to it. False by default. */
   readonly readOnly?: boolean;
-  /** How long a call may take, in milliseconds; a search has more. */
+  /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs?: number;
   /** How long the start waits for another process's lock on a file, in milliseconds. */
   readonly startTimeoutMs?: number;

@@ -10,7 +10,7 @@ const allowed =
   'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, or postgres://user[:password]@host[:port]/database[?sslmode=…], with user and password percent-encoded';
 
 /**
- * What STATE_URL says. Only opening the store tells whether it is there.
+ * The parsed STATE_URL. Only opening the store shows whether it exists.
  * Errors: AddressError.
  */
 export function parseStoreUrl(url: string): StoreAddress {

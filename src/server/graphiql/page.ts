@@ -130,7 +130,7 @@ export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Pl
     loading ??= loadAssets();
     return loading;
   };
-  /** A file that was asked for is compressed once. */
+  /** A requested file is compressed once. */
   const zipped = new Map<string, Promise<Buffer>>();
 
   async function page(): Promise<Response> {
@@ -141,7 +141,7 @@ export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Pl
         'Content-Type': 'text/html; charset=utf-8',
         'Cache-Control': 'no-cache',
         'Content-Security-Policy': pagePolicy,
-        // The same address answers GraphQL.
+        // The same URL also serves GraphQL, depending on `Accept`.
         Vary: 'Accept',
       },
     });

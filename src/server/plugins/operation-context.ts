@@ -10,10 +10,10 @@ import type { GraphQLHttpResponse } from '../response.ts';
 export interface OperationContext {
   /** The caller, and how the request was sent. */
   readonly asking: EngineRequest;
-  /** The operation that was asked for (use-documents). */
+  /** The requested operation (use-documents). */
   askedFor?: OperationParams;
   operation?: ExecutableOperation;
-  /** The context of its resolvers, with the budget of its answer (use-execution). */
+  /** The context of the resolvers, with the budget of the answer (use-execution). */
   run?: RequestContext;
   /** The format of the answer to a Fetch request (use-http). */
   readonly http?: FetchedRequest;

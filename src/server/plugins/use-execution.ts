@@ -66,7 +66,10 @@ function explanationOf(header: string | undefined, explains: boolean) {
   return explainCalls(header);
 }
 
-/** The result with its extensions. If a limit was exceeded, the answer is one error, which says what the operation did until then. */
+/**
+ * The result with its extensions. If a limit was exceeded, the answer is one error, whose extensions say what the operation
+ * wrote or paid.
+ */
 function concluded(
   result: ExecutionResult,
   run: RequestContext,

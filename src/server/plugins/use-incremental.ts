@@ -211,7 +211,7 @@ async function* resultsOf(
     bytes += length;
     if (bytes > maxBytes) throw answerTooLong(maxBytes);
     if (length > shortAnswer && holder?.reserveRoom(length) === false) throw noRoom();
-    // Only what is sent is known to the client.
+    // Only after the checks above: a refused result is not sent, and so not the first one.
     isFirst = false;
     for (const { id } of result.pending ?? []) awaited.add(id);
     for (const { id } of completed ?? []) awaited.delete(id);

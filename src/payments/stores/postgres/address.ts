@@ -37,7 +37,7 @@ export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 
-/** The parameters that bankql takes, with the values of those that have only a few. */
+/** The parameters that bankql accepts, and the accepted values of some. */
 const parameterValues = {
   host: null,
   port: null,

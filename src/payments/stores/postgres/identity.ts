@@ -57,7 +57,7 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
 
 /**
  * Compares a server with the one that a store was last seen on.
- * Shape: `loss` says why records may be missing; `change` tells a change in which none were lost; null otherwise.
+ * Shape: `loss` says why records may be missing; `change` describes a change without a loss. Both may be null.
  */
 export function compareServers(
   stored: ServerIdentity,

@@ -26,7 +26,7 @@ const purgeBatch = 500;
 /** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
 const storable = (value: string | null) => value?.replaceAll('\0', '\u2400') ?? null;
 
-/** What compareAndSet does to a row. */
+/** The change that compareAndSet makes to a row. */
 export interface Change {
   readonly id: string;
   readonly version: string;

@@ -11,7 +11,7 @@ interface SqliteOptions {
   /** The file. */
   readonly path: string;
   readonly retentionMs: number;
-  /** How long a call may take, in milliseconds; a search has more. */
+  /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs: number;
   /** How long the start waits for another process's lock, in milliseconds. */
   readonly startTimeoutMs: number;
@@ -29,7 +29,7 @@ export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionM
   readonly inode: string | null;
 }
 
-/** What the thread answers to `open`. */
+/** The thread's answer to `open`. */
 const openedFile = z.object({ secret: z.string(), inode: z.string().nullable() });
 
 export interface SqliteRequest {
@@ -57,10 +57,10 @@ const minSearchMs = 10_000;
 
 /**
  * The rows of a payment store in one SQLite file, which the processes of one machine may share.
- *
- * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each commit). The file has to be
- * on a local disk. A worker thread has it open, so that a slow disk or another process's lock delays only payments. Searches have
- * another thread, which starts with the first search: payments do not wait for them. A thread that died is replaced at the next call.
+ * Stored records survive the end of the process and a power failure (write-ahead log, fsync at each commit). The file has to be
+ * on a local disk. A worker thread has it open, so that a slow disk or another process's lock delays only payments. Searches
+ * have another thread, which starts with the first search: payments do not wait for them. A thread that died is replaced at the
+ * next call.
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
