@@ -33,7 +33,7 @@ export interface CapacityLimits {
   readonly requestsPerCaller: number;
 }
 
-/** Limits that nothing reaches. */
+/** Limits that are never reached. */
 const most = Number.MAX_SAFE_INTEGER;
 export const unbounded: CapacityLimits = {
   totals: {
@@ -60,7 +60,7 @@ export const shedReasons: readonly ShedReason[] = [
 const nothingDone =
   'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
 
-/** The messages of OVERLOADED. A mutation is refused only before it begins, so that each of them is true. */
+/** The messages of OVERLOADED. A mutation is refused only before it begins, so that each message is true. */
 export const refusals = {
   requests: `bankql has too much to do. ${nothingDone}`,
   caller: `Too many of your requests are in progress. ${nothingDone}`,
@@ -208,7 +208,7 @@ export class Capacity implements Held {
     return this[resource] + amount > most ? resource : null;
   }
 
-  /** Something is refused. */
+  /** Reports a refusal. */
   refuse(why: ShedReason): ShedReason {
     this.#onShed(why);
     return why;

@@ -11,7 +11,7 @@ export { type ErrorCode, errorCodes, StartError } from './errors.ts';
 export { schema } from './schema/schema.ts';
 export { version } from './version.ts';
 
-/** bankql, as it serves. */
+/** A bankql that serves. */
 export interface Bankql {
   /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;

@@ -84,7 +84,7 @@ const table = {
     (4096 * megabyte) / valueBytes,
     'values of unfinished answers; one caller uses at most half',
   ),
-  // They are outside of the heap, but in the same machine.
+  // Unread answers are outside of the heap, but in the same machine.
   unreadBytes: heapBytes(
     1 / 8,
     256,
@@ -94,7 +94,7 @@ const table = {
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
   documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
-  // They are outside of the heap, but in the same machine.
+  // The bank's answers are outside of the heap, but in the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
   // For each of the two logs. Beyond this, the newest lines are dropped and counted.
   unwrittenLogBytes: heapBytes(1 / 64, 32, 'lines of the log that could not be written yet'),

@@ -147,5 +147,5 @@ export class Slices {
 const outside = AsyncLocalStorage.snapshot();
 const awaitIteration = (next: () => void) => void outside(setImmediate, next);
 
-/** Those of the process. */
+/** The slices of this process. */
 export const slices = new Slices();

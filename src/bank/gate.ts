@@ -33,7 +33,7 @@ interface OperationCount extends Count {
   waits: number;
 }
 
-/** The same, for metrics. */
+/** The counts of a bank operation, for metrics. */
 export type OperationUsage = Readonly<OperationCount>;
 
 interface GateOptions {

@@ -259,7 +259,8 @@ function contentInPlace(operation: Operation, answer: JsonObject | null): Respon
 
 function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
   const isOneRecord = operation.envelope === null;
-  // The specification lets a bank leave out every field of a record. It requires the key of a list in the answer to a payment only.
+  // A bank may leave out every field of a record. Only the answer to a payment must have the key of
+  // the list.
   if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || operation.kind === 'read'))
     return { value: isOneRecord ? json : [], drift: 'empty-record' };
   for (const candidate of [...wrapped(operation, json), json]) {

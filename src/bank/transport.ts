@@ -100,13 +100,11 @@ interface Lane {
 }
 
 /**
- * HTTP/1.1 to one origin. It follows no redirect, tries nothing again and decodes no encoding. Reads share connections that are
- * kept; each write and payment has one of its own, closed after the answer: on a kept one that the bank has just closed, nobody
- * could say whether the bank saw the request.
- *
- * undici's own deadlines are off: its header deadline ticks in seconds and never fires under 1xx answers, and its body deadline
- * never fires while bytes drip. `dispatch` rather than `request`, because its handler learns when the request starts to be
- * written: until then, nothing was sent.
+ * HTTP/1.1 to one origin. It follows no redirect, retries nothing and decodes no encoding. Reads share kept connections. Each
+ * write and payment has its own connection, which is closed after the answer: if the bank had just closed a kept connection,
+ * nobody would know whether the bank saw the request. undici's own deadlines are off: its header deadline counts in seconds and
+ * never fires during 1xx answers, and its body deadline never fires while bytes trickle in. `dispatch` is used instead of
+ * `request`, because its handler is told when the request starts to be written: until then, nothing was sent.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;

@@ -43,7 +43,7 @@ export const members = (value: unknown): Members =>
 /** An answer of any GraphQL client. */
 export interface ReadAnswer {
   readonly data: Members;
-  /** First those of `userErrors`. */
+  /** All errors; those of `userErrors` come first. */
   readonly errors: readonly PaymentError[];
   /** The error of the payment or of the whole request; an error with a longer path concerns only a field of the payload. */
   readonly ownError: PaymentError | undefined;

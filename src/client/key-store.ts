@@ -16,8 +16,8 @@ interface Locks {
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * How long after a key was written it is read back if there are no locks: longer than another tab takes between finding
- * no key and writing its own.
+ * Without locks, a written key is read back after this time, in milliseconds. Another tab takes less time from finding
+ * no key to writing its own.
  */
 const settleMs = 50;
 

@@ -120,8 +120,8 @@ export interface Payments {
 }
 
 /**
- * Codes with which bankql says that this request began no payment, and whether the same request may be sent again as it is. After any
- * other answer, and after none, the request may still be on its way: the same key is sent again.
+ * The codes that mean that this request began no payment; true if the unchanged request may be sent again. After any other
+ * answer, and after none, the request may still be on its way, so the same key is sent again.
  */
 const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   RATE_LIMITED: true,

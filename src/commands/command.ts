@@ -22,7 +22,7 @@ export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The files of the variables that came from files: see resolveEnvironment. */
   readonly sources: ReadonlyMap<string, string>;
-  /** The words behind the command's name. */
+  /** The words after the command's name. */
   readonly args: readonly string[];
   /** The name of this process for others: its host and process id. */
   readonly replica: string;
@@ -49,7 +49,7 @@ export interface Service {
   readonly ended?: Promise<void>;
 }
 
-/** The words behind a command's name, by its options. Errors: StartError for an option or a word that it does not have. */
+/** The words after a command's name, by its options. Errors: StartError for an option or a word that it does not have. */
 export function readWords<O extends ParseArgsOptionsConfig>(
   command: string,
   args: readonly string[],

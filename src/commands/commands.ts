@@ -136,7 +136,7 @@ export function takeEnvFiles(words: readonly string[]) {
 const isHelp = (word: string) => word === '--help' || word === '-h';
 
 /**
- * The text that the words behind `bankql` ask for, or the command to run with its words.
+ * The help or version text that the words after `bankql` request, or the command to run with its words.
  * Errors: StartError if there is no such command; it names the commands that exist.
  */
 export function readInvocation([first = 'serve', ...args]: readonly string[]):

@@ -14,7 +14,7 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const options = { ...doctorOptions, 'payment-answer': { type: 'string' as const } };
   const { values, positionals } = readWords('doctor', args, options, true);
-  // Such a word may be a credential: it is not repeated.
+  // The message does not repeat the word, which may be a credential.
   if (positionals.length > 0)
     throw new StartError('Give options only, such as --account alice-current; --help lists them.');
   const { 'payment-answer': answer, ...given } = values;

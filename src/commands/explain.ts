@@ -19,7 +19,7 @@ interface Explained {
   readonly operation: string;
   readonly restCalls: number;
   readonly calls: readonly Pick<RecordedCall, 'path' | 'operation' | 'method' | 'url'>[];
-  /** The messages of its errors. */
+  /** The messages of the operation's errors. */
   readonly errors: readonly string[];
 }
 

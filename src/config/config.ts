@@ -26,7 +26,7 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
     ...problems,
-    // A contradiction that follows from an unusable value is not a problem of its own.
+    // Contradictions that follow from an unusable value are not reported.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...unknownVariables(environment),
   ];
@@ -122,7 +122,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     rateLimit: values.RATE_LIMIT ?? null,
     /** The manifest of documents that requests name by id; null for none. */
     persisted,
-    // GraphiQL sends texts.
+    // GraphiQL needs a server that accepts documents' texts.
     graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask for a list of its REST calls. */
     explains: explores,

@@ -38,8 +38,8 @@ interface FieldMeta {
   /** Endings of the descriptions in the GraphQL type, in inputs, and in changes (by default the ending for inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
   /**
-   * Another field of the GraphQL type with the text in a more precise form: a list of its parts, or its date (with the operation
-   * that reads it, for the count of drift).
+   * A second GraphQL field with a more precise form of the text: a list of its parts, or its date. `dateOf` is the operation
+   * that reads the text, for the count of drift.
    */
   also?:
     | { readonly name: string; readonly list: 'String' | 'ID' }

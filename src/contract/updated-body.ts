@@ -25,7 +25,7 @@ type Missing = (path: string) => Error;
 /**
  * The body that writes a record back with changes.
  *
- * It contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
+ * The body contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
  * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
  * body's shape does not have are dropped, since requests may not contain them. The record must match its own shape.
  * Errors: the error of `missing`.

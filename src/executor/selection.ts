@@ -64,7 +64,7 @@ export function fragmentsOf(document: DocumentNode): Readonly<Record<string, Fra
 
 /** A selected field, with all nodes that select it under the same response name. */
 export interface SelectedField {
-  /** Its response name. */
+  /** The field's response name. */
   readonly name: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];

@@ -179,7 +179,7 @@ export interface FailedPayment {
   readonly error: unknown;
 }
 
-/** `loss`: the store's. */
+/** `loss`: see PaymentStore.loss. */
 export const failedPayment = (
   operation: PaymentOperation,
   intent: PaymentIntent<PaymentOperation>,

@@ -72,7 +72,7 @@ export function meaningOf(text: string, words: BankWords, isRequest: boolean): M
   );
 }
 
-/** Members by their folded names: of any answer, with a status, and of a refusal. */
+/** The folded names of members: first for any answer, then for answers with a status, then for refusals. */
 export const receiptNames = setOf('id uuid transaction_id transaction_ids payment_id transfer_id');
 export const statusNames = new Set(phrasesOf('|transaction|payment|transfer status|state|result|outcome'));
 export const creationNames =

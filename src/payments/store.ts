@@ -112,7 +112,7 @@ export interface PaymentQuery {
   readonly newestFirst?: boolean | undefined;
   /** The results begin after this record, in the order of the search. */
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
-  /** How many at most (default: all, in pages). */
+  /** The maximum number of records (default: all, in pages). */
   readonly limit?: number | undefined;
 }
 

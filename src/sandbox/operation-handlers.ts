@@ -174,8 +174,8 @@ export const handlers = {
   },
 
   /**
-   * Creates or replaces an account; what belongs to it stays. Absent fields: the balance stays as it is, zero euros at
-   * first; the owner is the caller, or the owner so far if the staff put it; both views are available.
+   * Creates or replaces an account; its transactions and counterparties stay. Defaults of absent fields: the previous
+   * balance, or zero euros; the caller as owner, or the previous owner if the staff put the account; both views.
    * Errors: HttpError 403 if it belongs to another customer; those of checkAccount and balanceOf.
    */
   putAccountID: ({ ids, body, caller, database }) => {

@@ -20,7 +20,7 @@ function read(text: string, node?: ValueNode): string {
 builder.scalarType('Decimal', {
   description:
     'An exact decimal number as a string, for example "1234.50": no digit is rounded, whatever its size.\nAs an input it is a string, or a number literal in the query\'s text; a number in JSON variables is refused, because its digits may already be lost.',
-  // It also allows a plus sign and leading zeros, which no Decimal here has.
+  // This specification also allows a plus sign and leading zeros, which bankql never sends.
   specifiedByURL: 'https://www.w3.org/TR/xmlschema11-2/#decimal',
   serialize: (value) => plainDecimal(String(value)),
   parseValue: (value) => {

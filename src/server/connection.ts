@@ -237,8 +237,8 @@ export class ConnectionAwareResponse extends ServerResponse {
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
     // The room is released when everything is sent: Node then closes the answer.
     this.holder?.answered(sizeOf(chunk, encoding));
-    // Node sets the timer of an idle connection when the answer ends. In the request's async context, the timer would retain
-    // the request.
+    // Node sets an idle connection's timer when the answer ends. In the request's context, the timer
+    // would retain it.
     return outside(() => {
       if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
       return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);

@@ -31,8 +31,8 @@ export interface Client {
   /** Sends an answer; `common` are headers of every answer. Resolves when all is sent or the client has left. */
   send(answer: Answer, common: readonly string[]): void | Promise<void>;
   /**
-   * Sends an answer without reading the request's body. If another answer has begun, it is cut off, so that the client sees
-   * that it is incomplete.
+   * Sends an answer without reading the request's body. An answer that has begun already is cut off instead, so that the client
+   * sees that it is incomplete.
    */
   refuse(answer: WholeAnswer): void;
 }

@@ -164,7 +164,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
   }
 
   return ({ method, url, headers, rawHeaders }, read, holder, activity) => {
-    // HEAD is answered as a GET; whoever writes the answer leaves out its body.
+    // HEAD is answered like GET; the body is left out when the answer is written.
     const head = { method: method === 'HEAD' ? 'GET' : method, url, headers, rawHeaders };
     if (!isEndpoint(head.url ?? '') || (graphiql !== undefined && isForPage(head))) return answerPage(head);
     return answerOperation(head, read, holder, activity);

@@ -78,7 +78,7 @@ export function createBankqlYoga(options: YogaOptions) {
     request: PluginRequest = withoutHttp,
   ): ExecutionResult | Promise<ExecutionResult> {
     return slices.begin(callerNameOf(asking), () => {
-      // It may have waited.
+      // The operation may have waited.
       if (asking.holder?.isAbandoned === true) return { data: null };
       try {
         const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {

@@ -3,7 +3,7 @@ import { redact } from '../bank/errors.ts';
 import { messageOf, shorten } from '../errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
-/** pino's. */
+/** The log levels of pino. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Added to a line that belongs to no request, or that already names its request. */

@@ -71,7 +71,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
         'http.request.method': method,
         'http.route': '/graphql',
         'url.path': '/graphql',
-        // TLS ends before bankql.
+        // A proxy in front of bankql terminates TLS.
         'url.scheme': 'http',
         'bankql.request_id': activity.requestId,
       };

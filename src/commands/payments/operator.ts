@@ -6,7 +6,7 @@ import { parseDateTime } from '../../schema/date-time.ts';
 import type { CliContext } from '../command.ts';
 
 export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError' | 'ask'> {
-  /** The store of the bankql that runs, or ran. */
+  /** The payment store, also used by the serving bankql. */
   readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
   readonly now: number;
   /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
@@ -48,7 +48,7 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }
 
-/** The words behind a command, by its options. */
+/** The words after a command's name, by its options. */
 export type Given<O extends ParseArgsOptionsConfig> = Pick<
   ReturnType<typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>>,
   'values' | 'positionals'
@@ -81,7 +81,7 @@ export function sentence(option: string, meaning: string, value: string | undefi
 /** A payment's id, or its first six digits or more; null for any other text. */
 export const readIdPrefix = (text = ''): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
-/** For a question. */
+/** Names payments in a question. */
 export const thesePayments = (count: number) => (count === 1 ? 'this payment' : `these ${count} payments`);
 
 /** Errors: StartError if words follow that the command does not take. */

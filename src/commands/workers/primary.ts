@@ -68,7 +68,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         states.delete(worker);
         // Node does not always notice that the worker's channel is closed, and would pass connections to the worker.
         worker.disconnect();
-        // Its last message may be read after its end.
+        // The worker's last message may be read after its end.
         void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
         const how = signal ?? code;
         reject(new StartError(words ?? `A worker ended (${how}) before it served.`));

@@ -116,7 +116,7 @@ function countedField(
     const spendOn = (value: unknown): unknown => {
       if (typeof value === 'string') budget.spend(0, value.length);
       else if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
-        // Each deferred part of an entry counts, whether or not it has a field of its own.
+        // Each deferred part of an entry is charged like an entry, even if it selects no field.
         budget.spend(lengthOf(value) * (1 + deferredParts(info)), 0);
         if (Array.isArray(value)) value.forEach(spendOn);
       }

@@ -26,7 +26,7 @@ const tlsModes = ['require', 'verify-ca', 'verify-full'] as const;
 
 interface PostgresTls {
   readonly mode: (typeof tlsModes)[number];
-  /** Files. */
+  /** The paths of the certificate files. */
   readonly rootCertificate: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
