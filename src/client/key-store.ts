@@ -27,7 +27,10 @@ const randomKey = (): string =>
     '',
   );
 
-/** Keeps each intent's idempotency key. Errors: TypeError if there is no source of keys; its methods have those of the storage. */
+/**
+ * Keeps each intent's idempotency key. Errors: TypeError if there is no source of keys. The methods fail with the storage's
+ * errors.
+ */
 export function createKeyStore(storage: KeyStorage, randomId: () => string = randomKey) {
   if (randomId === randomKey && globalThis.crypto?.getRandomValues === undefined)
     throw new TypeError(

@@ -291,7 +291,7 @@ const besideStatus = checksOf({
     // The meanings of all statuses were compared before.
     status: () => true,
     description: (value, about) => description(value, { ...about, isEntry: true }),
-    // Negative on the payer's account.
+    // The value is negative in the payer's transaction.
     value: every({
       amount: (value, about) => amount(scalarOf(value)?.replace(/^-/, '') ?? value, about),
       currency,

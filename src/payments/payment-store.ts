@@ -54,7 +54,7 @@ const retryDelaysMs = [250, 1000, 2000];
 interface Seen {
   readonly held: HeldPayment;
   readonly version: string;
-  /** The database's time when it was read. */
+  /** The database's time when the record was read. */
   readonly now: number;
 }
 
@@ -127,7 +127,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   }
 
   /**
-   * Applies an event to a record. `first`: the record as it was read, if it was.
+   * Applies an event to a record. `first`: the record, if it has been read already.
    * Shape: the record after it, null if it is gone, and whether it changed.
    */
   async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {

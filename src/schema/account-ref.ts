@@ -14,7 +14,7 @@ export interface NamedAccount {
   readonly named: AccountName;
   /** The bank in the path through which the record was read. */
   readonly bankId: string;
-  /** The view through which it was read. */
+  /** The view through which the record was read. */
   readonly viewId: string;
   /** The paying account, if this account is a payee. */
   readonly payer?: ViewIds;

@@ -140,7 +140,7 @@ export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCou
 /** The GraphQL types of a list's pages and of their edges. */
 export function connectionTo<Node>(
   type: ObjectRef<Types, Node>,
-  /** The name of its entries, such as `branches`, and of one of them: `A branch`. */
+  /** The name of the list's entries, such as `branches`, and of a single entry, such as `A branch`. */
   plural: string,
   entry: string,
 ) {

@@ -44,7 +44,9 @@ export interface PostgresDriverOptions {
 
 /** Searches and purges have connections of their own, so that nothing waits behind them. */
 const maxConnections = { payments: 6, searches: 2 };
-/** Statements that name their rows are planned once, maybe while the table is empty. They use its indexes all the same. */
+/**
+ * Prepared statements are planned once, perhaps while the table is empty. These settings make the plan use the indexes anyway.
+ */
 const plannedOnce = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
