@@ -46,7 +46,6 @@ AccountRefObject.implement({
     }),
     counterparty: t.field({
       type: otherAccountNode.object,
-      nullable: true,
       description:
         'The payee as a counterparty of the paying account, found by its id. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
       resolve: ({ named, payer }, _args, context) => {

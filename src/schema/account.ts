@@ -24,7 +24,7 @@ import {
   itemId,
 } from './list-item.ts';
 import { accountOf, defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 
 const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
@@ -203,8 +203,6 @@ export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): 
   );
 }
 
-export const accountVersion = (record: Account) => versionOf(account, record);
-
 /**
  * Creates the entries of an account list. An only entry without an id has the path's. Another bank's account is an account there.
  * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. Fields that need the id of an entry
@@ -255,7 +253,7 @@ implementNode(accountNode, account, (t) => ({
     ),
     resolve: ofSource((node: AccountNode) => accountOf(node).accountId),
   }),
-  version: t.string(versionField(accountVersion)),
+  version: t.string(versionField(account)),
   view: link(t, accountNode, {
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },

@@ -17,7 +17,7 @@ import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
 import { defineNodeType, type ListedIds, listedBy } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 import { connectionTo, listField } from './relay-connection.ts';
 
 type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
@@ -45,13 +45,10 @@ export async function readBranchForUpdate(ids: BranchIds, context: ReadContext):
   return findListItem(list, branchId, getBranches);
 }
 
-export const branchVersion = (record: Branch) => versionOf(branch, record);
-
 implementNode(branchNode, branch, (t) => ({
   ...bankFields(t, 'branch'),
-  version: t.string(versionField(branchVersion)),
+  version: t.string(versionField(branch)),
   distanceKm: t.float({
-    nullable: true,
     description:
       'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
     args: {

@@ -36,6 +36,8 @@ export const builder = new SchemaBuilder<{
     pageInfoFieldOptions: { description: 'The place of the page in the list. Costs no further REST call.' },
     edgesFieldOptions: { description: 'The entries, with their cursors. Costs no further REST call.' },
     nodeFieldOptions: { description: 'The entry. Costs no further REST call.' },
+    clientMutationId: 'omit',
+    mutationInputArgOptions: { description: 'What the mutation takes.' },
     cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
   },
 });

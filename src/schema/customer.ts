@@ -1,5 +1,5 @@
 import { validateBankId } from '../bank/ids.ts';
-import { type Customer, customer } from '../contract/customer.ts';
+import { customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsField } from './account.ts';
 import { BankObject, bankFields, bankNode } from './bank.ts';
@@ -9,7 +9,7 @@ import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import { messagesField } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
 /** Customers by bank and customer id. Read through getCustomer. */
@@ -19,12 +19,10 @@ export const customerNode = defineNodeType({
   read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
 });
 
-export const customerVersion = (record: Customer) => versionOf(customer, record);
-
 implementNode(customerNode, customer, (t) => ({
   ...bankFields(t, 'customer'),
   customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
-  version: t.string(versionField(customerVersion)),
+  version: t.string(versionField(customer)),
   banks: links(t, bankNode, {
     description:
       'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',

@@ -54,7 +54,6 @@ function listedId<Ids extends object, Item extends object>(
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      nullable: true,
       description: `${description} REST \`${rest}\` (not in every entry).`,
       extensions: answeredByIds,
       // If the bank sent something other than text, the record holds an error here.
@@ -88,7 +87,7 @@ export function fieldsOf<Parent>(
     const extensions = fieldExtensions({ shows: field });
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
-      : t.field({ type, nullable: true, description, extensions, resolve });
+      : t.field({ type, description, extensions, resolve });
     if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
   }
   return map;
@@ -118,7 +117,6 @@ function preciseField<Parent>(
   if ('list' in also)
     return t.field({
       type: [also.list],
-      nullable: { list: true, items: false },
       description: `${what} As a list. REST \`${rest}\`.`,
       extensions,
       resolve: (parent) =>
@@ -130,7 +128,6 @@ function preciseField<Parent>(
     });
   return t.field({
     type: 'DateTime',
-    nullable: true,
     description: `${what} Null if \`DateTime\` cannot read it. REST \`${rest}\`.`,
     extensions,
     resolve: (parent, _args, { session }) => {

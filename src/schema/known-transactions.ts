@@ -116,7 +116,6 @@ const TransactionConnection = builder.connectionObject(
 /** The field of an account that lists them. */
 const knownTransactions = {
   type: TransactionConnection,
-  nullable: true,
   description:
     "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none. The newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
   args: builder.args((t) => ({

@@ -242,7 +242,6 @@ async function loadNode(id: string, context: Context, info: Selection): Promise<
 builder.queryField('node', (t) =>
   t.field({
     type: NodeInterface,
-    nullable: true,
     description:
       "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, unless the id contains the values of all selected fields.",
     args: { id: t.arg.id({ required: true, description: 'The global id.' }) },

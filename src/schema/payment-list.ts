@@ -139,7 +139,6 @@ const PaymentConnection = builder.connectionObject(
         resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
       }),
       totalCount: t.int({
-        nullable: true,
         description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
         resolve: ({ totalCount }) => totalCount,
       }),
@@ -162,7 +161,6 @@ const PaymentConnection = builder.connectionObject(
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */
 const paymentsField = {
   type: PaymentConnection,
-  nullable: true,
   description:
     "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
   args,

@@ -161,7 +161,6 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     argument: t.field({
       type: ['String'],
-      nullable: { list: true, items: false },
       description:
         'The path to the invalid field of the input, such as `["value", "amount"]`; null if the input is valid.',
       resolve: ({ extensions }) => extensions.argument,
@@ -172,12 +171,10 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryable,
     }),
     retryAfter: t.float({
-      nullable: true,
       description: 'The number of seconds to wait before a retry.',
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      nullable: true,
       description:
         "The Track-ID of the REST call, also if the bank refused it and bankql kept no record: the bank's operator can find it. Null if no call was made.",
       resolve: ({ extensions }) => extensions.trackId,
@@ -191,7 +188,6 @@ const implementPayload = (name: string, description: string) =>
     fields: (t) => ({
       payment: t.field({
         type: PaymentObject,
-        nullable: true,
         description:
           "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if bankql has no record of this payment. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
         resolve: (payload, _args, context) => paymentOf(payload, context),
@@ -261,7 +257,6 @@ builder.mutationField('makeTransaction', (t) =>
       'MakeTransactionPayload',
       'How a transfer ended. It is done if `userErrors` is empty.',
     ),
-    nullable: true,
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
     extensions: fieldExtensions({ payment: true }),
     args: {
@@ -285,7 +280,6 @@ builder.mutationField('putTransactionRequest', (t) =>
       'PutTransactionRequestPayload',
       'How a request for a transaction ended. The bank took it if `userErrors` is empty.',
     ),
-    nullable: true,
     description: `Asks for a transaction, which may wait for the customer to confirm it. ${atMostOnce} REST: putTransactionsRequestAccount.`,
     extensions: fieldExtensions({ payment: true }),
     args: {

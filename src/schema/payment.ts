@@ -135,7 +135,6 @@ PaymentObject.implement({
     }),
     to: t.field({
       type: AccountRefObject,
-      nullable: true,
       description:
         'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
       resolve: (payment, _args, { defaults }) =>
@@ -154,12 +153,10 @@ PaymentObject.implement({
     }),
     value: t.field({
       type: MoneyObject,
-      nullable: true,
       description: 'What was to be moved; null if the request named no value. Costs no REST call.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.exposeString('description', {
-      nullable: true,
       description: 'What it is for, as it was asked for; null for none.',
     }),
     trackId: t.exposeID('trackId', {
@@ -177,28 +174,23 @@ PaymentObject.implement({
       resolve: ({ updatedAt }) => new Date(updatedAt).toISOString(),
     }),
     transactionId: t.id({
-      nullable: true,
       description: "The id that the bank's answer gave the transaction; null if it gave none.",
       resolve: (payment) => receiptOf(payment).transactionId,
     }),
     status: t.string({
-      nullable: true,
       description: "The status in the bank's answer, in its own words; null if it gave none.",
       resolve: (payment) => receiptOf(payment).status,
     }),
     code: t.exposeString('code', {
-      nullable: true,
       description: 'The code that the mutation answered with, where it failed.',
       deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,
-      nullable: true,
       description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
       resolve: (payment) => failureOf(payment).code,
     }),
     failureMessage: t.string({
-      nullable: true,
       description:
         "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
       resolve: (payment) => failureOf(payment).message,
@@ -209,7 +201,6 @@ PaymentObject.implement({
 builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
-    nullable: true,
     description:
       "The calling customer's payment with this key, and its outcome. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },

@@ -71,7 +71,7 @@ export const productVersion = (record: Product): string =>
 
 implementNode(productNode, product, (t) => ({
   ...bankFields(t, 'product'),
-  version: t.string(versionField(productVersion)),
+  version: t.string(versionField(product, productVersion)),
 }));
 
 const ProductConnection = connectionTo(productNode.object, 'products', 'A product');

@@ -197,7 +197,6 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
   };
   return t.field({
     type,
-    nullable: true,
     description,
     args: { ...(args as Args), ...pageArguments },
     extensions: fieldExtensions({

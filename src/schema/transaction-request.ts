@@ -155,19 +155,16 @@ implementNode(
     }),
     from: t.field({
       type: AccountRefObject,
-      nullable: true,
       description: 'The account that pays; null if the bank does not say. REST `from`.',
       resolve: (entry) => named(entry, recordOf(entry).from),
     }),
     to: t.field({
       type: AccountRefObject,
-      nullable: true,
       description: 'The payee. Null if the bank does not name it. REST `body.to`.',
       resolve: (entry) => named(entry, bodyOf(entry)?.to, accountOf(entry)),
     }),
     value: t.field({
       type: MoneyObject,
-      nullable: true,
       description: 'The amount. Null if the bank does not name it. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),

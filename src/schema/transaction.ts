@@ -2,7 +2,7 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
+import { getTransaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { bankFields } from './bank.ts';
@@ -12,7 +12,7 @@ import { restId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { accountOf, defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
 export const transactionNode = defineNodeType({
@@ -24,8 +24,6 @@ export const transactionNode = defineNodeType({
   },
 });
 
-export const transactionVersion = (record: Transaction) => versionOf(transaction, record);
-
 implementNode(transactionNode, transaction, (t) => ({
   ...bankFields(t, 'transaction'),
   accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
@@ -35,7 +33,7 @@ implementNode(transactionNode, transaction, (t) => ({
     description: 'The account through which it was read. REST: getAccountsScope.',
     ids: accountOf,
   }),
-  version: t.string(versionField(transactionVersion)),
+  version: t.string(versionField(transaction)),
   thisAccount: link(t, accountNode, {
     description:
       'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',

@@ -99,7 +99,6 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
 builder.queryField('viewer', (t) =>
   t.field({
     type: ViewerObject,
-    nullable: true,
     description:
       'The logged-in customer, by the credentials of the request. An error if bankql cannot determine the customer. Costs no REST call.',
     args: {
