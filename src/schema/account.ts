@@ -220,7 +220,7 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
   };
 }
 
-const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
+const AccountConnection = connectionTo(accountNode.object, 'accounts');
 
 /** A field that lists accounts: those that the bank lists for one, through which they are read. */
 export const accountsField = <Parent extends object, Args extends InputFieldMap>(

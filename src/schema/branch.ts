@@ -7,8 +7,7 @@ import {
   branchSelection,
   CoordinatesInput,
   checkCoordinates,
-  coordinatesOf,
-  distanceKm,
+  distanceTo,
 } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
@@ -49,8 +48,7 @@ implementNode(branchNode, branch, (t) => ({
   ...bankFields(t, 'branch'),
   version: t.string(versionField(branch)),
   distanceKm: t.float({
-    description:
-      'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
+    description: 'In a straight line, in kilometres. Null if the branch has no location.',
     args: {
       from: t.arg({
         type: CoordinatesInput,
@@ -60,13 +58,12 @@ implementNode(branchNode, branch, (t) => ({
     },
     resolve: (node, { from }) => {
       checkCoordinates('from', from);
-      const to = coordinatesOf(recordOf(node));
-      return to && distanceKm(from, to);
+      return distanceTo(from, recordOf(node));
     },
   }),
 }));
 
-const BranchConnection = connectionTo(branchNode.object, 'branches', 'A branch');
+const BranchConnection = connectionTo(branchNode.object, 'branches');
 
 builder.objectFields(BankObject, (t) => ({
   branch: link(t, branchNode, {

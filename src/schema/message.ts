@@ -23,7 +23,7 @@ builder.objectField(MessageObject, 'id', (t) =>
   }),
 );
 
-const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
+const MessageConnection = connectionTo(MessageObject, 'messages');
 
 /** A field that lists the caller's messages at a bank. */
 export const messagesField = <Parent extends object>(

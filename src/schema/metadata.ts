@@ -43,7 +43,7 @@ const metadataNode = defineNodeType({
 
 implementNode(metadataNode, metadataEntry);
 
-const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries', 'A metadata entry');
+const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries');
 
 builder.queryField('metadata', (t) =>
   listField(t, MetadataConnection, {

@@ -20,9 +20,9 @@ import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
 import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
+import { contains } from './list-work.ts';
 import { accountOf, defineNodeType, idFromPath, type ListedIds, listedBy, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
-import { contains } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
 
@@ -213,7 +213,7 @@ function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefi
   };
 }
 
-const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties', 'A counterparty');
+const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties');
 
 builder.objectFields(accountNode.object, (t) => ({
   otherAccount: link(t, otherAccountNode, {

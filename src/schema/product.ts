@@ -74,7 +74,7 @@ implementNode(productNode, product, (t) => ({
   version: t.string(versionField(product, productVersion)),
 }));
 
-const ProductConnection = connectionTo(productNode.object, 'products', 'A product');
+const ProductConnection = connectionTo(productNode.object, 'products');
 
 builder.objectFields(BankObject, (t) => ({
   product: link(t, productNode, {

@@ -130,11 +130,7 @@ export function transactionIdsOf({ transaction_ids }: TransactionRequest): reado
 
 export const TransactionRequestObject = transactionRequestNode.object;
 
-const TransactionRequestConnection = connectionTo(
-  TransactionRequestObject,
-  'transaction requests',
-  'A transaction request',
-);
+const TransactionRequestConnection = connectionTo(TransactionRequestObject, 'transaction requests');
 
 const named = (
   { bankId, viewId }: ViewIds,
