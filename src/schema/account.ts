@@ -1,5 +1,4 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { z } from 'zod';
 import { validateBankId, withoutHeadOffice } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
@@ -15,19 +14,17 @@ import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import {
-  byContent,
   checkNotRepeated,
   contentHashOf,
   findByContent,
   findListItem,
+  isContentHash,
   isRepeatedIn,
   itemId,
 } from './list-item.ts';
-import { accountOf, defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
 import { versionField } from './record-version.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
-
-const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
 
 export const AccountScope = builder.enumType('AccountScope', {
   description: 'Which accounts: the segment `{scope}` of getAccountsScope.',
@@ -45,6 +42,19 @@ export interface AccountIds {
   /** Null for an account that the bank listed without an id among others. */
   readonly accountId: string | null;
   readonly viewId: string;
+}
+
+/**
+ * The account of a record that is seen through it.
+ * Errors: BANK_BAD_RESPONSE for an account that the bank listed without an id among others: it could be any account.
+ */
+export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {
+  if (accountId !== null) return { bankId, accountId, viewId };
+  throw new BankqlError(
+    'BANK_BAD_RESPONSE',
+    'The bank listed this account without an id among others: nothing tells which one it is.',
+    { operation: getAccountsScope.id },
+  );
 }
 
 /** An account, with the list that contains it if it came from one. */
@@ -71,19 +81,19 @@ const single = identifiedBy('bankId', 'accountId', 'viewId');
  */
 export const accountNode = defineNodeType({
   name: 'Account',
-  bankIds: single.bankIds,
-  key: z.union([single.key, z.tuple([z.string(), z.string(), z.string(), scopeName, byContent[1]])]),
-  toKey(node: AccountNode): readonly string[] {
+  bankIdField: 'accountId',
+  toKey(node: AccountNode) {
     const { from, record } = node;
     const contentHash = node.contentHash ?? (record && from?.read && sharedContent(node, record, from.read));
     return from && contentHash
       ? [...single.toKey(from.ids), from.scope, contentHash]
       : single.toKey(accountOf(node));
   },
-  toIds([bankId = '', accountId = '', viewId = '', scope, contentHash]): AccountEntry {
-    const ids = single.toIds([bankId, accountId, viewId]);
-    if (scope === undefined) return ids;
-    return { ...ids, accountId: null, from: { ids, scope: scopeName.parse(scope) }, contentHash };
+  toIds(key): AccountEntry {
+    const ids = single.toIds(key);
+    const [scope, contentHash] = key.slice(3);
+    const isByContent = isContentHash(contentHash) && (scope === 'permissions' || scope === 'views');
+    return isByContent ? { ...ids, accountId: null, from: { ids, scope }, contentHash } : ids;
   },
   read: (ids: AccountEntry, context, needed) => readAccount(accountOf(ids), context, needed),
   readByContent,

@@ -14,19 +14,19 @@ import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy } from './node.ts';
+import { checkNotRepeated, findListItem, itemId, type ListedIds, listedBy } from './list-item.ts';
+import { defineNodeType, identifiedBy } from './node.ts';
 import { versionField } from './record-version.ts';
 import { connectionTo, listField } from './relay-connection.ts';
 
-type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
+type BranchIds = ListedIds<BankIds, 'branchId', Branch>;
 
 const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 export const branchNode = defineNodeType({
   name: 'Branch',
-  ...listedBy(['bankId'], 'branchId', {
+  ...listedBy(identifiedBy('bankId'), 'branchId', {
     shape: branch,
     operation: getBranches,
     load: loadAll,

@@ -36,7 +36,7 @@ export const implementNode = <Ids extends object, Item extends object>(
     fields: (t) => ({
       ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, record)),
+      ...listedId(t, record),
       ...ownFields(t),
     }),
   });

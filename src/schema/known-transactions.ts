@@ -1,11 +1,10 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode } from './account.ts';
+import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { link, links } from './link.ts';
-import { accountOf } from './node.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {

@@ -12,19 +12,27 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode, isCodeOf } from './account.ts';
+import { type AccountIds, accountNode, accountOf, isCodeOf } from './account.ts';
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
+import {
+  isRepeatedIn,
+  itemId,
+  itemNotFound,
+  type ListedIds,
+  listedBy,
+  madeFrom,
+  shownId,
+} from './list-item.ts';
 import { contains } from './list-work.ts';
-import { accountOf, defineNodeType, idFromPath, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 
-type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
+type OtherAccountIds = ListedIds<ViewIds, 'otherAccountId', OtherAccount>;
 
 type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
@@ -103,7 +111,7 @@ const otherAccountsIn =
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 export const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
-  ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', {
+  ...listedBy(identifiedBy('bankId', 'accountId', 'viewId'), 'otherAccountId', {
     shape: otherAccount,
     operation: getOtherAccounts,
     load: loadAll,

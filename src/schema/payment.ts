@@ -20,9 +20,9 @@ export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
 
 globalIdTypes.set('Payment', {
   bankIdField: null,
-  idsOf(key) {
-    if (!Array.isArray(key) || key.length !== 1 || typeof key[0] !== 'string') throw forged();
-    return { trackId: key[0] };
+  idsOf([trackId, ...others]) {
+    if (typeof trackId !== 'string' || others.length > 0) throw forged();
+    return { trackId };
   },
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   load: ({ trackId }: Pick<PaymentRecord, 'trackId'>, { payments, credentials }) =>

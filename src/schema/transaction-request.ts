@@ -8,20 +8,20 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode } from './account.ts';
+import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { implementNode, MoneyObject } from './fields.ts';
 import { link, links, recordOf } from './link.ts';
-import { itemNotFound, madeFrom } from './list-item.ts';
-import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { itemNotFound, type ListedIds, listedBy, madeFrom } from './list-item.ts';
+import { defineNodeType, identifiedBy, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 
 /** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */
-type TransactionRequestIds = ListedIds<keyof ViewIds, 'resourceUrl', TransactionRequest>;
+type TransactionRequestIds = ListedIds<ViewIds, 'resourceUrl', TransactionRequest>;
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
 
@@ -31,12 +31,13 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
 /** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
 const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
-  ...listedBy(['bankId', 'accountId', 'viewId'], 'resourceUrl', {
+  ...listedBy(identifiedBy('bankId', 'accountId', 'viewId'), 'resourceUrl', {
     shape: transactionRequest,
     operation: getTransactionsRequest,
     load: loadRequests,
     nameOf: urlOf,
   }),
+  bankIdField: null,
   read: readRequest,
 });
 

@@ -4,13 +4,13 @@ import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { accountNode } from './account.ts';
+import { accountNode, accountOf } from './account.ts';
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { accountOf, defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
 import { versionField } from './record-version.ts';
 
