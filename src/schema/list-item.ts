@@ -64,9 +64,7 @@ export function listedBy<Parent extends object, Own extends string, Item extends
     toKey: (linked: NodeRef<Ids, Item>) => [...parent.toKey(linked), ...ownKeyOf(linked)],
     toIds(key: readonly unknown[]) {
       const [id, contentHash] = key.slice(key.at(-2) === null ? -2 : -1);
-      const ids = isContentHash(contentHash)
-        ? { [own]: null, contentHash }
-        : { [own]: checkOwn(String(id)) };
+      const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: checkOwn(String(id)) };
       return { ...parent.toIds(key), ...ids } as Ids;
     },
     async readByContent(ids: Ids, contentHash: string, context: ReadContext): Promise<NodeRef<Ids, Item>> {

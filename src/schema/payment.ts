@@ -122,8 +122,8 @@ PaymentObject.implement({
         'Who is paid, as the payment names them, also if the caller may not read the account; null if it names none. Costs no REST call.',
       resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
         if (toAccountId === null && toBankId === null) return null;
-        const named = { bank_id: toBankId, account_id: toAccountId };
-        return { named, bankId, viewId, payer: { bankId, accountId, viewId } };
+        const record = { bank_id: toBankId, account_id: toAccountId };
+        return { record, bankId, viewId, payer: { bankId, accountId, viewId } };
       },
     }),
     transaction: link(t, transactionNode, {

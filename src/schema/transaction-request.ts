@@ -137,8 +137,7 @@ const named = (
   { bankId, viewId }: ViewIds,
   account: AccountName | null | undefined,
   payer?: ViewIds,
-): NamedAccount | null =>
-  account ? { named: unwrap(account), bankId, viewId, ...(payer === undefined ? {} : { payer }) } : null;
+): NamedAccount | null => (account ? { record: unwrap(account), bankId, viewId, payer } : null);
 
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
