@@ -58,7 +58,7 @@ const meta = record('BranchMeta', "A branch's metadata.", {
 /** A branch (model BranchAtmDef). */
 export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
   acceptsDeposits: z.boolean().meta({
-    description: 'Whether money can be paid in there.',
+    description: 'Whether it takes deposits.',
     notes: { changes: ': it cannot be cleared' },
   }),
   address: address.nullish().describe('Where the branch is.'),

@@ -37,7 +37,7 @@ const details = record(
       notes: freeText,
     }),
     type: textOrArray.nullish().meta({
-      description: 'What kind of transaction it is, such as `SEPA`.',
+      description: 'The kind of transaction, such as `SEPA`.',
       notes: freeText,
     }),
     value: amount.nullish().describe('The amount; negative if the account paid.'),

@@ -154,9 +154,8 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
       { batch: false, cacheKeyFn, batchScheduleFn: (dispatch) => void done.then(dispatch) },
     );
   };
-  const loaders: Record<string, unknown> = Object.fromEntries(
-    reads.map((operation) => [loaderName(operation), loader(operation)]),
-  );
+  const loaders: Record<string, unknown> = {};
+  for (const [name, operation] of reads) loaders[name] = loader(operation);
   return {
     ...(loaders as ReadLoaders),
     /** Accounts from lists, which a single read would return in the same shape. */
@@ -164,13 +163,13 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
   };
 }
 
-const reads = Object.values<Operation>(operations).filter(
-  (operation): operation is ReadableOperation => operation.kind === 'read',
-);
-
-/** A loader is named after its operation, without `get`: `branches` for getBranches. */
-const loaderName = ({ id }: Operation): string =>
-  id.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
+/** The reads by the names of their loaders: the operation without `get`, such as `branches` for getBranches. */
+const reads = Object.values<Operation>(operations)
+  .filter((operation): operation is ReadableOperation => operation.kind === 'read')
+  .map((operation) => {
+    const name = operation.id.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
+    return [name, operation] as const;
+  });
 
 type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;
 

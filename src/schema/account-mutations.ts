@@ -49,13 +49,13 @@ builder.relayMutationField(
       bankId: bankIdInput(t),
       accountId: accountIdInput(t),
       viewId: t.id({
-        description: "The view of the payload's account; the configured one by default. Not sent.",
+        description: "The view of the payload's account; the configured one by default.",
       }),
       account: wholeRecordInput(t, account, putAccountID),
     }),
   },
   {
-    description: putDescription('an account, with its balance', 'updateAccount', putAccountID),
+    description: putDescription('an account', 'updateAccount', putAccountID),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const { trackId } = await session.write(putAccountID, ids, toBody(account, input.account));
@@ -79,7 +79,7 @@ builder.relayMutationField(
   },
   {
     description:
-      'Changes an account, such as its label, keeping the rest. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
+      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
     resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       return updateRecord(context, {

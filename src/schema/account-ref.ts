@@ -26,8 +26,7 @@ AccountRefObject.implement({
   fields: (t) => ({
     ...fieldsOf(t, accountRef, 'record'),
     account: link(t, accountNode, {
-      description:
-        'The account, by default through the view of the record; null if it names none. REST: getAccountsScope.',
+      description: 'The account; null if the record names none. REST: getAccountsScope.',
       args: {
         viewId: t.arg.id({
           description: "The view for reading the account; the record's by default.",
@@ -46,8 +45,7 @@ AccountRefObject.implement({
     }),
     counterparty: t.field({
       type: otherAccountNode.object,
-      description:
-        'The counterparty of the paying account with the id of a payee; null if there is none. REST: getOtherAccounts.',
+      description: 'The payee as a counterparty; null if it is none. REST: getOtherAccounts.',
       resolve: ({ record, payer }, _args, context) => {
         const accountId = unwrap(record.account_id);
         return payer && accountId ? findCounterparty(payer, accountId, context) : null;

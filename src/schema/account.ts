@@ -258,9 +258,7 @@ implementNode(accountNode, account, (t) => ({
   ...bankFields(t, 'account'),
   viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
   accountId: t.id({
-    ...idFromPath(
-      "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
-    ),
+    ...idFromPath("The bank's id; the requested one if it answers none. REST `id`."),
     resolve: ofSource((node: AccountNode) => accountOf(node).accountId),
   }),
   version: t.string(versionField(account)),
@@ -276,7 +274,7 @@ implementNode(accountNode, account, (t) => ({
         type: AccountScope,
         required: true,
         defaultValue: 'permissions',
-        description: 'All accounts that the caller may see, or the views of this one.',
+        description: 'All accounts of the caller, or the views of this one.',
       }),
     },
     ids: accountOf,
@@ -284,7 +282,7 @@ implementNode(accountNode, account, (t) => ({
   }),
   owners: links(t, customerNode, {
     description:
-      'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
+      'The customers that `ownerIds` names; one that cannot be read is null with an error. REST: getCustomer for each distinct owner.',
     entries: (account) => recordOf(account).owners,
     ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     shows: recordField(account, 'owners'),
@@ -304,8 +302,7 @@ const viewOf = (
 
 builder.objectFields(BankObject, (t) => ({
   account: link(t, accountNode, {
-    description:
-      'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
+    description: 'An account through one of its views. REST: getAccountsScope.',
     args: whichAccount,
     ids: viewOf,
   }),
@@ -317,7 +314,7 @@ builder.objectFields(BankObject, (t) => ({
         type: AccountScope,
         required: true,
         defaultValue: 'views',
-        description: 'All accounts that the caller may see, or the views of this one.',
+        description: 'All accounts of the caller, or the views of this one.',
       }),
     },
     ids: viewOf,

@@ -51,7 +51,7 @@ builder.relayMutationField(
     inputFields: (t) => ({ ...whichBranch(t), ...changesInput(t, branch) }),
   },
   {
-    description: 'Changes a branch, keeping the rest. REST: getBranches, putBranchID.',
+    description: 'Changes a part of a branch. REST: getBranches, putBranchID.',
     resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       return updateRecord(context, {

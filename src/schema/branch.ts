@@ -72,8 +72,7 @@ builder.objectFields(BankObject, (t) => ({
     ids: ({ bankId }, { branchId }) => ({ bankId, branchId: notGlobalId('branchId', branchId) }),
   }),
   branches: listField(t, BranchConnection, {
-    description:
-      'Branches of the bank. REST: getBranches; with `filter`, postBranches. bankql searches that list for all other arguments.',
+    description: 'Branches of the bank. REST: getBranches; with `filter`, postBranches.',
     args: branchSearch,
     load({ bankId }, args, { session, lists }) {
       const select = branchSelection(args);

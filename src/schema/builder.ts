@@ -43,5 +43,5 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObjec
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({
   description:
-    'The mutations. Each field makes one REST call; an update also makes a read before it. Links in a payload are read again.',
+    'Each makes one REST call, an update also a read before it. Links in a payload are read again.',
 });

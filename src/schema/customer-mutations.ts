@@ -52,7 +52,7 @@ builder.relayMutationField(
     inputFields: (t) => ({ ...whichCustomer(t), ...changesInput(t, customer) }),
   },
   {
-    description: 'Changes a customer, keeping the rest. REST: getCustomer, putCustomerID.',
+    description: 'Changes a part of a customer. REST: getCustomer, putCustomerID.',
     resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       return updateRecord(context, {

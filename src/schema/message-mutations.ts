@@ -32,8 +32,7 @@ builder.relayMutationField(
     outputFields: (t) => ({
       message: t.expose('message', {
         type: MessageObject,
-        description:
-          'The message as the bank answered it; null if it answered without it, since no bank operation reads one. Costs no further REST call.',
+        description: 'Null if the bank answered without it. Costs no further REST call.',
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
     }),

@@ -54,8 +54,7 @@ const search = builder.args((t) => ({
     description: 'Only counterparties with this IBAN, this id, or both.',
   }),
   search: t.string({
-    description:
-      "Only counterparties whose holder's name or IBAN contains this text. Case does not matter. bankql searches the bank's list.",
+    description: "Only those with this text in their holder's name or IBAN, in any case.",
   }),
 }));
 
@@ -129,7 +128,8 @@ export const otherAccountNode = defineNodeType({
  * Errors: NOT_FOUND.
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
-  const found = otherAccountNamed(list, name);
+  const isRepeated = isRepeatedIn(list, itemId, name);
+  const found = isRepeated ? null : (findById(list, name) ?? findByNumber(list, name));
   if (found === undefined) throw itemNotFound(getOtherAccounts, name);
   if (found !== null) return found;
   throw new BankqlError(
@@ -137,16 +137,6 @@ function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAcc
     `The bank's answer to ${getOtherAccounts.id} holds several entries with the id, IBAN or number ${shownId(name)}: choose one from the list.`,
     { operation: getOtherAccounts.id },
   );
-}
-
-/** Null if several have the name, undefined if none has it. */
-function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
-  if (isRepeatedIn(list, itemId, name)) return null;
-  const byId = findById(list, name);
-  if (byId !== null) return byId;
-  const { byIban, byNumber } = namesIn(list);
-  const iban = compactIban(name);
-  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
 }
 
 /**
@@ -163,25 +153,32 @@ export async function findCounterparty(
   return otherAccountsIn(list, payer)(found, 0);
 }
 
-/** Counterparties by a text; null if several share it. */
-type ByName = ReadonlyMap<string, OtherAccount | null>;
+type ByNumber = ReadonlyMap<unknown, OtherAccount | null>;
 
-const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; readonly byNumber: ByName }>();
+const numbers = new WeakMap<
+  readonly OtherAccount[],
+  { readonly byIban: ByNumber; readonly byNumber: ByNumber }
+>();
 
-/** A list is indexed once, however many links lead into it. */
-function namesIn(list: readonly OtherAccount[]) {
-  const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
-    const index = new Map<string, OtherAccount | null>();
+/**
+ * The counterparty with an IBAN, or else with a number; null if several have it, undefined if none has. A list is indexed once,
+ * however many links lead into it.
+ */
+function findByNumber(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
+  const indexBy = (numberOf: (record: OtherAccount) => unknown) => {
+    const index = new Map<unknown, OtherAccount | null>();
     for (const record of list) {
-      const name = nameOf(record);
-      if (name) index.set(name, index.has(name) ? null : record);
+      const number = numberOf(record);
+      if (number) index.set(number, index.has(number) ? null : record);
     }
     return index;
   };
-  return getOrMake(names, list, () => ({
-    byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
-    byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
+  const { byIban, byNumber } = getOrMake(numbers, list, () => ({
+    byIban: indexBy(({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),
+    byNumber: indexBy(({ number }) => number),
   }));
+  const iban = compactIban(name);
+  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */

@@ -47,7 +47,7 @@ const makeTransactionFields = (t: InputFields) => ({
   value: t.field({ type: inputType(amount), required: true, description: valueDescription }),
   from: t.field({
     type: AccountRefInput,
-    description: 'The account that pays; by default that of `accountId` and `bankId`. REST `from`.',
+    description: 'The account that pays; by default that of `accountId`. REST `from`.',
   }),
 });
 
@@ -149,7 +149,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     argument: t.field({
       type: ['String'],
-      description: 'The path of the invalid input, such as `["value", "amount"]`; else null.',
+      description: 'The path of the invalid input, such as `["to", "bankId"]`; else null.',
       resolve: ({ extensions }) => extensions.argument,
     }),
     retryable: t.boolean({

@@ -46,7 +46,7 @@ export const PaymentState = builder.enumType('PaymentState', {
 
 /** The codes of errors as values, so that generated code knows them. */
 export const ErrorCodeEnum = builder.enumType('ErrorCode', {
-  description: 'Why something failed: the `extensions.code` of errors. Later versions may have more values.',
+  description: 'The `extensions.code` of errors. Later versions may have more.',
   values: Object.fromEntries(
     Object.entries(errorCodes).map(([code, { what }]) => [
       code,
@@ -118,8 +118,7 @@ PaymentObject.implement({
     }),
     to: t.field({
       type: AccountRefObject,
-      description:
-        'Who is paid, as the payment names them, also if the caller may not read the account; null if it names none. Costs no REST call.',
+      description: 'Who is paid; null if the payment names no account. Costs no REST call.',
       resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
         if (toAccountId === null && toBankId === null) return null;
         const record = { bank_id: toBankId, account_id: toAccountId };
@@ -127,8 +126,7 @@ PaymentObject.implement({
       },
     }),
     transaction: link(t, transactionNode, {
-      description:
-        'The transaction that `transactionId` names; null if the bank named none. REST: getTransaction.',
+      description: 'The transaction; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       fromRecord: true,
       ids: (payment, { viewId }, { defaults }) => {

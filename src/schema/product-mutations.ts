@@ -40,11 +40,7 @@ builder.relayMutationField(
       return { ids: isKnown ? { bankId, productId } : null, record: answer, trackId };
     },
   },
-  writtenPayload(
-    productNode,
-    calls,
-    'as the bank answered it, or else read again. Null if it then has no id to be read by.',
-  ),
+  writtenPayload(productNode, calls, 'as the bank answered it, or read again; null if it then has no id.'),
 );
 
 builder.relayMutationField(
@@ -58,7 +54,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Changes a product, keeping the rest. REST: getProduct, putProduct.',
+    description: 'Changes a part of a product. REST: getProduct, putProduct.',
     resolve: (_root, { input }, context) => {
       const bankId = bankIdOr(context.defaults, input.bankId);
       const productId = restId('productId', input.productId);

@@ -31,13 +31,13 @@ export const bankIdInput = (t: InputFields) =>
 export const updatedViewInput = (t: InputFields) =>
   t.id({
     description:
-      'The view for reading the record: it must show the whole record, or hidden fields are lost. The configured one by default.',
+      'The view for reading the record, which must show all of it, or hidden fields are lost; the configured one by default.',
   });
 
 /** The field of a put's input for the whole record. */
 export const wholeRecordInput = (t: InputFields, record: z.ZodObject, { id }: Operation) =>
   t.field({
-    type: inputType(record, `A whole record, as ${id} sends it: the bank clears what is left out.`),
+    type: inputType(record, `A whole record, as ${id} sends it: what is left out is lost.`),
     required: true,
     description: 'The record as it is to be: what it leaves out is lost.',
   });
@@ -72,12 +72,12 @@ interface Written<Ids, Item> {
 export const writtenPayload = <Ids extends object, Item extends object>(
   nodeType: NodeType<Ids, Item>,
   { read, write }: { readonly read: Operation; readonly write: Operation },
-  shown = 'as the bank answered it, or else read again.',
+  shown = 'as the bank answered it, or read again.',
 ) => ({
   description: `The bank's answer to ${write.id}.`,
   outputFields: (t: ObjectFields<Written<Ids, Item>>) => ({
     [nounOf(nodeType.name)]: link(t, nodeType, {
-      description: `The ${nounOf(nodeType.name)} ${shown} REST then: ${read.id}.`,
+      description: `The record ${shown} REST then: ${read.id}.`,
       fromRecord: true,
       ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
     }),
@@ -87,7 +87,7 @@ export const writtenPayload = <Ids extends object, Item extends object>(
 
 /** The description of a mutation that writes a whole record. */
 export const putDescription = (record: string, update: string, { id }: Operation) =>
-  `Writes ${record}, replacing it whole: \`${update}\` changes a part. REST: ${id}.`;
+  `Writes ${record} whole; \`${update}\` changes a part. REST: ${id}.`;
 
 /** An update of a record. */
 interface RecordUpdate<Put extends WriteOperation, Ids, Item> {

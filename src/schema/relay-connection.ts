@@ -14,14 +14,13 @@ export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
 /** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
 export const checkPage = ({ first, after, last, before }: PageArguments) => ({
-  first: count('first', first),
-  after: parseCursor('after', after),
-  last: count('last', last),
-  before: parseCursor('before', before),
+  first: first == null ? Infinity : count('first', first),
+  after: after == null ? null : parseCursor('after', after),
+  last: last == null ? Infinity : count('last', last),
+  before: before == null ? null : parseCursor('before', before),
 });
 
-function count(name: string, value: number | null | undefined): number {
-  if (value == null) return Infinity;
+function count(name: string, value: number): number {
   if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
   return value;
 }
@@ -31,8 +30,7 @@ export const notACursor = (argument: string) =>
   badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
 
 /** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
-function parseCursor(argument: string, cursor: string | null | undefined) {
-  if (cursor == null) return null;
+function parseCursor(argument: string, cursor: string) {
   const [, index, name = null] =
     /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (index === undefined) throw notACursor(argument);

@@ -27,7 +27,7 @@ import { transactionNode } from './transaction.ts';
 const transactionIdInput = (t: InputFields) =>
   t.id({ required: true, description: "The transaction's id at the bank." });
 
-const metadataTypeDescription = 'The kind of metadata, such as `comments`: the path segment `{TYPE}`.';
+const metadataTypeDescription = 'The path segment `{TYPE}`, such as `comments`.';
 
 interface Input {
   readonly bankId?: string | null | undefined;
@@ -60,7 +60,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: putDescription('a transaction with its metadata', 'annotateTransaction', putTransactions),
+    description: putDescription('a transaction', 'annotateTransaction', putTransactions),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const path = { ...ids, TYPE: restId('metadataType', input.metadataType) };
@@ -82,7 +82,7 @@ builder.relayMutationField(
       viewId: updatedViewInput(t),
       transactionId: transactionIdInput(t),
       metadataType: t.string({
-        description: `${metadataTypeDescription} By default the one member that \`changes\` names.`,
+        description: 'The path segment `{TYPE}`; by default the member that `changes` names.',
       }),
       approvedByIpAddress: t.string({
         description:
@@ -92,7 +92,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: "Changes a transaction's metadata, keeping the rest. REST: getTransaction, putTransactions.",
+    description: 'Changes its metadata only. REST: getTransaction, putTransactions.',
     resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       const { metadataType, approvedByIpAddress } = input;

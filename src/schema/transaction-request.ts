@@ -146,7 +146,7 @@ implementNode(
   transactionRequest,
   (t) => ({
     account: link(t, accountNode, {
-      description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
+      description: 'The account that was asked to pay. REST: getAccountsScope.',
       ids: accountOf,
     }),
     from: t.field({

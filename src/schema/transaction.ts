@@ -35,8 +35,7 @@ implementNode(transactionNode, transaction, (t) => ({
   }),
   version: t.string(versionField(transaction)),
   thisAccount: link(t, accountNode, {
-    description:
-      'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
+    description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
     fromRecord: true,
     ids: (node) => {
       const record = recordOf(node);
