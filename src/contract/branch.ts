@@ -22,10 +22,7 @@ const address = record(
     line_3: text.nullish().describe('The third line.'),
   },
   {
-    changes: {
-      name: 'AddressChanges',
-      description: 'Changes of an address: null clears a field, no value keeps it.',
-    },
+    changes: { description: 'Changes of an address: null clears a field, no value keeps it.' },
   },
 );
 
@@ -47,7 +44,7 @@ const location = record(
     }),
   },
   {
-    changes: { name: 'LocationChanges', description: 'Changes of a place, in degrees: null clears a field.' },
+    changes: { description: 'Changes of a place, in degrees: null clears a field.' },
   },
 );
 
