@@ -5,7 +5,7 @@ import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import { metaOf, recordFields } from '../contract/record.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { InputFields, ObjectFields } from './builder.ts';
+import type { InputFields, MadeField, ObjectFields } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { changesType, clearedBy, inputType, ownIdIn } from './fields.ts';
 import { link } from './link.ts';
@@ -75,7 +75,7 @@ export const writtenPayload = <Ids extends object, Item extends object>(
   shown = 'as the bank answered it, or read again.',
 ) => ({
   description: `The bank's answer to ${write.id}.`,
-  outputFields: (t: ObjectFields<Written<Ids, Item>>) => ({
+  outputFields: (t: ObjectFields<Written<Ids, Item>>): Record<string, MadeField> => ({
     [nounOf(nodeType.name)]: link(t, nodeType, {
       description: `The record ${shown} REST then: ${read.id}.`,
       fromRecord: true,
