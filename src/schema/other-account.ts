@@ -42,7 +42,7 @@ const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   fields: (t) => ({
     iban: t.string({
       description:
-        'The international account number to look for, with or without spaces, in either case. REST `IBAN`, sent without spaces and in capitals; if it is omitted, bankql looks for the id in the list of getOtherAccounts.',
+        'The international account number, in any case, with or without spaces. REST `IBAN`, sent in capitals and without spaces.',
     }),
     id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
@@ -194,7 +194,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
   linkedAccount: link(t, accountNode, {
     description:
-      "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
+      "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
     args: {
       viewId: t.arg.id({
         description: "The view through which it is read; the counterparty's by default.",

@@ -38,15 +38,13 @@ const transactionRequestNode = defineNodeType({
     nameOf: urlOf,
   }),
   bankIdField: null,
-  read: readRequest,
+  async read(ids: TransactionRequestIds, context) {
+    const requests = await loadRequests(ids, context);
+    const found = requests.find((request) => request.resource_url === ids.resourceUrl);
+    if (found === undefined) throw itemNotFound(getTransactionsRequest, String(ids.resourceUrl));
+    return unwrap(found);
+  },
 });
-
-async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
-  const requests = await loadRequests(ids, context);
-  const found = requests.find((request) => request.resource_url === ids.resourceUrl);
-  if (found === undefined) throw itemNotFound(getTransactionsRequest, String(ids.resourceUrl));
-  return unwrap(found);
-}
 
 /** Transaction requests of an account. */
 export function loadRequests(account: AccountIds, { session }: ReadContext): Promise<TransactionRequest[]> {
@@ -76,7 +74,7 @@ function findRequests(
   const isWanted = (request: TransactionRequest) =>
     !(request instanceof Error) &&
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
-    (!since || (startOf(request) ?? Number.NEGATIVE_INFINITY) >= since.getTime());
+    (!since || (timeOf(request.start_date) ?? -Infinity) >= since.getTime());
   return listed.then((list) =>
     lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
       madeFrom(list, list.filter(isWanted)),
@@ -87,9 +85,6 @@ function findRequests(
 /** In milliseconds since 1970; null if the bank does not name the time in a form that can be read. */
 const timeOf = (text: TransactionRequest['start_date']): number | null =>
   typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
-
-/** When a request was made. */
-const startOf = ({ start_date }: TransactionRequest) => timeOf(start_date);
 
 /** When a request ended, or was made if nobody knows its end. */
 export const endOf = ({ end_date, start_date }: TransactionRequest) => timeOf(end_date) ?? timeOf(start_date);
@@ -166,7 +161,7 @@ implementNode(
     }),
     transactions: links(t, transactionNode, {
       description:
-        'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
+        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error. REST: getTransaction for each.',
       args: idPage,
       entries: (entry, page) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
       ids: (entry, transactionId) => transactionIn(accountOf(entry), transactionId),

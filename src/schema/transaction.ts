@@ -51,7 +51,7 @@ implementNode(transactionNode, transaction, (t) => ({
   }),
   otherAccount: link(t, otherAccountNode, {
     description:
-      "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
+      "The counterparty that `otherAccountId` names. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
     fromRecord: true,
     ids: (node) => {
       const otherAccountId = unwrap(recordOf(node).other_account);
