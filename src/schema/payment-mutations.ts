@@ -33,14 +33,14 @@ const paymentFields = (t: InputFields) => ({
   to: t.field({
     type: AccountRefInput,
     required: true,
-    description: 'Who is paid. REST `to`, sent as given.',
+    description: 'Who is paid; ids have up to 128 characters. REST `to`, sent as given.',
   }),
   description: t.string({ description: 'What it is for, in up to 512 characters. REST `description`.' }),
   challengeType: t.string({ description: 'How the customer confirms it. REST `challenge_type`.' }),
   idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
 });
 
-const valueDescription = 'How much is moved: more than zero. REST `value`.';
+const valueDescription = 'How much, above zero; a currency of up to 16 characters. REST `value`.';
 
 const makeTransactionFields = (t: InputFields) => ({
   ...paymentFields(t),
