@@ -7,13 +7,13 @@ const introduction = `# Configuration
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
 \`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
 value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
-(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are left out, such as the service
-links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks without a start,
-and prints each variable that is set, with its source.
+(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
+service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks the settings without
+serving, and prints each variable that is set, with its source.
 
 White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
-\`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment come first, then those of the
-last file.
+\`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment take precedence over files, and
+later files over earlier ones.
 
 \`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/limits.ts\`.
 
@@ -21,7 +21,7 @@ last file.
 
 const limitsIntroduction = `## Fixed limits
 
-These are no settings. \`bankql config check\` prints their values on a machine; \`src/limits.ts\` has the reasons.
+These values are not settings. \`bankql config check\` prints their values on a machine; \`src/limits.ts\` has the reasons.
 
 `;
 

@@ -12,7 +12,7 @@ export const valueBytes = 128;
 export const parsedTimes = 3;
 /** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
-/** The part of a total that only callers with little may take, and the part of a cap that is little. */
+/** The part of each total that is reserved for small callers. A caller is small below the same part of its cap. */
 const reserve = 1 / 8;
 const little = 1 / 8;
 
@@ -45,7 +45,9 @@ export const unbounded: CapacityLimits = {
   requestsPerCaller: most,
 };
 
-/** Why a request, or a REST call of one, is refused: all callers, this caller, or the unproven callers of its peer hold too much. */
+/**
+ * Why a request, or a REST call of one, is refused: all callers, this caller, or the unproven callers of its peer use too much.
+ */
 export type ShedReason = Resource | `${Counted} of the caller` | `${Counted} of the peer`;
 
 export const shedReasons: readonly ShedReason[] = [
@@ -111,9 +113,9 @@ export interface Holder extends Held {
 const maxIdle = 1000;
 
 /**
- * Counts what callers hold of the process. A caller may hold as much of a resource as is still free, up to its cap. The last eighth
- * of each total is for callers that hold little, and the unproven callers of one peer together have half at most. Nothing that was
- * admitted is ended for somebody else.
+ * Counts the resources of the process that callers use. A caller may use all free resources, up to its cap. The last eighth of
+ * each total is reserved for callers that use little. The unproven callers of one peer together use at most half. An admitted
+ * request is never ended to make room for another one.
  */
 export class Capacity implements Held {
   requests = 0;
@@ -142,7 +144,7 @@ export class Capacity implements Held {
     this.#onShed = onShed;
   }
 
-  /** Counts a request at this caller from now on; it holds nothing yet. `group`: the peer if nobody has proven the name. */
+  /** Counts a request, which uses nothing yet, for this caller from now on. `group`: the peer, if the name is not proven. */
   assign(holder: Holder, name: string, group: string): void {
     this.leave(holder);
     if (this.#callers.size >= this.#forgetAt) this.#forgetIdle();
@@ -156,7 +158,7 @@ export class Capacity implements Held {
     holder.caller = caller;
   }
 
-  /** Gives back all that a request holds, which is over. */
+  /** Releases all resources of a request that has ended. */
   leave(holder: Holder): void {
     const { caller } = holder;
     this.release(holder);
@@ -166,7 +168,7 @@ export class Capacity implements Held {
     holder.caller = nobody;
   }
 
-  /** Not with each request: a Map that grows and shrinks all the time leaves tables behind. */
+  /** Not called for each request: a Map that grows and shrinks all the time leaves garbage behind. */
   #forgetIdle(): void {
     for (const known of [this.#callers, this.#peers])
       for (const { name, holders } of known.values()) if (holders === 0) known.delete(name);
@@ -182,7 +184,7 @@ export class Capacity implements Held {
     return this.take(holder, 'requests', 1);
   }
 
-  /** Takes so much more of a resource, or returns why not. A caller with little may take more than its cap at once. */
+  /** Takes more of a resource, or returns the reason why not. A caller that uses little may exceed its cap once. */
   take(holder: Holder, resource: Counted, amount: number): ShedReason | null {
     const isExempt = holder.isMutation && (resource === 'values' || resource === 'unread');
     const why = isExempt ? null : this.#whyNot(holder.caller, resource, amount);
@@ -210,7 +212,7 @@ export class Capacity implements Held {
     return why;
   }
 
-  /** Counts what is there already, or what is given back if it is negative. */
+  /** Counts an amount that is in use already; a negative amount is released. */
   add(holder: Holder, resource: Counted, amount: number): void {
     const { caller } = holder;
     holder[resource] += amount;
@@ -219,7 +221,7 @@ export class Capacity implements Held {
     this[resource] += amount;
   }
 
-  /** Gives back all that a request holds; so many bytes of its answer wait for the client from now on. */
+  /** Releases all resources of a request, except `unread` bytes of its answer, which wait for the client. */
   release(holder: Holder, unread = 0): void {
     for (const resource of counted) {
       const more = (resource === 'unread' ? unread : 0) - holder[resource];

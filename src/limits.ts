@@ -41,7 +41,7 @@ const table = {
   queryDepth: count(15, 'levels in a query'),
   queryAliases: count(
     30,
-    'aliases in a query; a fragment counts each time it is spread, here and in the next three',
+    'aliases in a query; a fragment counts each time it is spread, here and in the next three limits',
   ),
   queryRootFields: count(20, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
@@ -51,7 +51,7 @@ const table = {
   // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
   answerValues: count(
     100_000,
-    'fields and list entries in an answer; with `@defer` and `@stream`, a tenth of it',
+    'fields and list entries in an answer; with `@defer` and `@stream`, a tenth of this',
   ),
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
@@ -65,30 +65,30 @@ const table = {
   breakerShare: {
     is: 0.5,
     as: 'share',
-    meaning: 'failed and slow calls at which the breaker of a bank operation opens',
+    meaning: 'share of failed and slow calls at which the breaker of a bank operation opens',
   },
   // Branches and products change rarely; a minute is the longest time that a correction may stay unseen.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
   // A phone in a tunnel comes back within that time. An answer that waits longer only takes memory.
   unreadMs: milliseconds(30_000, 'how long an answer waits until its client reads it'),
   // A request takes up to a megabyte while it runs. More than 256 at a time only wait for each other.
-  requests: perHeap(1, megabyte, 256, 'requests under way; workers share them'),
+  requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.
-  requestsPerCaller: count(64, 'requests under way of one caller'),
+  requestsPerCaller: count(64, 'requests in progress of one caller'),
   // A request is at most 100 kB long: this is room for 600 slow senders.
-  arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller holds at most a quarter'),
+  arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller uses at most a quarter'),
   // The answers that are built at the same time, by their values.
   builtValues: perHeap(
     1 / 4,
     valueBytes,
     (4096 * megabyte) / valueBytes,
-    'values of unfinished answers; one caller holds at most half',
+    'values of unfinished answers; one caller uses at most half',
   ),
   // They are outside of the heap, but in the same machine.
   unreadBytes: heapBytes(
     1 / 8,
     256,
-    'answers that clients have not read; one caller holds at most an eighth; workers share it',
+    'answers that clients have not read; one caller uses at most an eighth; the workers share this limit',
   ),
   // An idle connection takes about 30 kB.
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),

@@ -9,9 +9,9 @@ export type BreakerReason = (typeof breakerReasons)[number];
 export interface CircuitBreakerOptions {
   /** The share of failed and slow calls that opens an operation's breaker, above 0 and up to 1; 0 for no breaker. */
   readonly threshold: number;
-  /** The time from which an answer counts as slow, in milliseconds, by the kind of the operation; no answer does if omitted. */
+  /** Answers that take longer count as slow; in milliseconds, by the kind of the operation. If omitted, no answer is slow. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
-  /** How long it stays open before a trial call is let through, in milliseconds. */
+  /** How long the breaker stays open before a trial call, in milliseconds. */
   readonly openMs?: number | undefined;
   /** Called when an operation's breaker opens, with the reason, or closes, with null. */
   readonly onChange?:
@@ -114,7 +114,7 @@ export class CircuitBreaker {
   }
 }
 
-/** The breakers of the bank's operations; none if they are switched off. */
+/** The breakers of the bank's operations; none if breakers are switched off. */
 export const createBreakers = (options: CircuitBreakerOptions): ReadonlyMap<Operation, CircuitBreaker> =>
   new Map(
     options.threshold === 0

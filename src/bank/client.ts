@@ -25,7 +25,7 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
   readonly breakerOpenMs?: number | undefined;
-  /** These report what happens, for the log and the metrics; they must not throw. */
+  /** The following functions report events to the log and the metrics. They must not throw. */
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
@@ -38,7 +38,7 @@ export interface UnreadableAnswer {
   readonly operation: string;
   readonly trackId: string | null;
   readonly status: number;
-  /** Why it cannot be read, in a sentence. */
+  /** Why the answer cannot be read, in a sentence. */
   readonly failure: string;
 }
 
@@ -79,7 +79,7 @@ export interface BankClient {
     limits?: ReadLimits,
   ): Promise<BankRead<Answer<T>>>;
   /**
-   * Writes, once, to its end whatever becomes of the caller, and checks the answer.
+   * Writes once, even if the caller disconnects, and checks the answer.
    * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
    * Errors: as `read`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
    */
@@ -89,29 +89,32 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the same reads as a write, without sending it (Reads.invalidate). */
   invalidate(call: PreparedCall): void;
-  /** Counts a drift that shows only where an answer is used. */
+  /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
-   * Runs an update; the writes of one record take turns (update-queue.ts).
-   * Errors: those of the update; BANK_TIMEOUT if its turn did not come and nothing was written.
+   * Runs an update; the writes of one record run one after the other
+   * (update-queue.ts). Errors: those of the update; BANK_TIMEOUT if it waited too long, and nothing was written.
    */
   readonly update: UpdateQueue['run'];
   /** The number of calls under way: reads or writes, whichever are more. */
   held(): number;
   /** The connections that each bank operation holds or waits for. */
   poolUsage(): readonly PoolUsage[];
-  /** From now on the bank is shown these certificates, and its own are checked against these. */
+  /** Sets the client certificate, and the authorities for the bank's certificate, of new connections. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
 /** An answer is slow if it takes this part of its deadline. */
 const slowPart = 0.8;
-/** Up to this length an answer is parsed at once, in bytes: in less than a tenth of a millisecond. A longer one waits for time. */
+/**
+ * Answers up to this length, in bytes, are parsed at once, in less than 0.1 ms. A longer answer waits for a slice of time
+ * (slices.ts).
+ */
 const shortAnswer = 8 * 1024;
 const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
-/** Errors: BankqlError, if no whole answer came or it is no success. */
+/** Errors: BankqlError, if no complete answer came, or if the answer is no success. */
 function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
   if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
   if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
@@ -153,7 +156,7 @@ function parseSuccess<T extends Operation>(
  *
  *     reads → fetch (parse, retry) → attempt (trace, breaker, report) → gate → undici
  *
- * Reads take all of them; writes and payments begin with the attempt.
+ * Reads take all steps; writes and payments begin with the attempt.
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);

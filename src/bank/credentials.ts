@@ -22,7 +22,7 @@ export interface Identity {
 export interface Caller extends Credentials {
   /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
-  /** Left out if it is not known how the caller came by these credentials. */
+  /** Absent if it is not known how the caller got these credentials. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
   readonly claims?: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ interface OperationDeadlineOptions {
  * abort listener, and only while any waits.
  */
 export class OperationDeadline {
-  /** Whether one of its reads was sent: the others then wait for their turn until their own deadline. */
+  /** Whether a read of the operation was sent. The operation's other reads then wait at the gate until their own deadline. */
   isServed = false;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
@@ -58,7 +58,7 @@ export class OperationDeadline {
     return waiter;
   }
 
-  /** Removes a waiter. Does nothing if it was removed before, as a waiter that has to give up is. */
+  /** Removes a waiter. Does nothing if the waiter was removed before; one that has to give up is removed first. */
   removeWaiter(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
     clearTimeout(this.#timer);

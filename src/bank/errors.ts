@@ -197,7 +197,7 @@ function read(text: string): ErrorBody {
   try {
     json = JSON.parse(text);
   } catch {
-    // Not JSON. Plain text is kept; markup would help nobody.
+    // The body is not JSON. Plain text is kept, markup is not.
     return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
   }
   if (typeof json === 'string') return { words: json, code: null };
@@ -215,7 +215,7 @@ export function bankText(
   secrets: readonly string[],
   known: readonly string[] = [],
 ): string {
-  // Much more than could be shown is not looked at.
+  // Only the beginning is searched for secrets: much less of it is shown.
   const words = redact(bodyOf(response).words, secrets, 20 * maxTextLength, known);
   return shorten(words.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(), maxTextLength);
 }

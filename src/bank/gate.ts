@@ -9,13 +9,13 @@ export interface GateCall {
   readonly operation: string;
   /** The GraphQL operation that it belongs to, if any. */
   readonly session: { isServed: boolean } | null;
-  /** Set by the gate: the calls that it waits among; null if it does not wait. */
+  /** Set by the gate: the group of calls that it waits in; null if it does not wait. */
   waiting: Waiting | null;
   /** Set by the gate: the counts that include it while it is under way. */
   counts: readonly Count[];
-  /** Called once it may go; it has to `leave`. */
+  /** Called when the call may start. Afterwards it has to `leave`. */
   enter(): void;
-  /** Called if it has waited for too long. */
+  /** Called if the call has waited too long. */
   refuse(): void;
 }
 
@@ -39,7 +39,7 @@ export type OperationUsage = Readonly<OperationCount>;
 interface GateOptions {
   /** How many calls may be under way at the same time. */
   readonly max: number;
-  /** How long a call waits for its turn, in milliseconds; without end once another call of its session was served. */
+  /** How long a call waits, in milliseconds; without a limit once another call of its session was served. */
   readonly waitMs: number;
 }
 
@@ -50,7 +50,7 @@ const { cap: callerShare } = uses.connections;
  * of it, and less than all, so that other operations continue.
  */
 const operationShare = 3 / 4;
-/** The number of callers and peers from which those without a call are forgotten. */
+/** If there are more callers and peers than this, those without a call are forgotten. */
 const maxIdle = 1000;
 const done = Promise.resolve();
 
@@ -63,9 +63,9 @@ interface Waiting {
 }
 
 /**
- * Limits the calls under way, because a request in undici's own queue cannot be cancelled. One caller, and the unproven callers of
- * one peer, have half of them at most. One bank operation has three quarters, of all and of a peer's half: behind a load balancer
- * that half is everybody's. Callers that wait are served in turn.
+ * Limits the calls in progress, because a request in undici's own queue cannot be cancelled. One caller has at most half of
+ * them, and so have all unproven callers of one peer together. One bank operation has at most three quarters of all calls, and
+ * three quarters of a peer's half: behind a load balancer, all callers share that half. Waiting callers are served in turn.
  */
 export class Gate {
   readonly #waitMs: number;
@@ -80,7 +80,7 @@ export class Gate {
   #forgetAt = maxIdle;
   /** The calls that wait, by bank operation and peer, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting>();
-  /** The calls whose wait ends, each with the time at which it began to wait, the first one first. */
+  /** The waiting calls with a limited wait, each with the time at which its wait began, oldest first. */
   readonly #expiring = new Map<GateCall, number>();
   #timer: NodeJS.Timeout | null = null;
   #isServing = false;
@@ -111,8 +111,8 @@ export class Gate {
   }
 
   /**
-   * A call that was let through has ended. `isFreeSoon`: undici frees its connection by setImmediate, which it calls after this. A
-   * waiting call that went before would take another connection.
+   * A call that was let through has ended. `isFreeSoon`: undici frees the connection later, by setImmediate. A waiting
+   * call that starts earlier would open another connection.
    */
   leave(call: GateCall, isFreeSoon = false): void {
     if (isFreeSoon && this.#waiting.size > 0) {
@@ -229,7 +229,7 @@ export class Gate {
       this.#isFreed = false;
       for (const [key, waiting] of this.#waiting) {
         if (this.#all.taken >= this.#all.most) break;
-        // The operation goes to the end, so that the others are served before its next call.
+        // The operation moves to the end: other operations are served before its next call.
         const isServed = this.#serveOne(waiting);
         if (isServed && this.#waiting.size > 1 && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       }
@@ -237,7 +237,7 @@ export class Gate {
     this.#isServing = false;
   }
 
-  /** Lets the first call through that fits. Returns whether there was one. */
+  /** Lets the first fitting call through. Returns whether there was one. */
   #serveOne({ callers }: Waiting): boolean {
     for (const [name, calls] of callers) {
       const [call] = calls;

@@ -21,7 +21,7 @@ function idProblem(id: string): string | null {
 }
 
 /**
- * An id that can become one segment of a path, as it is.
+ * An id that can become one segment of a path unchanged.
  * `name` is the caller's name for the id, `argument` its path if it is an argument.
  * Errors: BAD_USER_INPUT, which gives the fault of the id, but not the id.
  */
@@ -46,7 +46,7 @@ export function validateBankId(name: string, id: string): string {
   throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
 
-/** Whether the id in a record of the bank is another one than the record was asked for by. No id is no other one. */
+/** Whether the bank's record has another id than the requested one. False for a record without an id. */
 export const isOtherId = (id: unknown, asked: unknown): id is string =>
   typeof id === 'string' && id !== '' && id !== asked;
 

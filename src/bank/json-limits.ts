@@ -11,8 +11,8 @@ const backslash = 0x5c;
 const brace = 0x7b;
 
 /**
- * Why JSON text would take too long to parse; null if it would not. Commas and opening braces and brackets outside of strings are
- * counted: each value but the first has one of them in front of it, or is one.
+ * Why JSON text would take too long to parse; null if it would not. Counts commas, opening braces and opening brackets outside
+ * of strings: each value except the first begins with or follows one of them.
  * Shape: the reason, such as `more than 250000 values`.
  */
 export function whatTakesTooLong(json: Uint8Array): string | null {

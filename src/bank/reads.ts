@@ -140,7 +140,7 @@ export class Reads {
     return this.#sharedAnswer(answer, known, joined !== undefined, call, limits, deadline);
   }
 
-  /** The answer of a call that another reader began, or after whose failure there is a stale answer. */
+  /** The answer of a call that another reader began; if the call fails, perhaps a stale answer. */
   async #sharedAnswer(
     answer: Promise<ReadResult>,
     known: CachedRead | undefined,
@@ -186,7 +186,7 @@ export class Reads {
     const { operationDeadline = null } = limits;
     const { arrivingBytes = Number.POSITIVE_INFINITY } = this.#options;
     const readBudget: ReadBudget = {
-      // A long answer may take as many bytes as it leaves to others, so that there is always room for one more.
+      // A long answer may take at most half of the free bytes, so that there is always room for one more.
       keep: (bytes) => {
         shared.bytes += bytes;
         this.#arriving += bytes;
@@ -236,7 +236,7 @@ export class Reads {
     return promise;
   }
 
-  /** Ends the wait of all readers, with the result or with an error: of some now, of the others in later iterations. */
+  /** Ends the wait of all readers with the result or an error: some readers continue now, the others in later iterations. */
   #settle(shared: SharedCall, result: ReadResult | null, error?: unknown): void {
     this.#arriving -= shared.bytes;
     shared.bytes = 0;
@@ -262,8 +262,8 @@ export class Reads {
 }
 
 /**
- * A call and its readers. It belongs to none of them: it has its own deadline, and its bytes count in nobody's budget until
- * they are parsed.
+ * A call and its readers. The call belongs to no reader: it has its own deadline, and its bytes count in no reader's budget
+ * until they are parsed.
  */
 interface SharedCall {
   readonly group: string;

@@ -10,7 +10,7 @@ export interface CallReport {
   readonly status: number | null;
   readonly milliseconds: number;
   readonly trackId: string | null;
-  /** The attempt's id, if it is known without a Track-ID. */
+  /** The attempt's id in the log, for an attempt without a Track-ID. */
   readonly callId?: string;
   /** Why no whole answer came, as in TransportFailure; null if one did. */
   readonly reason: TransportFailure['reason'] | null;
@@ -27,7 +27,7 @@ interface CallTrace {
   end(report: CallReport): void;
 }
 
-/** Begins to follow an attempt, the first or a further one; null if no trace does. It must not throw. */
+/** Starts the trace of an attempt; null if the call is not traced. Must not throw. */
 export type TraceCall = (call: PreparedCall, resendCount: number) => CallTrace | null;
 
 /** The report of an attempt that ended. */
@@ -53,7 +53,10 @@ export function reportOf(
   };
 }
 
-/** A failure and its cause: undici's messages contain hosts and ports at most. If several addresses were tried, it has only a code. */
+/**
+ * A failure and its cause: undici's messages contain hosts and ports at most. If several addresses were tried, the error has
+ * only a code.
+ */
 const describeFailure = ({ message, cause }: TransportFailure): string =>
   cause instanceof Error
     ? `${message} (${cause.message || ('code' in cause ? cause.code : cause.name)})`

@@ -6,7 +6,7 @@ import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
-/** A path template: its ids, each with the text before it and its names in REST and in bankql; and the text after the last. */
+/** A path template: for each id, the text before it and its names in REST and in bankql; then the text after the last id. */
 interface PathTemplate {
   readonly ids: readonly { readonly before: string; readonly name: string; readonly own: string }[];
   readonly rest: string;
@@ -69,7 +69,7 @@ export interface CallInput<T extends Operation> {
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
-  /** Numbers of the answer keep digits that a double cannot hold: exactNumber (contract/exact-json.ts). */
+  /** Whether the answer's numbers keep digits that a double cannot hold: exactNumber (contract/exact-json.ts). */
   readonly keepDigits?: boolean;
 }
 
@@ -136,7 +136,7 @@ function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
   return headers;
 }
 
-/** The same call once more, under a Track-ID of its own. */
+/** The same call again, with a new Track-ID. */
 export function resend(call: PreparedCall): PreparedCall {
   const again = { ...call, resendCount: call.resendCount + 1 };
   if (call.trackId === null) return again;

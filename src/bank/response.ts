@@ -87,7 +87,7 @@ export function parseResponse(
   }
 }
 
-/** Why a body cannot be JSON whatever its text is; null if only its text shows it. */
+/** Why a body's encoding rules out JSON; null if the encoding is valid. */
 function encodingFault(response: HttpResponse): string | null {
   const { body } = response;
   if (isBlank(response)) return 'is empty';
@@ -98,7 +98,7 @@ function encodingFault(response: HttpResponse): string | null {
     return decoderOf(charset) === null
       ? `declares the charset ${charset}, which is not known`
       : `is not JSON in ${charset}, the charset that it declares`;
-  // JSON contains no NUL: in UTF-16, every second byte is one.
+  // JSON contains no NUL. In UTF-16, every second byte of ASCII text is NUL.
   return isUtf8(body) && !body.includes(0) ? null : 'is not in UTF-8, and declares no other charset';
 }
 
@@ -134,7 +134,7 @@ export function validateResponse<T extends Operation>(
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
 
-  // Only here does JSON get the contract's type. Members that are not in the contract have no type.
+  // The only place where JSON gets the contract's type. Members outside of the contract have no type.
   const validate = validators[operation.id] ?? (() => false);
   const isList = operation.envelope !== null && Array.isArray(value);
   if (isList ? value.every(validate) : validate(value)) return { answer: value as Answer<T>, isValid: true };
@@ -181,8 +181,8 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
 }
 
 /**
- * An error that replaces a value of a record, however deep, or that the bank wrote there; null if all of it keeps the
- * contract.
+ * An error that replaces a value of a record at any depth, or that the bank wrote there; null if the whole record matches
+ * the contract.
  */
 export function brokenValueIn(record: unknown): Error | null {
   // A work list instead of recursion: the bank decides how deeply the record is nested.
@@ -305,8 +305,8 @@ function isRecord({ answer }: Operation, object: JsonObject): boolean {
 }
 
 /**
- * Whether an object where a list belongs is the list's only record: its members have to tell it from an error, which may
- * have a `message` or a `code` too.
+ * Whether an object in place of a list is the list's only record. Its members must distinguish it from an error, which
+ * may also have a `message` or a `code`.
  */
 function isOnlyRecord({ answer }: Operation, object: JsonObject): boolean {
   if (answer === null || hasError(object)) return false;
@@ -328,7 +328,7 @@ function isError(object: JsonObject): boolean {
   );
 }
 
-/** Whether an object holds an error. It is asked of every answer: the length rules out most names at no cost. */
+/** Whether an object holds an error. Called for every answer: comparing lengths first rules out most names cheaply. */
 function hasError(object: JsonObject): boolean {
   for (const name in object)
     if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(object[name]))
@@ -336,7 +336,7 @@ function hasError(object: JsonObject): boolean {
   return false;
 }
 
-/** How deep an error is looked into for its words. */
+/** How many levels of an error are searched for texts. */
 const maxDepth = 4;
 
 /**
@@ -355,7 +355,7 @@ function isNothing(value: unknown, depth = 0): boolean {
 
 const noError = /^\s*(0+|false|none|null)\s*$/i;
 
-/** The words of an answer that tells of an error: its texts that say so, those inside of an error included. */
+/** The texts of an answer that describe an error, including texts nested in the error. */
 export function errorWords(answer: object, depth = 0): string {
   const words = Object.entries(answer)
     .flatMap(([name, member]) => {

@@ -9,7 +9,7 @@ const maxBurst = 10;
 const minDelayMs = 20;
 const maxDelayMs = 120;
 
-/** Decides which reads are sent once more: never any with a share of 0. */
+/** Decides which reads are sent again; with a share of 0, none. */
 export class Retries {
   readonly #share: number;
   #left: number;

@@ -20,7 +20,10 @@ export function createConnector(
     });
 }
 
-/** If the bank closes the connection after an alert of TLS, undici reports only the end: the alert becomes its cause. */
+/**
+ * If the bank closes the connection after a TLS alert, undici reports only the closing. The alert then becomes the cause of
+ * undici's error.
+ */
 function keepFirstError(socket: Duplex): void {
   let first: Error | null = null;
   socket.prependListener('error', (error) => {

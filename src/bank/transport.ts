@@ -10,9 +10,9 @@ import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
 export interface NetworkOptions {
-  /** The client certificate that the bank is shown, and the authorities that vouch for the bank's; Node's where left out. */
+  /** The client certificate, and the authorities for the bank's certificate. Node's authorities by default. */
   readonly secureContext?: SecureContext | undefined;
-  /** The proxy through which it is reached; null for none. */
+  /** The proxy to the bank; null for none. */
   readonly proxyUrl?: string | null | undefined;
 }
 
@@ -20,19 +20,19 @@ export interface TransportOptions {
   readonly origin: string;
   /** Calls that are under way at the same time, for reads and for writes each. */
   readonly connections: number;
-  /** How long a call waits for its turn (see Gate), in milliseconds. */
+  /** How long a call waits at the gate (see Gate), in milliseconds. */
   readonly waitMs?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
   readonly connectionMaxAgeMs?: number | undefined;
-  /** Whether connections for reads are kept for the next one; true by default. Those of writes never are. */
+  /** Whether connections for reads are kept for the next read; true by default. Connections for writes are never kept. */
   readonly keepAlive?: boolean | undefined;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
   /** Directly to the bank, with Node's certificates, if omitted. */
   readonly network?: NetworkOptions | undefined;
-  /** Called when a call or an update is refused because callers hold too much; it must not throw. */
+  /** Called when a call or an update is refused for lack of capacity. Must not throw. */
   readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
@@ -46,15 +46,15 @@ export interface PoolUsage extends OperationUsage {
 /** The room that the GraphQL operation has for the bank's answers. */
 export interface ReadBudget {
   /**
-   * Counts so many bytes of an answer, which is kept until the operation ends; false if there is no room for them. A negative
-   * number gives them back.
+   * Counts bytes of an answer, which is kept until the operation ends. Returns false if there is no room for the bytes. A
+   * negative number releases bytes.
    */
   keep(bytes: number): boolean;
 }
 
 /** When a call is given up. */
 export interface CallLimits {
-  /** For the wait for its turn, connect, headers and the whole body, in milliseconds of performance.now(). */
+  /** Covers the wait at the gate, connecting, the headers and the whole body; in milliseconds of performance.now(). */
   readonly deadline: number;
   /** Cancels the call; null if nobody can. */
   readonly cancellation: Cancellation | null;
@@ -66,7 +66,7 @@ export interface CallLimits {
   readonly beforeStart?: (() => void) | undefined;
 }
 
-/** For a call that nobody cancels, and whose answer no operation keeps. */
+/** The limits of a call that belongs to no operation: only the deadline ends it. */
 export const limitedBy = (deadline: number, beforeStart?: () => void): CallLimits => ({
   deadline,
   cancellation: null,
@@ -147,7 +147,7 @@ export function createTransport(options: TransportOptions): Transport {
   });
   const lanes = { kept: createLane(true), alone: createLane(false) };
 
-  /** Opens a new pool. The calls of the old one end as they would have. */
+  /** Opens a new pool. Calls of the old pool continue to their end. */
   function renew(pool: PoolUsage['pool']) {
     const old = lanes[pool].dispatcher;
     lanes[pool].dispatcher = open(pool === 'kept');
@@ -273,8 +273,8 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   }
 
   /**
-   * The start and the deadline exclude each other: undici cannot cancel a request that waits for its connection, so that one that
-   * was given up meanwhile ends here. If this throws, undici writes nothing and keeps the connection.
+   * undici cannot cancel a request that waits for a connection. If such a request was given up in the meantime,
+   * it ends here: this method throws, undici writes nothing, and keeps the connection.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { deadline, beforeStart } = this.#limits;
@@ -314,7 +314,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     this.#size += chunk.length;
   }
 
-  /** Most bodies are one chunk. Of others, tiny chunks must not stay objects of their own. */
+  /** Most bodies are one chunk. The chunks of longer bodies are copied: many tiny chunks would take too much memory. */
   #append(chunk: Buffer): void {
     const size = this.#size + chunk.length;
     if (size > this.#body.length) {
@@ -351,7 +351,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     if (this.#isSettled) return;
     const failure = this.#failure(reason, message);
     this.#settle(failure);
-    // A connection that is still being opened is left once it is open or has failed.
+    // If the connection is still being opened, the request leaves it once it is open or has failed.
     this.#controller?.abort(failure);
   }
 

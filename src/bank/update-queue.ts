@@ -12,17 +12,17 @@ interface Update<Body, Result> {
 
 /** The updates of one record. */
 interface RecordQueue {
-  /** How many use this queue, and how many turns have ended. */
+  /** How many updates use this queue, and how many writes have ended. */
   updates: number;
   ended: number;
-  /** Resolves when the last turn has ended. */
+  /** Resolves when the last queued write has ended. */
   last: Promise<void>;
 }
 
 /**
  * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
- * writes of one record take turns. Each update reads before it takes its turn, since a caller who may not read the
- * record must not delay those who may; it reads again if another update ended after that read began. The queue is this
+ * writes of one record are queued. Each update reads before it enters the queue: a caller who may not read the record
+ * must not delay other callers. The update reads again if another update ended after that read began. The queue is this
  * process's own: against other processes, `ifVersion` helps.
  */
 export class UpdateQueue {
@@ -30,7 +30,7 @@ export class UpdateQueue {
 
   /**
    * Runs an update of a record.
-   * Errors: those of the update; BANK_TIMEOUT if its turn did not come in time or its client has left: nothing was written.
+   * Errors: those of the update; BANK_TIMEOUT if it waited too long or its client disconnected: nothing was written.
    */
   async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result> {
     const queue = getOrMake(this.#queues, record, () => ({ updates: 0, ended: 0, last: Promise.resolve() }));
@@ -55,7 +55,7 @@ export class UpdateQueue {
   }
 }
 
-/** Waits for a turn. Errors: BANK_TIMEOUT. */
+/** Waits for the update's place in the queue. Errors: BANK_TIMEOUT. */
 const inTime = (turn: Promise<void>, deadline: OperationDeadline): Promise<void> =>
   new Promise((resolve, reject) => {
     const onEnd = () => reject(tooLate());

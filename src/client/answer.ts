@@ -16,7 +16,7 @@ export interface PaymentError {
   readonly retryAfter?: number | undefined;
   /** The Track-ID of the call: the bank's operator can find it. */
   readonly trackId?: string | undefined;
-  /** Everything that the server said about it. */
+  /** The error's `extensions`, as the server sent them. */
   readonly extensions: Readonly<Record<string, unknown>>;
   /** What `send` failed with. */
   readonly cause?: unknown;
@@ -45,7 +45,7 @@ export interface ReadAnswer {
   readonly data: Members;
   /** First those of `userErrors`. */
   readonly errors: readonly PaymentError[];
-  /** The error of the payment or of the whole request. One deeper down says that a field of the payload could not be read. */
+  /** The error of the payment or of the whole request; an error with a longer path concerns only a field of the payload. */
   readonly ownError: PaymentError | undefined;
   /** Seconds to wait before the same request is sent again. */
   readonly retryAfter: number;

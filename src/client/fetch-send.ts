@@ -24,7 +24,7 @@ type Headers = Readonly<Record<string, string>>;
 export interface FetchSendOptions {
   /** The caller's credentials. A function is called before each request, so that it may renew a token. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
-  /** True: a document that has an id is asked for by it, as `documentId`, and its text is not sent. */
+  /** True: for a document with an id, `documentId` is sent instead of its text. */
   readonly persisted?: boolean;
   /** By default the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;

@@ -10,7 +10,7 @@ import {
 import { createKeyStore, type KeyStorage } from './key-store.ts';
 import { longestRetryAfter, throwIfAborted, untilAborted, wait } from './waits.ts';
 
-/** What bankql's record says of a payment; the members that the app's own document selects. */
+/** bankql's record of a payment, with the members that the app's document selects. */
 export interface PaymentRecord {
   readonly state: 'PENDING' | 'DONE' | 'REJECTED' | 'UNKNOWN';
   readonly trackId?: string;
@@ -21,7 +21,7 @@ export interface PaymentRecord {
   readonly createdAt?: string;
 }
 
-/** Asks for the record of a payment. With PERSISTED_ONLY an app passes one of its own, which has an id. */
+/** A query for the record of a payment. With PERSISTED_ONLY, an app passes a query of its own manifest. */
 export type PaymentQuery = Document<
   { readonly payment?: PaymentRecord | null | undefined },
   { idempotencyKey: string }
@@ -59,7 +59,7 @@ export interface PaymentOutcome<Data> {
   readonly data: Data | null;
   /** bankql's record of the payment, if the document selects `payment { state }` or the client asked for it. */
   readonly payment: PaymentRecord | null;
-  /** Why it is not done, and why its record could not be read; with DONE, fields of the answer that could not be read. */
+  /** Why the payment is not done, or why its record could not be read. With DONE, the errors of fields that could not be read. */
   readonly errors: readonly PaymentError[];
 }
 
@@ -165,7 +165,10 @@ function textOf(document: unknown): string {
   return text === '[object Object]' ? '' : text;
 }
 
-/** What an answer to a document says by itself about the payment with this key. DONE needs evidence: no error is not enough. */
+/**
+ * The state that an answer by itself proves for the payment with this key. DONE needs evidence: the absence of errors is not
+ * enough.
+ */
 function toldBy({ data, ownError }: ReadAnswer, text: string, key: string): PaymentRecord | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
   const payload = Object.values(data).find((value) => Object(value) === value);
@@ -173,13 +176,13 @@ function toldBy({ data, ownError }: ReadAnswer, text: string, key: string): Paym
   // An answer that was too large has the state in its error.
   const isOfKey = ownError?.extensions.idempotencyKey === key;
   const told = recordOf(payment) ?? (isOfKey ? recordOf(ownError.extensions) : undefined);
-  // If a document selects neither, under any alias, a payment that is not done is an error.
+  // If the document selects neither field under any alias, the server reports a payment that is not done as an error.
   const hidesNothing = text !== '' && !/\b(?:userErrors|state)\b/.test(text);
   const isDone = ownError === undefined && payload && (hidesNothing || Array.isArray(userErrors));
   return told ?? (isDone ? { state: 'DONE' } : undefined);
 }
 
-/** The state of a payment whose mutation did not tell it. `payment` is as of findPayment. */
+/** The state of a payment if the mutation's answer did not contain it. `payment` is the result of findPayment. */
 function stateOf(
   payment: PaymentRecord | null | undefined,
   code: PaymentErrorCode | undefined,
@@ -201,7 +204,7 @@ const inputVariable = /\$input\b|"Variable","name":\{"kind":"Name","value":"inpu
 export function createPayments(options: PaymentsOptions): Payments {
   const { timeoutMs = 20_000, patienceMs = 30_000 } = options;
   const keys = createKeyStore(options.storage, options.randomId);
-  /** Payments that are being made, with what was asked for. */
+  /** Payments in progress, each with its document and input. */
   const underWay = new Map<string, { document: unknown; asked: string; outcome: Promise<unknown> }>();
   /** Keys that were made here, without a request that may still be on its way. */
   const quiet = new Set<string>();
@@ -285,7 +288,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Another payment for the same intent: bankql says what the key belongs to, once that has ended.
+      // Another payment is in progress for the same intent. When it has ended, bankql says which payment the key belongs to.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))

@@ -21,7 +21,7 @@ interface AnnouncementOptions {
   readonly logger: Logger;
 }
 
-/** Says that it serves, that it is about to stop, and that it has stopped. */
+/** Announces that the process serves, will stop, and has stopped. */
 export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions) {
   const say = (words: string) => (isTerminal ? write(`${words}.\n`) : logger.info(words));
   return {

@@ -29,7 +29,7 @@ export interface CliContext {
   readonly write: (text: string) => void;
   /** Whether people read the output. */
   readonly isTerminal: boolean;
-  /** For text that is not a result: a pipe receives only results. */
+  /** For text that is not a result, because a pipe should receive only results. */
   readonly writeError: (text: string) => void;
   /** Registers a function for the end of the process. It runs before earlier ones, and must be synchronous. */
   readonly onExit: (run: () => void) => void;

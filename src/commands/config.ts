@@ -50,7 +50,7 @@ async function checkFiles(config: Config): Promise<string[]> {
   }
   const { url, create } = config.state;
   const store = parseStoreUrl(url);
-  // A server may be away now, and here by the start.
+  // A PostgreSQL server may be away now and available at the start.
   if (store.kind === 'postgres')
     await clientOptions(store.address).catch(({ message }: Error) => {
       problems.push(`STATE_URL cannot be used: a file of it cannot be read: ${message}.`);

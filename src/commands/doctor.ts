@@ -8,9 +8,9 @@ import { startSandbox } from '../sandbox/server.ts';
 import { readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
 
-/** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
+/** `bankql doctor`: compares a bank's answers with the contract. Gives the exit code. */
 export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
-  // It keeps no state and listens nowhere.
+  // The doctor needs no payment store and listens on no port.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const options = { ...doctorOptions, 'payment-answer': { type: 'string' as const } };
   const { values, positionals } = readWords('doctor', args, options, true);

@@ -89,7 +89,10 @@ function readVariables(file: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Runs an operation as alice. Each one has a bank of its own: no cache, and no payment of another, saves it a call. */
+/**
+ * Runs an operation as alice. Each operation has its own sandbox bank: the cache or a payment of another operation would save
+ * it calls.
+ */
 async function run(
   { server, bankLimits, state }: Config,
   params: Readonly<Record<string, unknown>>,

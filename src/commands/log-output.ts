@@ -2,15 +2,15 @@ import { fstatSync } from 'node:fs';
 import { pino } from 'pino';
 
 interface LogOutputOptions {
-  /** How much text of lines that could not be written is kept, in bytes. */
+  /** The maximum length of unwritten lines that are kept, in bytes. */
   readonly maxLength: number;
-  /** Is told of each line that is not kept. It must not throw. */
+  /** Called for each line that is dropped. Must not throw. */
   readonly onDropped?: () => void;
 }
 
 /**
- * A pipe takes this many bytes whole or not at all (POSIX: at least 512; Linux: 4096). It may take a part of more, and other lines
- * could come before the rest: another process may write there, and this one has two outputs.
+ * A pipe takes this many bytes whole or not at all (POSIX: at least 512; Linux: 4096). Of a longer text it may take only a
+ * part. Lines of another process, or of this process's other output, could then come before the rest.
  */
 const maxAtomicWrite = 4096;
 
@@ -20,10 +20,10 @@ const maxWrite = 16_384;
 /** How long a line may wait for others that are written with it, in milliseconds. */
 const maxWaitMs = 100;
 
-/** How long a reader that is busy is waited for: by a line that must not be late, and at the end of the process, in milliseconds. */
+/** How long to wait for a busy reader, in milliseconds: with each synchronous line, and at the end of the process. */
 const maxReaderWaitMs = 1000;
 
-/** After how long a failed write is tried again, in milliseconds. */
+/** The delay before a failed write is retried, in milliseconds. */
 const retryMs = 1000;
 
 /**
@@ -42,7 +42,7 @@ export function openLogOutput(
   const longest = fstatSync(dest).isFIFO() ? maxAtomicWrite : maxWrite;
   let failure: Error | null = null;
   let isOver = false;
-  /** Until when the reader is waited for; null while it reads. */
+  /** The time until which to wait for the reader; null while it reads. */
   let waitsUntil: number | null = null;
   // By default each line would wait until it is written: a reader that has stopped would stop this process.
   const retryEAGAIN = () => {
@@ -65,7 +65,7 @@ export function openLogOutput(
     }, retryMs).unref();
   });
   stream.on('write', (bytes: number) => {
-    // The stream says 0 for an attempt.
+    // The stream reports 0 bytes for an attempt that wrote nothing.
     if (bytes > 0) [failure, waitsUntil] = [null, null];
   });
   stream.on('drop', (lines: string) => {

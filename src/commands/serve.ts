@@ -33,7 +33,7 @@ import type { ServiceStart } from './workers/messages.ts';
 
 /** Options of src/index.ts, which other programs use to start bankql. */
 export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {
-  /** Other limits than the fixed ones; only tests have them. */
+  /** Limits that replace the fixed ones, for tests. */
   readonly limits?: Partial<Limits>;
 }
 
@@ -111,7 +111,7 @@ export async function serveBankql(
   const store = observeStore(opened, {
     ...telemetry,
     onStoreAway(reason) {
-      // A store that this process closes is not away.
+      // While the process stops, it closes the store itself.
       if (!isStopping) telemetry.onStoreAway(reason);
     },
   });
@@ -214,7 +214,7 @@ export async function serveBankql(
         () => server.close(options),
         () => metricsServer?.close(),
         () => unwatchTls?.(),
-        // A client that left does not end its payment.
+        // A payment continues after its client has disconnected.
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),

@@ -62,7 +62,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       publicCacheBytes: limits.publicCacheBytes,
       arrivingBytes: limits.arrivingBankBytes,
     } satisfies Partial<BankOptions>,
-    /** How the server is to be started, as far as variables say it. */
+    /** The options of the server that come from variables. */
     server: {
       host: values.HOST,
       port: values.PORT,
@@ -120,7 +120,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     identity: identityOf(values),
     /** How many REST calls each caller may make; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
-    /** The manifest of documents that are asked for by their ids; null for none. */
+    /** The manifest of documents that requests name by id; null for none. */
     persisted,
     // GraphiQL sends texts.
     graphiql: explores && persisted?.only !== true,

@@ -88,7 +88,10 @@ function isSimilar(one: string, other: string, edits: number): boolean {
   );
 }
 
-/** A name of ours that this one may be meant for. Other programs have names that are similar to a shorter one: STORE_URL, LOG_FILE. */
+/**
+ * The variable of bankql that a misspelt name may mean. Short names are not compared: other programs use STORE_URL and
+ * LOG_FILE.
+ */
 const meantBy = (name: string): VariableName | undefined =>
   // Two letters that changed places are two edits.
   variableNames.find((known) => (known.length >= 10 || ownPrefix.test(name)) && isSimilar(name, known, 2));
@@ -117,7 +120,7 @@ export const unknownVariables = (environment: Environment): ConfigProblem[] =>
       : [];
   });
 
-/** Where a value that was not simply set in the environment comes from, by the variable's name: a file. */
+/** The files from which values were read, by the variables' names. */
 type Sources = ReadonlyMap<string, string>;
 
 /**

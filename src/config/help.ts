@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { fileEnding, secretVariables, sections } from './variables.ts';
 
-/** The variables for readers, made of their table: for `bankql help`, and for bin/print-configuration.ts. */
+/** Descriptions of the variables, for `bankql help` and bin/print-configuration.ts. */
 
 /** The variables by subject. Shape: the default in words, and the description; both are Markdown. */
 export const bySection = Object.entries(sections).map(([title, entries]) => ({
@@ -21,7 +21,7 @@ function defaultOf(format: z.ZodType): string {
   return typeof value === 'number' ? String(value) : (format.meta()?.unset ?? 'none');
 }
 
-/** For a secret, also the variable of its file. */
+/** A secret's description also names the variable for its file. */
 function descriptionOf(name: string, { description = '' }: z.ZodType): string {
   return secretVariables.includes(name)
     ? `${description}; or \`${name}${fileEnding}\`, a file that contains it`

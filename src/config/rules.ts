@@ -6,10 +6,10 @@ import { isLoopback } from '../server/request.ts';
 import { shownValue } from './environment.ts';
 import type { Values, VariableName } from './variables.ts';
 
-/** Reports a problem: the variable to change, how to change it, and the other variables that the problem rests on. */
+/** Reports a problem: the variable to change, the remedy, and the other variables involved. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
 
-/** The problems of values that contradict each other, or need another one. `involved`: the variables that a problem rests on. */
+/** The problems of values that contradict or require each other. `involved`: the variables that cause a problem. */
 export function contradictions(values: Values) {
   const problems: { variable: VariableName; value: string; remedy: string; involved: VariableName[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
@@ -81,7 +81,7 @@ function checkCallers(values: Values, refuse: Refuse): void {
   const { HOST, IDENTITY } = values;
   if (values.PERSISTED_ONLY && values.PERSISTED_DOCUMENTS === undefined)
     refuse('PERSISTED_ONLY', 'name the manifest with PERSISTED_DOCUMENTS.', 'PERSISTED_DOCUMENTS');
-  // A caller that may name any Auth-ID could be anyone: with the operator's key somebody has to vouch for it.
+  // Without IDENTITY, a caller may send any Auth-ID. With the operator's key, the Auth-ID must therefore be verified.
   if (values.BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined)
     refuse(
       'IDENTITY',

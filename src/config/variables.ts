@@ -42,19 +42,18 @@ export const sections = {
   'The bank': {
     BANK_BASE_URL: bankAddress.meta({
       unset: 'none: the sandbox bank',
-      description:
-        "the bank's address, without the `/v1/api` with which each path of the specification begins",
+      description: "the bank's address, without the `/v1/api` of the specification's paths",
     }),
     BANK_ALLOW_HTTP: flag(false).describe(
       'accept plain http to a bank that is not on loopback, in a network that you trust',
     ),
     BANK_ID: id.meta({
       unset: 'none; `SNDBCY2N` with the sandbox',
-      description: 'the bank of queries that do not name a bank',
+      description: 'the default id of the bank in queries',
     }),
     BANK_DEFAULT_VIEW: id.meta({
       unset: '`owner`',
-      description: 'the view of queries that do not name a view',
+      description: 'the default view in queries',
     }),
     BANK_ALL_PRODUCTS_ID: id.meta({
       unset: 'none; `SNDBCY2N` with the sandbox',
@@ -77,7 +76,7 @@ export const sections = {
         "a PEM file with the trusted authorities for the bank's certificate; it replaces Node's list",
     }),
     BANK_PROXY: proxyAddress.describe(
-      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to an `IDENTITY_JWKS_URL` that is https and not on loopback. bankql does not use `HTTPS_PROXY`',
+      'the proxy to the bank, such as `http://user:password@proxy.example:3128`, and to an https `IDENTITY_JWKS_URL` outside of loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: flag(true).describe(
       'keep connections for reads open and use them for the next read; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
@@ -146,10 +145,10 @@ export const sections = {
       'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
     ),
     BANK_PAYMENT_STATUS: jsonPath.describe(
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value there then decides ([how](operate.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if it is there',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
@@ -186,10 +185,10 @@ export const sections = {
     EXPLORE: anyFlag.optional().meta({
       unset: 'on with the sandbox, else off',
       description:
-        'for people who explore: GraphiQL, introspection, and the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
+        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
-      '`production`, as the image and the unit set it: the sandbox bank does not start',
+      '`production` prevents a start with the sandbox bank; the image and the systemd unit set it',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
   },
@@ -207,7 +206,10 @@ export type VariableName = keyof typeof variables;
 
 export const variableNames = Object.keys(variables) as VariableName[];
 
-/** Secrets. Each may be in a file, which the variable with the ending names. OpenTelemetry reads the last one. */
+/**
+ * Secrets. Each secret may be in a file; the variable with the ending `_FILE` names the file. OpenTelemetry reads the last
+ * secret.
+ */
 export const secretVariables: readonly string[] = [
   'BANK_SUBSCRIPTION_KEY',
   'STATE_URL',

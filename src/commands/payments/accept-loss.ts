@@ -61,7 +61,7 @@ in a new store. Give the logs of all processes, in one file.
   },
 );
 
-/** The attempts whose keys are free in the store, without those that it does not have to keep any more. */
+/** The attempts whose keys are free in the store, except attempts that are older than the retention. */
 async function lostOf(
   store: PaymentStore,
   attempts: readonly LoggedAttempt[],

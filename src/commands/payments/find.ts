@@ -16,7 +16,7 @@ import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payme
 /** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
 const usualLimit = 100;
 
-/** The options that say which payments are meant; the same for every command that searches. */
+/** The options of a search for payments; the same for every command that searches. */
 export const searchOptions = {
   state: { type: 'string', multiple: true },
   id: { type: 'string' },
@@ -48,7 +48,7 @@ export type Search = ReturnType<typeof readSearch>;
 export const readState = (text: string | undefined): PaymentState | undefined =>
   paymentStates.find((state) => state === text?.toUpperCase());
 
-/** What the options ask for. Errors: StartError. */
+/** The query of the options. Errors: StartError. */
 export function readSearch(values: SearchValues, now: number) {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
   const limit = readLimit(values.limit);
@@ -72,16 +72,16 @@ export function readSearch(values: SearchValues, now: number) {
     until: values.until === undefined ? undefined : readTime('until', values.until, now),
   };
   return {
-    /** The states that are asked for; null for any. */
+    /** The requested states; null for any. */
     states: query.states ?? null,
-    /** Whether anything but states and a limit narrows it. */
+    /** Whether the search has a condition besides states and a limit. */
     isNarrowed:
       caller !== null ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
     /** Shape: the records, and whether there are more than the limit. */
     async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
-      // One more than is wanted says whether there are more.
+      // One more than the limit shows whether there are more records.
       const found = await store.search({
         ...query,
         caller: hash,

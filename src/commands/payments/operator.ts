@@ -11,11 +11,11 @@ export interface OperatorContext extends Pick<CliContext, 'write' | 'writeError'
   readonly now: number;
   /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
   withStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
-  /** The same, without writing anything to the store or to its folder: the service may run as another user. */
+  /** Like withStore, but writes nothing to the store or its folder: the service may run as another user. */
   lookAtStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
 }
 
-/** Its arguments are read before the store is opened. Resolves when all is printed. */
+/** A task whose arguments were read before the store is opened. Resolves when everything is printed. */
 export type OperatorTask = (context: OperatorContext) => Promise<void>;
 
 export interface OperatorSubcommand {
@@ -54,7 +54,7 @@ export type Given<O extends ParseArgsOptionsConfig> = Pick<
   'values' | 'positionals'
 > & { readonly now: number };
 
-/** A command with its options. Errors of `read`: StartError with the way in which the command is used. */
+/** A command with its options. Errors of `read`: StartError with the command's usage. */
 export const subcommand = <O extends ParseArgsOptionsConfig>(
   help: string,
   options: O,

@@ -7,8 +7,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /**
- * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all are of one
- * state, it needs no column.
+ * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all records have the
+ * same state, there is no column for it.
  */
 export function paymentTable(
   records: readonly LoggedAttempt[],
@@ -57,7 +57,7 @@ export function paymentLines({ history, ...fields }: PaymentRecord): string {
     .join('');
 }
 
-/** Records as JSON, with nothing in it that a terminal would obey. */
+/** Records as JSON; control characters are escaped, because a terminal would obey them. */
 export function paymentJson(records: readonly PaymentRecord[]): string {
   return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 }

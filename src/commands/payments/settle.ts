@@ -89,7 +89,7 @@ const settleFound =
         } catch (error) {
           if (!(error instanceof StartError)) throw error;
           missed.push(error.message);
-          // The others would wait for the store in vain.
+          // The store is unavailable for the other payments too.
           if (error.cause instanceof StoreUnavailable) break;
         }
       }

@@ -1,25 +1,25 @@
 import cluster from 'node:cluster';
 import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 
-/** Where a process serves, and what it found at its start. */
+/** The address of a serving process, and the state of its payment store at the start. */
 export interface ServiceStart {
   readonly url: string;
-  /** What the payment store held, in a sentence. */
+  /** A sentence about the records in the payment store. */
   readonly stateLine: string;
 }
 
-/** What the primary tells a worker to do (`retire`: another one serves in its place), and what a worker tells the primary. */
+/** The messages from the primary to a worker (`retire`: another worker replaces it), and from a worker to the primary. */
 export type Message =
   | { readonly bankql: 'reload' | 'retire' | 'stop' | 'metrics' }
   | { readonly bankql: 'metrics are'; readonly metrics: MetricsSnapshot }
   | { readonly bankql: 'ready'; readonly start: ServiceStart }
   | { readonly bankql: 'cannot start'; readonly reason: string };
 
-/** Libraries send messages of their own, without this member. */
+/** Messages of libraries do not have the member `bankql`. */
 export const isOurs = (message: unknown): message is Message =>
   typeof message === 'object' && message !== null && 'bankql' in message;
 
-/** Sends it to the primary, if that is still there. */
+/** Sends a message to the primary, if the primary still runs. */
 export const tellPrimary = (message: Message): Promise<void> =>
   new Promise((resolve) => {
     if (cluster.worker?.isConnected() !== true) resolve();

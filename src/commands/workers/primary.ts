@@ -13,9 +13,9 @@ import { type CliContext, type Service, takeAll } from '../command.ts';
 import { openLogOutput } from '../log-output.ts';
 import { isOurs, type Message, type ServiceStart } from './messages.ts';
 
-/** How long a worker's metrics are waited for before the ones that it sent last count, in milliseconds. */
+/** How long to wait for a worker's metrics, in milliseconds. Afterwards, its previous metrics are used. */
 const maxMetricsWaitMs = 1000;
-/** A worker that served this long did not end because of its start, in milliseconds. */
+/** If a worker served for this long, in milliseconds, its start was not the cause of its end. */
 const stableMs = 10_000;
 /** The longest pause before another attempt, in seconds. */
 const maxPauseSeconds = 30;
@@ -63,7 +63,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       worker.on('exit', (code, signal) => {
         const state = states.get(worker);
         states.delete(worker);
-        // Node does not always notice that its channel is closed, and would give it connections.
+        // Node does not always notice that the worker's channel is closed, and would pass connections to the worker.
         worker.disconnect();
         // Its last message may be read after its end.
         void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
@@ -98,7 +98,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (!isStopping) logger.error(line, 'SIGUSR2: a new worker cannot start, those that serve go on');
         return revive(0);
       }
-      // It may have ended meanwhile.
+      // The old worker may have ended in the meantime.
       if (isStopping || !states.has(old)) continue;
       states.set(old, 'ending');
       tell(old, { bankql: 'retire' });
