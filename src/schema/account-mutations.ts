@@ -58,7 +58,7 @@ builder.relayMutationField(
     description: putDescription('an account', 'updateAccount', putAccountID),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
-      const { trackId } = await session.write(putAccountID, ids, toBody(account, input.account));
+      const { trackId } = await session.write(putAccountID, ids, toBody(account, input.account, 'account.'));
       // The answer is not what the view shows.
       return { ids, record: null, trackId };
     },

@@ -37,7 +37,11 @@ builder.relayMutationField(
     description: putDescription('a branch', 'updateBranch', putBranchID),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
-      const { answer, trackId } = await session.write(putBranchID, ids, toBody(branch, input.branch));
+      const { answer, trackId } = await session.write(
+        putBranchID,
+        ids,
+        toBody(branch, input.branch, 'branch.'),
+      );
       return { ids, record: answer, trackId };
     },
   },

@@ -38,7 +38,11 @@ builder.relayMutationField(
     description: putDescription('a customer', 'updateCustomer', putCustomerID),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
-      const { answer, trackId } = await session.write(putCustomerID, ids, toBody(customer, input.customer));
+      const { answer, trackId } = await session.write(
+        putCustomerID,
+        ids,
+        toBody(customer, input.customer, 'customer.'),
+      );
       return { ids, record: answer, trackId };
     },
   },

@@ -214,9 +214,9 @@ const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
 export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
   membersOf(record, input, path) as Body<T>;
 
-/** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
+/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. Errors: as toBody. */
 export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
-  changesOf(record, changes, '') as Changes<Body<T>>;
+  changesOf(record, changes, 'changes.') as Changes<Body<T>>;
 
 function membersOf(record: z.ZodObject, input: Values, path: string): Values {
   const body: Record<string, unknown> = {};

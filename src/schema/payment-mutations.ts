@@ -84,7 +84,7 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
       ...(input.from && validatedAccountRefBody('from', input.from)),
     },
     to: validatedAccountRefBody('to', input.to),
-    value: toBody(amount, input.value),
+    value: toBody(amount, input.value, 'value.'),
   });
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
@@ -97,7 +97,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
     viewId: viewIdOr(defaults, input.viewId),
     TYPE: restId('transactionRequestType', input.transactionRequestType),
   };
-  const value = input.value == null ? undefined : toBody(money, input.value);
+  const value = input.value == null ? undefined : toBody(money, input.value, 'value.');
   checkAmount(value);
   const body = omitNullish({
     description: input.description,

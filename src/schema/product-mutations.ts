@@ -32,7 +32,7 @@ builder.relayMutationField(
     resolve: async (_root, { input }, { session, defaults }) => {
       const bankId = bankIdOr(defaults, input.bankId);
       // The contract gives a body one bank (`isOnlyEntry`).
-      const body = { bank_id: bankId, ...toBody(product, input.product) } as ProductBody;
+      const body = { bank_id: bankId, ...toBody(product, input.product, 'product.') } as ProductBody;
       const { answer, trackId } = await session.write(putProduct, { bankId }, body);
       // The path names only the bank: the answer and the body tell which product it is.
       const productId = itemId(answer ?? {}) ?? body.id ?? null;

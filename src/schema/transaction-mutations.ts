@@ -64,7 +64,7 @@ builder.relayMutationField(
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const path = { ...ids, TYPE: restId('metadataType', input.metadataType) };
-      const body = toBody(transaction, input.transaction);
+      const body = toBody(transaction, input.transaction, 'transaction.');
       const { answer, trackId } = await session.write(putTransactions, path, body);
       return { ids, record: answer, trackId };
     },
