@@ -5,39 +5,35 @@ import { type Body, bodyOf, record } from './record.ts';
 import { money } from './shared-parts.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
-export const account = record(
-  'Account',
-  'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
-  {
-    balance: money.nullish().meta({
-      description: 'The balance of the account.',
-      requiredInBodies: true,
-      notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
-    }),
-    bank_id: textOrArray.nullish().meta({
-      name: 'bankIds',
-      description: 'The banks of the account.',
-      isOnlyEntry: true,
-      notes: { answer: ', as a list', input: ': one entry' },
-    }),
-    IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
-    id: id.nullish().meta({ name: 'accountId', description: "The account's id at the bank." }),
-    label: text.nullish().describe('A name for the account, such as "Everyday".'),
-    number: text.nullish().describe("The account's number at the bank."),
-    owners: references.nullish().meta({
-      name: 'ownerIds',
-      description: 'The owners of the account, by their ids.',
-      holdsIds: true,
-      notes: { answer: ', as the bank wrote them' },
-    }),
-    swift_bic: text.nullish().describe("The bank's BIC."),
-    type: textsOrText.nullish().meta({
-      name: 'types',
-      description: 'The kinds of the account, such as `current`.',
-    }),
-    views_available: references.nullish().describe('The views of the account, such as `owner` and `public`.'),
-  },
-);
+export const account = record('Account', 'An account through one of its views. REST: getAccountsScope.', {
+  balance: money.nullish().meta({
+    description: 'The balance of the account.',
+    requiredInBodies: true,
+    notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
+  }),
+  bank_id: textOrArray.nullish().meta({
+    name: 'bankIds',
+    description: 'The banks of the account.',
+    isOnlyEntry: true,
+    notes: { answer: ', as a list', input: ': one entry' },
+  }),
+  IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
+  id: id.nullish().meta({ name: 'accountId', description: "The account's id at the bank." }),
+  label: text.nullish().describe('A name for the account, such as "Everyday".'),
+  number: text.nullish().describe("The account's number at the bank."),
+  owners: references.nullish().meta({
+    name: 'ownerIds',
+    description: 'The ids of the owners.',
+    holdsIds: true,
+    notes: { answer: ', as the bank wrote them' },
+  }),
+  swift_bic: text.nullish().describe("The bank's BIC."),
+  type: textsOrText.nullish().meta({
+    name: 'types',
+    description: 'The kinds of the account, such as `current`.',
+  }),
+  views_available: references.nullish().describe('Its views, such as `owner` and `public`.'),
+});
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 

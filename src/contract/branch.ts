@@ -22,10 +22,7 @@ const address = record(
     line_3: text.nullish().describe('The third line.'),
   },
   {
-    changes: {
-      name: 'AddressChanges',
-      description: 'Changes of an address: null clears a field, no value keeps it.',
-    },
+    changes: { description: 'Changes of an address: null clears a field, no value keeps it.' },
   },
 );
 
@@ -47,7 +44,7 @@ const location = record(
     }),
   },
   {
-    changes: { name: 'LocationChanges', description: 'Changes of a place, in degrees: null clears a field.' },
+    changes: { description: 'Changes of a place, in degrees: null clears a field.' },
   },
 );
 
@@ -58,7 +55,7 @@ const meta = record('BranchMeta', "A branch's metadata.", {
 /** A branch (model BranchAtmDef). */
 export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
   acceptsDeposits: z.boolean().meta({
-    description: 'Whether money can be paid in there.',
+    description: 'Whether it takes deposits.',
     notes: { changes: ': it cannot be cleared' },
   }),
   address: address.nullish().describe('Where the branch is.'),

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { text } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { bodyOf, record } from './record.ts';
-import { asWritten } from './shared-parts.ts';
+import { dateText } from './shared-parts.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
 export const message = record('Message', 'A message to a customer. REST: getMessagesOwner.', {
@@ -11,12 +11,7 @@ export const message = record('Message', 'A message to a customer. REST: getMess
     .nullish()
     .meta({ description: 'The department that wrote it.', requiredInBodies: true }),
   from_person: text.nullish().meta({ description: 'Who wrote it.', requiredInBodies: true }),
-  date: text.nullish().meta({
-    description: 'When it was written.',
-    readOnly: true,
-    notes: asWritten,
-    also: { name: 'sentAt', dateOf: 'getMessagesOwner' },
-  }),
+  date: dateText('When it was written.', 'sentAt', 'getMessagesOwner').meta({ readOnly: true }),
 });
 export type Message = z.infer<typeof message>;
 

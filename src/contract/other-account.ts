@@ -11,7 +11,7 @@ const holder = record('AccountHolder', "The holder of a counterparty's account."
 /** A counterparty of an account, as seen through one of its views (model OtherAccountDef). */
 export const otherAccount = record(
   'OtherAccount',
-  'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
+  'A counterparty of an account. REST: getOtherAccounts, postOtherAccounts.',
   {
     bank: text.meta({ name: 'bankName', description: "The counterparty's bank, by its name or code." }),
     holder: holder.nullish().describe('Who holds the account.'),

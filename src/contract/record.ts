@@ -51,8 +51,8 @@ interface RecordMeta {
   lines?: readonly string[];
   /** The GraphQL input type, if its name is not the type's name with "Input", or its description is another. */
   input?: { readonly name?: string; readonly description?: string };
-  /** The GraphQL type of changes. Without it, a change replaces the value whole. */
-  changes?: { readonly name: string; readonly description: string };
+  /** The GraphQL type of changes, by default named with "Changes". Without it, a change replaces the value whole. */
+  changes?: { readonly name?: string; readonly description: string };
 }
 
 /** The metadata of a schema. A clone by `.meta()` or `.describe()` has those of the original too. */

@@ -5,6 +5,13 @@ import { type Body, record } from './record.ts';
 /** Notes for a text that GraphQL shows as the bank wrote it. */
 export const asWritten = { answer: ', as the bank wrote it' } as const;
 
+/**
+ * A date as the bank wrote it. The GraphQL type shows it as a DateTime too, in the field `name`. The operation that reads it
+ * counts the drift.
+ */
+export const dateText = (description: string, name: string, dateOf: string) =>
+  text.nullish().meta({ description, notes: asWritten, also: { name, dateOf } });
+
 /** Objects that several records contain: "Shared structures" of the specification. */
 const currency = text.nullish().meta({ description: 'The currency, such as EUR.', notes: asWritten });
 const howMuch = {

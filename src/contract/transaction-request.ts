@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idList, reference, text } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { bodyOf, record } from './record.ts';
-import { accountRef, asWritten, money } from './shared-parts.ts';
+import { accountRef, asWritten, dateText, money } from './shared-parts.ts';
 
 const requestBody = record('TransactionRequestBody', 'What was asked for.', {
   to: accountRef.nullish().describe('Who is to be paid.'),
@@ -25,16 +25,8 @@ export const transactionRequest = record(
       notes: asWritten,
       also: { name: 'transactionIdList', list: 'ID' },
     }),
-    start_date: text.nullish().meta({
-      description: 'When it was requested.',
-      notes: asWritten,
-      also: { name: 'startedAt', dateOf: 'getTransactionsRequest' },
-    }),
-    end_date: text.nullish().meta({
-      description: 'When it ended.',
-      notes: asWritten,
-      also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
-    }),
+    start_date: dateText('When it was requested.', 'startedAt', 'getTransactionsRequest'),
+    end_date: dateText('When it ended.', 'endedAt', 'getTransactionsRequest'),
     challenge: reference.nullish().describe('What the customer must answer.'),
     from: accountRef.nullish().describe('The account that pays.'),
     body: requestBody.nullish().describe('What was asked for.'),

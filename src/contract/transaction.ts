@@ -2,52 +2,35 @@ import { z } from 'zod';
 import { id, reference, text, textOrArray } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { bodyOf, record } from './record.ts';
-import { accountRef, amount, asWritten, money } from './shared-parts.ts';
+import { accountRef, amount, dateText, money } from './shared-parts.ts';
 
 const freeText = { answer: ', a free text' } as const;
 
-const details = record(
-  'TransactionDetails',
-  'The amount, the times and the people. REST `details`.',
-  {
-    approved_by_ip_address: text
-      .nullish()
-      .meta({ description: 'From which IP address it was approved.', requiredInBodies: true }),
-    approved_by_user_id: text.nullish().describe('Who approved it.'),
-    cancelled_by_ip_address: text.nullish().describe('From which IP address it was cancelled.'),
-    cancelled_by_user_id: text.nullish().describe('Who cancelled it.'),
-    completed: text.nullish().meta({
-      description: 'When it was completed.',
-      notes: asWritten,
-      also: { name: 'completedAt', dateOf: 'getTransaction' },
-    }),
-    description: text.nullish().describe('The description that the payer wrote.'),
-    new_balance: amount.nullish().describe('The balance of the account afterwards.'),
-    paused_by_ip_address: text.nullish().describe('From which IP address it was paused.'),
-    paused_by_user_id: text.nullish().describe('Who paused it.'),
-    posted: text.nullish().meta({
-      description: 'When it was posted.',
-      notes: asWritten,
-      also: { name: 'postedAt', dateOf: 'getTransaction' },
-    }),
-    posted_by_ip_address: text.nullish().describe('From which IP address it was posted.'),
-    posted_by_user_id: text.nullish().describe('Who posted it.'),
-    status: text.nullish().meta({
-      description: 'How far it is, such as `COMPLETED`.',
-      notes: freeText,
-    }),
-    type: textOrArray.nullish().meta({
-      description: 'What kind of transaction it is, such as `SEPA`.',
-      notes: freeText,
-    }),
-    value: amount.nullish().describe('The amount; negative if the account paid.'),
-  },
-  {
-    input: {
-      description: 'The amount, the times and the people. REST `details`.',
-    },
-  },
-);
+const details = record('TransactionDetails', 'The amount, the times and the people. REST `details`.', {
+  approved_by_ip_address: text
+    .nullish()
+    .meta({ description: 'From which IP address it was approved.', requiredInBodies: true }),
+  approved_by_user_id: text.nullish().describe('Who approved it.'),
+  cancelled_by_ip_address: text.nullish().describe('From which IP address it was cancelled.'),
+  cancelled_by_user_id: text.nullish().describe('Who cancelled it.'),
+  completed: dateText('When it was completed.', 'completedAt', 'getTransaction'),
+  description: text.nullish().describe('The description that the payer wrote.'),
+  new_balance: amount.nullish().describe('The balance of the account afterwards.'),
+  paused_by_ip_address: text.nullish().describe('From which IP address it was paused.'),
+  paused_by_user_id: text.nullish().describe('Who paused it.'),
+  posted: dateText('When it was posted.', 'postedAt', 'getTransaction'),
+  posted_by_ip_address: text.nullish().describe('From which IP address it was posted.'),
+  posted_by_user_id: text.nullish().describe('Who posted it.'),
+  status: text.nullish().meta({
+    description: 'How far it is, such as `COMPLETED`.',
+    notes: freeText,
+  }),
+  type: textOrArray.nullish().meta({
+    description: 'The kind of transaction, such as `SEPA`.',
+    notes: freeText,
+  }),
+  value: amount.nullish().describe('The amount; negative if the account paid.'),
+});
 
 export const transactionMetadata = record(
   'TransactionMetadata',
@@ -68,13 +51,7 @@ export const transactionMetadata = record(
     where: reference.nullish().describe('Where it took place.'),
   },
   {
-    input: {
-      description: 'Notes about a transaction. REST `metadata` of a transaction.',
-    },
-    changes: {
-      name: 'TransactionMetadataChanges',
-      description: 'Changes of metadata: null clears a field, no value keeps it.',
-    },
+    changes: { description: 'Changes of metadata: null clears a field, no value keeps it.' },
   },
 );
 export type TransactionMetadata = z.infer<typeof transactionMetadata>;

@@ -19,6 +19,8 @@ export type Changes<Body> = {
 export const changesNothing = (changes: unknown): boolean =>
   isObject(changes) && Object.values(changes).every(changesNothing);
 
+type Values = Readonly<Record<string, unknown>>;
+
 /** Creates the error for a required member of the body that is missing in the record and in the changes. */
 type Missing = (path: string) => Error;
 
@@ -32,7 +34,7 @@ type Missing = (path: string) => Error;
  */
 export function updatedBody<T extends z.ZodObject>(
   shape: T,
-  record: object,
+  record: Values,
   changes: Changes<z.infer<T>>,
   missing: Missing,
 ): z.infer<T> {
@@ -41,8 +43,8 @@ export function updatedBody<T extends z.ZodObject>(
 
 function membersOf(
   shape: z.ZodObject,
-  record: object,
-  changes: object,
+  record: Values,
+  changes: Values,
   path: string,
   missing: Missing,
 ): object {
@@ -60,14 +62,14 @@ function membersOf(
 
 function memberOf(
   shape: z.core.$ZodType,
-  record: object,
-  changes: object,
+  record: Values,
+  changes: Values,
   key: string,
   path: string,
   missing: Missing,
 ): unknown {
-  const change: unknown = Reflect.get(changes, key);
-  const current = Reflect.get(record, key) ?? undefined;
+  const change = changes[key];
+  const current = record[key] ?? undefined;
   if (change === null) return undefined;
   if (shape instanceof z.ZodObject) {
     // Changes that only keep or remove members have no effect on an absent object.

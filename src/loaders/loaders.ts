@@ -3,17 +3,14 @@ import type { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
 import { readKey } from '../bank/request.ts';
 import { brokenValueIn } from '../bank/response.ts';
-import { type Account, account, getAccountsScope } from '../contract/account.ts';
-import { getBranches, postBranches } from '../contract/branch.ts';
-import { getCustomer } from '../contract/customer.ts';
-import { getMessagesOwner } from '../contract/message.ts';
-import { postMetadata } from '../contract/metadata.ts';
+import { type Account, account } from '../contract/account.ts';
+import type { getBranches } from '../contract/branch.ts';
+import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
-import { getOtherAccounts, postOtherAccounts } from '../contract/other-account.ts';
-import { getProduct, postProducts } from '../contract/product.ts';
+import { type OperationId, operations } from '../contract/operations.ts';
+import type { getOtherAccounts } from '../contract/other-account.ts';
 import { type Field, isEmpty, recordFields } from '../contract/record.ts';
-import { getTransaction } from '../contract/transaction.ts';
-import { getTransactionsRequest } from '../contract/transaction-request.ts';
+import type { getTransaction } from '../contract/transaction.ts';
 import { getOrMake } from '../get-or-make.ts';
 
 /** The ids of the bank's records. An account is seen through one of its views. */
@@ -158,20 +155,27 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
       { batch: false, cacheKeyFn, batchScheduleFn: soon },
     );
   };
+  const loaders: Record<string, unknown> = {};
+  for (const [name, operation] of reads) loaders[name] = loader(operation);
   return {
+    ...(loaders as ReadLoaders),
     /** Accounts from lists, which a single read would return in the same shape. */
     listedAccounts: new ListedRecords<Account>(account),
-    accountsScope: loader(getAccountsScope),
-    branches: loader(getBranches),
-    customer: loader(getCustomer),
-    messagesOwner: loader(getMessagesOwner),
-    otherAccounts: loader(getOtherAccounts),
-    postBranches: loader(postBranches),
-    postMetadata: loader(postMetadata),
-    postOtherAccounts: loader(postOtherAccounts),
-    postProducts: loader(postProducts),
-    product: loader(getProduct),
-    transaction: loader(getTransaction),
-    transactionsRequest: loader(getTransactionsRequest),
   };
 }
+
+/** The reads by the names of their loaders: the operation without `get`, such as `branches` for getBranches. */
+const reads = Object.values<Operation>(operations)
+  .filter((operation): operation is ReadableOperation => operation.kind === 'read')
+  .map((operation) => {
+    const name = operation.id.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
+    return [name, operation] as const;
+  });
+
+type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;
+
+type ReadLoaders = {
+  readonly [Id in OperationId as (typeof operations)[Id] extends ReadableOperation
+    ? LoaderName<Id>
+    : never]: DataLoader<Wanted<(typeof operations)[Id]>, Answer<(typeof operations)[Id]>, string>;
+};

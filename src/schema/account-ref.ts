@@ -11,34 +11,33 @@ import { findCounterparty, otherAccountNode } from './other-account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
-  readonly named: AccountName;
+  readonly record: AccountName;
   /** The bank in the path through which the record was read. */
   readonly bankId: string;
   /** The view through which the record was read. */
   readonly viewId: string;
   /** The paying account, if this account is a payee. */
-  readonly payer?: ViewIds;
+  readonly payer?: ViewIds | undefined;
 }
 
 export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
 AccountRefObject.implement({
   description: accountRef.description ?? '',
   fields: (t) => ({
-    ...fieldsOf(t, accountRef, 'named'),
+    ...fieldsOf(t, accountRef, 'record'),
     account: link(t, accountNode, {
-      description:
-        "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
+      description: 'The account; null if the record names none. REST: getAccountsScope.',
       args: {
         viewId: t.arg.id({
-          description: "The view for reading the account. The default is the record's view.",
+          description: "The view for reading the account; the record's by default.",
         }),
       },
       fromRecord: true,
-      ids: ({ named, bankId, viewId }, { viewId: otherViewId }) => {
-        const accountId = unwrap(named.account_id);
+      ids: ({ record, bankId, viewId }, { viewId: otherViewId }) => {
+        const accountId = unwrap(record.account_id);
         if (!accountId) return null;
         return {
-          bankId: validateBankId('a bank', unwrap(named.bank_id) ?? bankId),
+          bankId: validateBankId('a bank', unwrap(record.bank_id) ?? bankId),
           accountId: validateBankId('an account', accountId),
           viewId: restId('viewId', otherViewId ?? viewId),
         };
@@ -46,11 +45,9 @@ AccountRefObject.implement({
     }),
     counterparty: t.field({
       type: otherAccountNode.object,
-      nullable: true,
-      description:
-        'The payee as a counterparty of the paying account, found by its id. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
-      resolve: ({ named, payer }, _args, context) => {
-        const accountId = unwrap(named.account_id);
+      description: 'The payee as a counterparty; null if it is none. REST: getOtherAccounts.',
+      resolve: ({ record, payer }, _args, context) => {
+        const accountId = unwrap(record.account_id);
         return payer && accountId ? findCounterparty(payer, accountId, context) : null;
       },
     }),
@@ -63,9 +60,12 @@ export const AccountRefInput = inputType(accountRef);
  * The body of an account that can be read afterwards. `name` is the input's.
  * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
  */
-export function validatedAccountRefBody(name: string, given: object): AccountRefBody {
+export function validatedAccountRefBody(
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): AccountRefBody {
   for (const part of ['bankId', 'accountId']) {
-    const id: unknown = Reflect.get(given, part);
+    const id = given[part];
     if (typeof id === 'string') restId(`${name}.${part}`, id);
   }
   return toBody(accountRef, given, `${name}.`);

@@ -1,5 +1,4 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { z } from 'zod';
 import { validateBankId, withoutHeadOffice } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
@@ -15,19 +14,17 @@ import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import {
-  byContent,
   checkNotRepeated,
   contentHashOf,
   findByContent,
   findListItem,
+  isContentHash,
   isRepeatedIn,
   itemId,
 } from './list-item.ts';
-import { accountOf, defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
+import { versionField } from './record-version.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
-
-const scopeName = z.enum(['permissions', 'views'] as const satisfies Scope[]);
 
 export const AccountScope = builder.enumType('AccountScope', {
   description: 'Which accounts: the segment `{scope}` of getAccountsScope.',
@@ -45,6 +42,19 @@ export interface AccountIds {
   /** Null for an account that the bank listed without an id among others. */
   readonly accountId: string | null;
   readonly viewId: string;
+}
+
+/**
+ * The account of a record that is seen through it.
+ * Errors: BANK_BAD_RESPONSE for an account that the bank listed without an id among others: it could be any account.
+ */
+export function accountOf({ bankId, accountId, viewId }: AccountIds): ViewIds {
+  if (accountId !== null) return { bankId, accountId, viewId };
+  throw new BankqlError(
+    'BANK_BAD_RESPONSE',
+    'The bank listed this account without an id among others: nothing tells which one it is.',
+    { operation: getAccountsScope.id },
+  );
 }
 
 /** An account, with the list that contains it if it came from one. */
@@ -71,19 +81,19 @@ const single = identifiedBy('bankId', 'accountId', 'viewId');
  */
 export const accountNode = defineNodeType({
   name: 'Account',
-  bankIds: single.bankIds,
-  key: z.union([single.key, z.tuple([z.string(), z.string(), z.string(), scopeName, byContent[1]])]),
-  toKey(node: AccountNode): readonly string[] {
+  bankIdField: 'accountId',
+  toKey(node: AccountNode) {
     const { from, record } = node;
     const contentHash = node.contentHash ?? (record && from?.read && sharedContent(node, record, from.read));
     return from && contentHash
       ? [...single.toKey(from.ids), from.scope, contentHash]
       : single.toKey(accountOf(node));
   },
-  toIds([bankId = '', accountId = '', viewId = '', scope, contentHash]): AccountEntry {
-    const ids = single.toIds([bankId, accountId, viewId]);
-    if (scope === undefined) return ids;
-    return { ...ids, accountId: null, from: { ids, scope: scopeName.parse(scope) }, contentHash };
+  toIds(key): AccountEntry {
+    const ids = single.toIds(key);
+    const [scope, contentHash] = key.slice(3);
+    const isByContent = isContentHash(contentHash) && (scope === 'permissions' || scope === 'views');
+    return isByContent ? { ...ids, accountId: null, from: { ids, scope }, contentHash } : ids;
   },
   read: (ids: AccountEntry, context, needed) => readAccount(accountOf(ids), context, needed),
   readByContent,
@@ -203,8 +213,6 @@ export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): 
   );
 }
 
-export const accountVersion = (record: Account) => versionOf(account, record);
-
 /**
  * Creates the entries of an account list. An only entry without an id has the path's. Another bank's account is an account there.
  * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. Fields that need the id of an entry
@@ -222,7 +230,7 @@ function accountsIn(list: readonly Account[], ids: ViewIds, scope: Scope): ToNod
   };
 }
 
-const AccountConnection = connectionTo(accountNode.object, 'accounts', 'An account');
+const AccountConnection = connectionTo(accountNode.object, 'accounts');
 
 /** A field that lists accounts: the accounts that the bank lists in the path of one account. */
 export const accountsField = <Parent extends object, Args extends InputFieldMap>(
@@ -250,12 +258,10 @@ implementNode(accountNode, account, (t) => ({
   ...bankFields(t, 'account'),
   viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
   accountId: t.id({
-    ...idFromPath(
-      "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
-    ),
+    ...idFromPath("The bank's id; the requested one if it answers none. REST `id`."),
     resolve: ofSource((node: AccountNode) => accountOf(node).accountId),
   }),
-  version: t.string(versionField(accountVersion)),
+  version: t.string(versionField(account)),
   view: link(t, accountNode, {
     description: 'The same account through another of its views. REST: getAccountsScope.',
     args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
@@ -268,7 +274,7 @@ implementNode(accountNode, account, (t) => ({
         type: AccountScope,
         required: true,
         defaultValue: 'permissions',
-        description: 'All accounts that the caller may see, or the views of this one.',
+        description: 'All accounts of the caller, or the views of this one.',
       }),
     },
     ids: accountOf,
@@ -276,7 +282,7 @@ implementNode(accountNode, account, (t) => ({
   }),
   owners: links(t, customerNode, {
     description:
-      'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
+      'The customers that `ownerIds` names; one that cannot be read is null with an error. REST: getCustomer for each distinct owner.',
     entries: (account) => recordOf(account).owners,
     ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     shows: recordField(account, 'owners'),
@@ -296,8 +302,7 @@ const viewOf = (
 
 builder.objectFields(BankObject, (t) => ({
   account: link(t, accountNode, {
-    description:
-      'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
+    description: 'An account through one of its views. REST: getAccountsScope.',
     args: whichAccount,
     ids: viewOf,
   }),
@@ -309,7 +314,7 @@ builder.objectFields(BankObject, (t) => ({
         type: AccountScope,
         required: true,
         defaultValue: 'views',
-        description: 'All accounts that the caller may see, or the views of this one.',
+        description: 'All accounts of the caller, or the views of this one.',
       }),
     },
     ids: viewOf,

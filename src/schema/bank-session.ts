@@ -11,13 +11,9 @@ import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
-  /**
-   * The time for all its reads together, in milliseconds. Later reads fail with BANK_TIMEOUT; the rest is answered.
-   */
+  /** The time for all its reads together, in milliseconds. Later reads fail with BANK_TIMEOUT; the rest is answered. */
   readonly timeoutMs: number;
-  /**
-   * The number of REST calls. Further ones are not made and fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
-   */
+  /** The number of REST calls. Further ones fail with CALL_BUDGET_EXCEEDED. Payments are never counted. */
   readonly restCalls: number;
 }
 
@@ -71,7 +67,7 @@ export class BankSession {
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
-  #drifted: Set<object> | null = null;
+  readonly #drifted = new Set<object>();
   /** The limits of the operation's reads. After a write, reads are not shared any more. */
   #readLimits: ReadLimits;
 
@@ -91,13 +87,8 @@ export class BankSession {
 
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
-    this.#loaders ??= this.#createLoaders();
+    this.#loaders ??= createLoaders(this.#reader(false), { onAsk: this.#options.observer?.asked });
     return this.#loaders;
-  }
-
-  #createLoaders(): Loaders {
-    const { observer } = this.#options;
-    return createLoaders(this.#reader(false), observer && { onAsk: observer.asked });
   }
 
   /**
@@ -123,12 +114,8 @@ export class BankSession {
     return this.#calls > 0;
   }
 
-  /**
-   * Counts a difference between a request and its answer, once for
-   * each answer, however many fields detect it.
-   */
+  /** Counts a difference between a request and its answer, once for each answer, however many fields detect it. */
   noteDrift(drift: Drift, answer: object): void {
-    this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);

@@ -15,7 +15,7 @@ export const bankNode = defineNodeType({
 export const BankObject = bankNode.object;
 
 BankObject.implement({
-  description: 'A bank, by its Swift bank code. Costs no REST call. All data of a bank is read through it.',
+  description: 'A bank. All its data is read through it. Costs no REST call.',
   interfaces: [NodeInterface],
   fields: (t) => ({
     id: t.id(bankNode.idField),

@@ -1,84 +1,72 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { branch, getBranches, putBranchID } from '../contract/branch.ts';
-import { branchNode, branchVersion, readBranchForUpdate } from './branch.ts';
-import { builder } from './builder.ts';
+import { branchNode, readBranchForUpdate } from './branch.ts';
+import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import {
   bankIdInput,
   changesInput,
+  putDescription,
   updateRecord,
   wholeRecordInput,
   writtenPayload,
 } from './record-mutations.ts';
 
-const branchIdDescription = "The branch's id at the bank.";
-
-const PutBranchInput = builder.inputType('PutBranchInput', {
-  description: 'The branch to put, and where.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    branchId: t.id({ required: true, description: branchIdDescription }),
-    branch: wholeRecordInput(t, branch, putBranchID),
-  }),
+const whichBranch = (t: InputFields) => ({
+  bankId: bankIdInput(t),
+  branchId: t.id({ required: true, description: "The branch's id at the bank." }),
 });
-
-const UpdateBranchInput = builder.inputType('UpdateBranchInput', {
-  description: 'The branch to update, and how.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    branchId: t.id({ required: true, description: branchIdDescription }),
-    ...changesInput(t, branch),
-  }),
-});
-
-type Input = typeof PutBranchInput.$inferInput | typeof UpdateBranchInput.$inferInput;
 
 /** Errors: BAD_USER_INPUT. */
-const idsOf = ({ bankId, branchId }: Input, defaults: Defaults) => ({
-  bankId: bankIdOr(defaults, bankId),
-  branchId: restId('branchId', branchId),
-});
+const idsOf = (
+  { bankId, branchId }: InputShapeFromFields<ReturnType<typeof whichBranch>>,
+  defaults: Defaults,
+) => ({ bankId: bankIdOr(defaults, bankId), branchId: restId('branchId', branchId) });
 
 const calls = { read: getBranches, write: putBranchID };
 
-builder.mutationField('putBranch', (t) =>
-  t.field({
-    type: writtenPayload('PutBranchPayload', branchNode, calls),
-    nullable: true,
-    description:
-      'Writes a branch. Replaces the whole record: what is left out is lost. To change a part of it use `updateBranch`. REST: putBranchID.',
-    args: {
-      input: t.arg({ type: PutBranchInput, required: true, description: 'The branch, and where to put it.' }),
-    },
+builder.relayMutationField(
+  'putBranch',
+  {
+    description: 'The branch to put, and where.',
+    inputFields: (t) => ({ ...whichBranch(t), branch: wholeRecordInput(t, branch, putBranchID) }),
+  },
+  {
+    description: putDescription('a branch', 'updateBranch', putBranchID),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
-      const { answer, trackId } = await session.write(putBranchID, ids, toBody(branch, input.branch));
+      const { answer, trackId } = await session.write(
+        putBranchID,
+        ids,
+        toBody(branch, input.branch, 'branch.'),
+      );
       return { ids, record: answer, trackId };
     },
-  }),
+  },
+  writtenPayload(branchNode, calls),
 );
 
-builder.mutationField('updateBranch', (t) =>
-  t.field({
-    type: writtenPayload('UpdateBranchPayload', branchNode, calls),
-    nullable: true,
-    description: 'Changes a branch, and keeps the rest. REST: getBranches, then putBranchID.',
-    args: {
-      input: t.arg({ type: UpdateBranchInput, required: true, description: 'What to change, and how.' }),
-    },
-    resolve: async (_root, { input }, context) => {
+builder.relayMutationField(
+  'updateBranch',
+  {
+    description: 'The branch to update, and how.',
+    inputFields: (t) => ({ ...whichBranch(t), ...changesInput(t, branch) }),
+  },
+  {
+    description: 'Changes a part of a branch. REST: getBranches, putBranchID.',
+    resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
-      const written = await updateRecord(context, {
+      return updateRecord(context, {
         ...calls,
         shape: branch,
         ids,
         input,
         load: (fresh) => readBranchForUpdate(ids, fresh),
-        versionOf: branchVersion,
         changes: () => toChanges(branch, input.changes),
       });
-      return { ids, ...written };
     },
-  }),
+  },
+  writtenPayload(branchNode, calls),
 );

@@ -7,8 +7,7 @@ import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { madeFrom } from './list-item.ts';
-import { type ListWork, sortedBy } from './list-work.ts';
-import { contains } from './text-search.ts';
+import { contains, type ListWork } from './list-work.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
@@ -30,9 +29,6 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
-const isPlace = ({ latitude, longitude }: Coordinates) =>
-  Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
-
 /** Errors: BAD_USER_INPUT, which names the member. */
 export function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
   if (!(Math.abs(latitude) <= 90))
@@ -41,13 +37,16 @@ export function checkCoordinates(name: string, { latitude, longitude }: Coordina
     throw badUserInput(`${name}.longitude has to be from -180 to 180.`, `${name}.longitude`);
 }
 
-/** The position of a branch; null if it has none. Errors: BANK_BAD_RESPONSE if it breaks the contract. */
-export function coordinatesOf({ location }: Branch): Coordinates | null {
+/**
+ * The distance from a place to a branch in kilometres; null if it has no location on the earth.
+ * Errors: BANK_BAD_RESPONSE if its location breaks the contract.
+ */
+export function distanceTo(from: Coordinates, { location }: Branch): number | null {
   const given = unwrap(location);
   if (!given) return null;
   const [latitude, longitude] = [unwrap(given.latitude), unwrap(given.longitude)];
-  if (typeof longitude !== 'number' || !isPlace({ latitude, longitude })) return null;
-  return { latitude, longitude };
+  if (typeof longitude !== 'number' || Math.abs(latitude) > 90 || Math.abs(longitude) > 180) return null;
+  return distanceKm(from, { latitude, longitude });
 }
 
 const coordinates = (t: InputFields) => ({
@@ -64,7 +63,7 @@ const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
     ...coordinates(t),
-    radiusKm: t.float({ description: 'The maximum distance in kilometres. No maximum if it is left out.' }),
+    radiusKm: t.float({ description: 'The maximum distance in kilometres; none by default.' }),
   }),
 });
 
@@ -82,7 +81,7 @@ export const branchSearch = builder.args((t) => ({
   near: t.field({
     type: NearInput,
     description:
-      'The nearest to this place first, and with a radius only those within it. Branches without a location come last, or are left out.',
+      'The nearest first, and only those within the radius, if any. Branches without a location come last, or are left out.',
   }),
   search: t.string({ description: 'Only branches with this text in their name. Case does not matter.' }),
 }));
@@ -116,20 +115,13 @@ function select(list: readonly Branch[], near: Near, text: BranchSearch['search'
     ? list.filter((branch) => !(branch instanceof Error) && contains(branch.name, text))
     : [...list];
   if (!near) return named;
-  const distances = new Map(
-    named.map((branch) => [branch, nullOnError(() => distanceTo(near, unwrap(branch)))] as const),
-  );
   const { radiusKm } = near;
-  const isNear = (branch: Branch) =>
-    typeof radiusKm !== 'number' || (distances.get(branch) ?? Infinity) <= radiusKm;
-  return sortedBy(
-    named.filter(isNear),
-    (branch) => distances.get(branch) ?? null,
-    (one, other) => one - other,
+  return (
+    named
+      .map((branch) => ({ branch, km: nullOnError(() => distanceTo(near, unwrap(branch))) ?? Infinity }))
+      .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
+      // The difference of two branches without a location is no number.
+      .toSorted((one, other) => one.km - other.km || 0)
+      .map(({ branch }) => branch)
   );
 }
-
-const distanceTo = (from: Coordinates, branch: Branch): number | null => {
-  const to = coordinatesOf(branch);
-  return to && distanceKm(from, to);
-};

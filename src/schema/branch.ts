@@ -7,27 +7,26 @@ import {
   branchSelection,
   CoordinatesInput,
   checkCoordinates,
-  coordinatesOf,
-  distanceKm,
+  distanceTo,
 } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { checkNotRepeated, findListItem, itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { checkNotRepeated, findListItem, itemId, type ListedIds, listedBy } from './list-item.ts';
+import { defineNodeType, identifiedBy } from './node.ts';
+import { versionField } from './record-version.ts';
 import { connectionTo, listField } from './relay-connection.ts';
 
-type BranchIds = ListedIds<'bankId', 'branchId', Branch>;
+type BranchIds = ListedIds<BankIds, 'branchId', Branch>;
 
 const loadAll = ({ bankId }: BankIds, { session }: ReadContext) => session.loaders.branches.load({ bankId });
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 export const branchNode = defineNodeType({
   name: 'Branch',
-  ...listedBy(['bankId'], 'branchId', {
+  ...listedBy(identifiedBy('bankId'), 'branchId', {
     shape: branch,
     operation: getBranches,
     load: loadAll,
@@ -45,15 +44,11 @@ export async function readBranchForUpdate(ids: BranchIds, context: ReadContext):
   return findListItem(list, branchId, getBranches);
 }
 
-export const branchVersion = (record: Branch) => versionOf(branch, record);
-
 implementNode(branchNode, branch, (t) => ({
   ...bankFields(t, 'branch'),
-  version: t.string(versionField(branchVersion)),
+  version: t.string(versionField(branch)),
   distanceKm: t.float({
-    nullable: true,
-    description:
-      'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
+    description: 'In a straight line, in kilometres. Null if the branch has no location.',
     args: {
       from: t.arg({
         type: CoordinatesInput,
@@ -63,13 +58,12 @@ implementNode(branchNode, branch, (t) => ({
     },
     resolve: (node, { from }) => {
       checkCoordinates('from', from);
-      const to = coordinatesOf(recordOf(node));
-      return to && distanceKm(from, to);
+      return distanceTo(from, recordOf(node));
     },
   }),
 }));
 
-const BranchConnection = connectionTo(branchNode.object, 'branches', 'A branch');
+const BranchConnection = connectionTo(branchNode.object, 'branches');
 
 builder.objectFields(BankObject, (t) => ({
   branch: link(t, branchNode, {
@@ -78,8 +72,7 @@ builder.objectFields(BankObject, (t) => ({
     ids: ({ bankId }, { branchId }) => ({ bankId, branchId: notGlobalId('branchId', branchId) }),
   }),
   branches: listField(t, BranchConnection, {
-    description:
-      'Branches of the bank. REST: getBranches; with `filter`, postBranches. bankql searches that list for all other arguments.',
+    description: 'Branches of the bank. REST: getBranches; with `filter`, postBranches.',
     args: branchSearch,
     load({ bankId }, args, { session, lists }) {
       const select = branchSelection(args);

@@ -24,19 +24,10 @@ export const builder = new SchemaBuilder<{
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
     idFieldOptions: { description: globalIdDescription },
     cursorType: 'String',
-    firstArgOptions: { description: 'At most so many entries after `after`; all by default.' },
-    afterArgOptions: { description: 'Only entries after this cursor.' },
-    lastArgOptions: { description: 'At most so many entries before `before`; all by default.' },
-    beforeArgOptions: { description: 'Only entries before this cursor.' },
+    clientMutationId: 'omit',
+    // What the Relay specification defines has no descriptions, nor has an `input`, whose type says all.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
-    hasNextPageFieldOptions: { description: 'Whether entries follow this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether entries precede this page.' },
-    startCursorFieldOptions: { description: "The first edge's cursor; null where the page is empty." },
-    endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
-    pageInfoFieldOptions: { description: 'The place of the page in the list. Costs no further REST call.' },
-    edgesFieldOptions: { description: 'The entries, with their cursors. Costs no further REST call.' },
-    nodeFieldOptions: { description: 'The entry. Costs no further REST call.' },
-    cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
+    defaultEdgeTypeOptions: { description: 'An entry and its place in a list.' },
   },
 });
 
@@ -52,5 +43,5 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObjec
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({
   description:
-    'The mutations. Each field makes one REST call; an update also makes a read before it. Links in a payload are read again.',
+    'Each makes one REST call, an update also a read before it. Links in a payload are read again.',
 });

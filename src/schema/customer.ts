@@ -1,5 +1,5 @@
 import { validateBankId } from '../bank/ids.ts';
-import { type Customer, customer } from '../contract/customer.ts';
+import { customer } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsField } from './account.ts';
 import { BankObject, bankFields, bankNode } from './bank.ts';
@@ -9,7 +9,7 @@ import { restId } from './global-id.ts';
 import { link, links, recordOf } from './link.ts';
 import { messagesField } from './message.ts';
 import { defineNodeType, identifiedBy, idFromPath } from './node.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 
 /** Customers by bank and customer id. Read through getCustomer. */
@@ -19,34 +19,29 @@ export const customerNode = defineNodeType({
   read: (ids: CustomerIds, { session }) => session.loaders.customer.load(ids),
 });
 
-export const customerVersion = (record: Customer) => versionOf(customer, record);
-
 implementNode(customerNode, customer, (t) => ({
   ...bankFields(t, 'customer'),
   customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
-  version: t.string(versionField(customerVersion)),
+  version: t.string(versionField(customer)),
   banks: links(t, bankNode, {
-    description:
-      'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
+    description: 'The banks that `bankIds` names. Costs no further REST call.',
     entries: (customer) => recordOf(customer).bank_id,
     ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
   }),
   accounts: accountsField(t, {
-    description:
-      "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
+    description: 'The accounts that the customer, who must be the viewer, may see. REST: getAccountsScope.',
     ids: (customer, _args, context) => viewerAccount(viewerWhoIs(customer, context)),
   }),
   messages: messagesField(
     t,
-    "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
+    "The bank's messages to the customer, who must be the viewer. REST: getMessagesOwner.",
     viewerWhoIs,
   ),
 }));
 
 builder.objectField(BankObject, 'customer', (t) =>
   link(t, customerNode, {
-    description:
-      'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
+    description: 'The caller, or somebody who owns an account with them. REST: getCustomer.',
     args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
     ids: ({ bankId }, { customerId }) => ({ bankId, customerId: restId('customerId', customerId) }),
   }),

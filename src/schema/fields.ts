@@ -7,6 +7,7 @@ import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { ofSource } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { isObject } from '../is-object.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { parseDateTime } from './date-time.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -14,6 +15,9 @@ import { notGlobalId } from './global-id.ts';
 import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
+
+/** A record of the bank, or an input: values by their names. */
+type Values = Readonly<Record<string, unknown>>;
 
 type Place = 'answer' | 'input' | 'changes';
 
@@ -23,8 +27,8 @@ function descriptionOf({ description, rest, notes = {} }: Field, place: Place): 
   return `${description} REST \`${rest}\`${note ?? ''}.`;
 }
 
-/** Implements the type of a node: the fields of its record except `except`, its global id, and additional fields. */
-export const implementNode = <Ids extends object, Item extends object>(
+/** Implements the type of a node: the fields of its record but for `except`, its ids, and those of its own. */
+export const implementNode = <Ids extends object, Item extends Values>(
   nodeType: NodeType<Ids, Item>,
   record: z.ZodObject,
   ownFields: (t: ObjectFields<NodeRef<Ids, Item>>) => FieldMap = () => ({}),
@@ -36,7 +40,7 @@ export const implementNode = <Ids extends object, Item extends object>(
     fields: (t) => ({
       ...fieldsOf(t, record, 'record', except),
       id: t.id(nodeType.idField),
-      ...(nodeType.isListed && listedId(t, record)),
+      ...bankIdField(t, record),
       ...ownFields(t),
     }),
   });
@@ -45,8 +49,8 @@ export const implementNode = <Ids extends object, Item extends object>(
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
 /** The field for the bank's id of an entry that is looked up in a list. */
-function listedId<Ids extends object, Item extends object>(
-  t: ObjectFields<NodeRef<Ids, Item>>,
+function bankIdField<Parent extends NodeRef<object, Values>>(
+  t: ObjectFields<Parent>,
   of: z.ZodObject,
 ): FieldMap {
   const own = ownIdIn(of);
@@ -54,19 +58,16 @@ function listedId<Ids extends object, Item extends object>(
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      nullable: true,
       description: `${description} REST \`${rest}\` (not in every entry).`,
       extensions: answeredByIds,
       // If the bank sent something other than text, the record holds an error here.
-      resolve: ofSource(
-        (node: NodeRef<Ids, Item>) => Reflect.get(node, name) ?? Reflect.get(node.record ?? {}, rest),
-      ),
+      resolve: ofSource((node: Parent) => (node as Values)[name] ?? node.record?.[rest]) as never,
     }),
   };
 }
 
 /** The member of a parent that contains the record; null if the parent is the record. */
-type Holder = 'record' | 'named' | null;
+type Holder = 'record' | null;
 
 /**
  * The fields of a record, except fields for which the type has its own resolvers.
@@ -84,45 +85,43 @@ export function fieldsOf<Parent>(
     if (field.isOwnId || except.includes(name)) continue;
     const type: OutputType<Types> = typeof field.type === 'string' ? field.type : objectType(field.type);
     const description = descriptionOf(field, 'answer');
-    const resolve = resolverOf<Parent>(field, holder);
+    // The contract's shape guarantees the type of the value.
+    const resolve = ofSource(resolverOf(field, holder)) as never;
     const extensions = fieldExtensions({ shows: field });
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
-      : t.field({ type, nullable: true, description, extensions, resolve });
+      : t.field({ type, description, extensions, resolve });
     if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
   }
   return map;
 }
 
-const made = new Map<string, unknown>();
+/** A node, or a part of a record. */
+type Parent = Values & { readonly record?: Values };
 
-/** A GraphQL type that several records use: it is made at its first use. */
-// No two types have the same name.
-const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
+function resolverOf({ rest, isOnlyEntry }: Field, holder: Holder): (parent: Parent) => unknown {
+  if (isOnlyEntry) return (parent) => listOf(recordIn(parent, holder)[rest]);
+  return holder === null ? (part) => part[rest] : (node) => node.record?.[rest];
+}
+
+const recordIn = (parent: Parent, holder: Holder): Values =>
+  holder === null ? parent : (parent.record ?? {});
 
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
-function preciseField<Parent>(
-  t: ObjectFields<Parent>,
-  field: Field,
-  also: NonNullable<Field['also']>,
-  holder: Holder,
-) {
-  const { description: what, rest } = field;
+function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
+  const { description, rest } = field;
   const extensions = fieldExtensions({ shows: field });
-  const recordIn = (parent: Parent): object =>
-    holder === null ? Object(parent) : Reflect.get(Object(parent), holder);
-  const textIn = (record: object): string | null => {
-    const text: unknown = unwrap(Reflect.get(record, rest));
+  const textIn = (record: Values): string | null => {
+    const text = unwrap(record[rest]);
     return typeof text === 'string' ? text : null;
   };
   if ('list' in also)
     return t.field({
       type: [also.list],
-      nullable: { list: true, items: false },
-      description: `${what} As a list. REST \`${rest}\`.`,
+      description: `${description} As a list. REST \`${rest}\`.`,
       extensions,
       resolve: (parent) =>
-        textIn(recordIn(parent))
+        textIn(recordIn(parent as Parent, holder))
           // Only ids are split at white space: for other texts, long runs of white space would take too much time.
           ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
           .map((entry) => entry.trim())
@@ -130,13 +129,12 @@ function preciseField<Parent>(
     });
   return t.field({
     type: 'DateTime',
-    nullable: true,
-    description: `${what} Null if \`DateTime\` cannot read it. REST \`${rest}\`.`,
+    description: `${description} Null if unreadable. REST \`${rest}\`.`,
     extensions,
     resolve: (parent, _args, { session }) => {
-      const record = recordIn(parent);
+      const record = recordIn(parent as Parent, holder);
       const text = textIn(record);
-      if (text === null || text === '') return null;
+      if (!text) return null;
       const date = parseDateTime(text);
       if (date === null) session.noteDrift({ operation: also.dateOf, field: rest }, record);
       return date;
@@ -144,20 +142,17 @@ function preciseField<Parent>(
   });
 }
 
-/** The contract's shape guarantees the type of the value, which depends on the field. */
-function resolverOf<Parent>({ rest, isOnlyEntry }: Field, holder: Holder) {
-  const valueIn =
-    holder === null
-      ? (parent: Parent): never => parent[rest as keyof Parent] as never
-      : (parent: Parent): never => Reflect.get(parent[holder as keyof Parent] as object, rest) as never;
-  return ofSource(isOnlyEntry ? (parent: Parent) => listOf(valueIn(parent)) as never : valueIn);
-}
-
 /** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
 export function listOf<T>(value: T | readonly T[] | null | undefined): readonly T[] | null {
   const list = unwrap(value) ?? null;
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
 }
+
+const made = new Map<string, unknown>();
+
+/** A GraphQL type that several records use: it is made at its first use. */
+// No two types have the same name.
+const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
 
 /** The GraphQL type of an object that is a part of records. */
 export function objectType<T extends z.ZodObject>(record: T): ObjectRef<Types, z.infer<T>> {
@@ -167,29 +162,25 @@ export function objectType<T extends z.ZodObject>(record: T): ObjectRef<Types, z
   );
 }
 
-const makeInput = (
-  name: string,
-  description: string,
-  fields: (t: InputFields) => InputFieldMap,
-): InputObjectRef<Types, object> => once(name, () => builder.inputType(name, { description, fields }));
-
 /** The GraphQL input of a whole record, or of a part of one. The first use gives its description. */
-export function inputType(record: z.ZodObject, described?: string): InputObjectRef<Types, object> {
-  const { name, description = '', input = {} } = metaOf(record);
-  return makeInput(input.name ?? `${name}Input`, described ?? input.description ?? description, (t) =>
-    inputFields(t, record),
-  );
+export function inputType(record: z.ZodObject, described?: string): InputObjectRef<Types, Values> {
+  const { name: type, input = {} } = metaOf(record);
+  const name = input.name ?? `${type}Input`;
+  const description = described ?? input.description ?? metaOf(record).description ?? '';
+  return once(name, () => builder.inputType(name, { description, fields: (t) => inputFields(t, record) }));
 }
 
 /** The GraphQL input that changes a record. Omitted members keep their values. */
-export function changesType(record: z.ZodObject, described?: string): InputObjectRef<Types, object> {
-  const { name, changes } = metaOf(record);
-  return makeInput(changes?.name ?? `${name}Changes`, described ?? changes?.description ?? '', (t) =>
-    inputFields(t, record, 'changes'),
+export function changesType(record: z.ZodObject, described?: string): InputObjectRef<Types, Values> {
+  const { name: type, changes } = metaOf(record);
+  const name = changes?.name ?? `${type}Changes`;
+  const description = changes?.description ?? described ?? '';
+  return once(name, () =>
+    builder.inputType(name, { description, fields: (t) => inputFields(t, record, 'changes') }),
   );
 }
 
-/** The input fields of a record, with those that were called otherwise in earlier versions. */
+/** The input fields of a record. */
 export function inputFields(
   t: InputFields,
   record: z.ZodObject,
@@ -221,33 +212,33 @@ const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
  * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where the
  * bank takes one.
  */
-export const toBody = <T extends z.ZodObject>(record: T, input: object, path = ''): Body<T> =>
+export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
   membersOf(record, input, path) as Body<T>;
 
-/** Converts the changes of an input into changes of a body: undefined keeps a member, null clears it. Errors: as toBody. */
-export const toChanges = <T extends z.ZodObject>(record: T, changes: object): Changes<Body<T>> =>
-  changesOf(record, changes, '') as Changes<Body<T>>;
+/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. Errors: as toBody. */
+export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
+  changesOf(record, changes, 'changes.') as Changes<Body<T>>;
 
-function membersOf(record: z.ZodObject, input: object, path: string): Record<string, unknown> {
+function membersOf(record: z.ZodObject, input: Values, path: string): Values {
   const body: Record<string, unknown> = {};
   for (const field of recordFields(record)) {
-    const value = restValue(field, Reflect.get(input, field.name), `${path}${field.name}`);
+    const value = restValue(field, input[field.name], `${path}${field.name}`);
     if (value != null) body[field.rest] = value;
   }
   return body;
 }
 
-function changesOf(record: z.ZodObject, changes: object, path: string): Record<string, unknown> {
+function changesOf(record: z.ZodObject, changes: Values, path: string): Values {
   const made: Record<string, unknown> = {};
   for (const field of recordFields(record)) {
-    const { name } = field;
-    const change: unknown = Reflect.get(changes, name);
+    const place = `${path}${field.name}`;
+    const change = changes[field.name];
     if (change === undefined) continue;
     const part = changeablePart(field);
     made[field.rest] =
-      change !== null && part !== null
-        ? changesOf(part, Object(change), `${path}${name}.`)
-        : restValue(field, change, `${path}${name}`);
+      part !== null && isObject(change)
+        ? changesOf(part, change, `${place}.`)
+        : restValue(field, change, place);
   }
   return made;
 }
@@ -264,7 +255,7 @@ export function clearedBy(
   const field = recordFields(record).find((each) => each.rest === rest);
   if (field === undefined) return null;
   const { name, type } = field;
-  const change: unknown = Reflect.get(Object(changes), name);
+  const change = isObject(changes) ? changes[name] : undefined;
   if (below.length === 0) return change === null ? name : null;
   const path = typeof type === 'object' ? clearedBy(type, change, below) : null;
   return path && `${name}.${path}`;
@@ -278,7 +269,7 @@ function restValue(field: Field, value: unknown, name: string): unknown {
   if (typeof type === 'object')
     return Array.isArray(value)
       ? value.map((entry, index) => membersOf(type, entry, `${name}.${index}.`))
-      : membersOf(type, value, `${name}.`);
+      : membersOf(type, value as Values, `${name}.`);
   if (field.isOwnId || field.holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
   return value;
 }

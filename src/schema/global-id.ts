@@ -23,7 +23,7 @@ function parseGlobalId(id: string) {
   // Every key is a list.
   if (text[colon + 1] !== '[') return null;
   try {
-    const [typename, key]: [string, unknown] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];
+    const [typename, key]: [string, unknown[]] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];
     return encodeGlobalId(typename, JSON.stringify(key)) === id ? { typename, key } : null;
   } catch {
     return null;
@@ -38,7 +38,7 @@ interface GlobalIdType<Ids extends object> {
   /** The field that has the bank's id; null if none has it. */
   readonly bankIdField: string | null;
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
-  idsOf(key: unknown): Ids;
+  idsOf(key: readonly unknown[]): Ids;
   /** The object, with its record if a selected field needs it; null if it does not exist. */
   load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
   /** The object with its record, if the bank has one. */

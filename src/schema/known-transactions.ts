@@ -1,18 +1,16 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode } from './account.ts';
+import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { link, links } from './link.ts';
-import { sortedBy } from './list-work.ts';
-import { accountOf } from './node.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import {
-  Connection,
   type ConnectionShape,
   checkPage,
+  connection,
   type PageArguments,
   pageArguments,
   totalCountField,
@@ -30,9 +28,6 @@ interface KnownTransaction {
   /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
   readonly at: number | null;
 }
-
-/** A page of known transactions; their ids are checked when they are used. */
-type KnownTransactions = ConnectionShape<TransactionIds>;
 
 /** The maximum number of a caller's payments that are searched for payments of the account. */
 const maxPayments = 1000;
@@ -68,16 +63,16 @@ function collect(
     const at = endOf(request);
     return (transactionIdsOf(request) ?? []).map((id) => ({ id, at }));
   });
-  // Of several entries with one id, the first remains: an own payment, or else the request that named it first.
-  const known = new Map([...named.toReversed(), ...paid].map((entry) => [entry.id, entry]));
-  const wanted = [...paid, ...named.toReversed()].filter(
-    (entry) =>
-      known.get(entry.id) === entry && (since === undefined || (entry.at ?? -Infinity) >= since.getTime()),
-  );
-  return sortedBy(
-    wanted,
-    ({ at }) => at,
-    (one, other) => other - one,
+  const lastFirst = named.toReversed();
+  // Of one id, an own payment stays, or else the request that named it first.
+  const known = new Map([...lastFirst, ...paid].map((entry) => [entry.id, entry]));
+  const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
+  return (
+    [...paid, ...lastFirst]
+      .filter((entry) => known.get(entry.id) === entry)
+      .filter((entry) => since === undefined || timeOf(entry) >= since.getTime())
+      // The difference of two unknown times is no number.
+      .toSorted((one, other) => timeOf(other) - timeOf(one) || 0)
   );
 }
 
@@ -85,11 +80,10 @@ const TransactionConnection = builder.connectionObject(
   {
     type: transactionNode.object,
     name: 'TransactionConnection',
-    description: 'A list of transactions that bankql knows of.',
+    description: 'Transactions that bankql knows of.',
     fields: (t) => ({
       nodes: links(t, transactionNode, {
-        description:
-          'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
+        description: 'REST: getTransaction for each, if more than their ids is selected.',
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
       }),
@@ -101,53 +95,46 @@ const TransactionConnection = builder.connectionObject(
     description: 'A transaction and its place in a list.',
     fields: (t) => ({
       node: link(t, transactionNode, {
-        description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
+        description: 'REST: getTransaction, if more than its ids is selected.',
         fromRecord: true,
         ids: ({ node }) => transactionIn(node, node.transactionId),
-      }),
-      cursor: t.exposeString('cursor', {
-        nullable: false,
-        description: 'The place of this transaction, for `after` and `before`.',
       }),
     }),
   },
 );
 
-/** The field of an account that lists known transactions. */
-const knownTransactions = {
-  type: TransactionConnection,
-  nullable: true,
-  description:
-    "Transactions of the account that bankql knows of: those that its transaction requests name, and those of the calling customer's own payments through bankql. Own payments are sorted by when they began, the others by the `endedAt` of the request that names them, or its `startedAt` if it has none. The newest come first, and of the same time those that the bank names last; those without a readable date come last. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
-  args: builder.args((t) => ({
-    since: t.field({
-      type: 'DateTime',
-      description:
-        'Only own payments and requests of this time or later. A request such as a monthly statement names transactions of all the time until its end, so that some may be older. Entries without a readable date are left out.',
+builder.objectField(accountNode.object, 'knownTransactions', (t) =>
+  t.field({
+    type: TransactionConnection,
+    description:
+      "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, by their `endedAt` or else `startedAt`, and those of the calling customer's own payments through bankql, by when they began. Of the same time, what the bank names last comes first; entries without a readable date come last. Others may be missing, since the bank lists no transactions. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+    args: {
+      since: t.arg({
+        type: 'DateTime',
+        description:
+          'Only own payments and requests of this time or later; a request, such as a statement, may name older transactions. Entries without a readable date are left out.',
+      }),
+      ...pageArguments,
+    },
+    extensions: fieldExtensions({
+      answeredByIds: true,
+      prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
+        checkPage(args);
+        return loadRequests(account, context);
+      },
     }),
-    ...pageArguments,
-  })),
-  extensions: fieldExtensions({
-    answeredByIds: true,
-    prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
-      checkPage(args);
-      return loadRequests(account, context);
+    resolve: async (ids, { since, ...args }, context): Promise<ConnectionShape<TransactionIds>> => {
+      const page = checkPage(args);
+      const account = accountOf(ids);
+      const [requests, paid] = await Promise.all([
+        loadRequests(account, context),
+        paidFrom(account, context),
+      ]);
+      const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
+        collect(requests, paid, since ?? undefined),
+      );
+      // The ids are checked when they are used.
+      return connection(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
     },
   }),
-  resolve: async (
-    ids: AccountIds,
-    { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
-    context: Context,
-  ): Promise<KnownTransactions> => {
-    const page = checkPage(args);
-    const account = accountOf(ids);
-    const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
-    const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
-      collect(requests, paid, since ?? undefined),
-    );
-    const toNode = ({ id }: KnownTransaction) => ({ ...account, transactionId: id });
-    return new Connection(known, page, toNode, context);
-  },
-} as const;
-
-builder.objectField(accountNode.object, 'knownTransactions', (t) => t.field(knownTransactions));
+);

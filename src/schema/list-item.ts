@@ -1,27 +1,82 @@
 import { hash } from 'node:crypto';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { type Field, recordFields } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
-import { findById, type ListItem, shortList } from '../loaders/loaders.ts';
+import { findById, type ListItem } from '../loaders/loaders.ts';
 import type { ReadContext } from './context.ts';
+import type { Named, NodeRef } from './node.ts';
 
 /**
- * An entry of one of the bank's lists. It may have no id, or the id of another entry: then the hash of its content identifies it.
+ * Entries of the bank's lists. An entry may have no id, or the id of another entry: then the hash of its content identifies it.
  * Entries with the same content have the same global id, and are the same to clients.
  */
-export interface ListedEntry<Item> {
-  /** The list that contains the entry, if it came from one. */
-  readonly list?: readonly Item[] | undefined;
-  /** The hash of the content, if a global id named it. */
-  readonly contentHash?: string | undefined;
+
+/** The ids of an entry: those of the record that the list belongs to, and its own. */
+export type ListedIds<Parent, Own extends string, Item> = Parent &
+  // Null if the bank gave none, or if the content identifies the entry.
+  Named<Own, string | null> & {
+    /** The list that contains the entry, if it came from one. */
+    readonly list?: readonly Item[] | undefined;
+    /** The hash of the content, if a global id named it. */
+    readonly contentHash?: string | undefined;
+  };
+
+type NameOf<Item> = (item: Exclude<Item, Error>) => string | null;
+
+interface ListOptions<Parent, Item> {
+  /** The contract of an entry. */
+  readonly shape: z.ZodObject;
+  /** The operation that lists the entries, and the whole list. */
+  readonly operation: Operation;
+  readonly load: (ids: Parent, context: ReadContext) => Promise<readonly Item[]>;
+  /** The id of an entry in the list. */
+  readonly nameOf: NameOf<Item>;
+  /** Checks an id of an entry that somebody wrote. */
+  readonly checkOwn?: (id: string) => string;
 }
 
-/** The end of a global id's key if the content identifies the entry. */
-export const byContent = [z.null(), z.string().regex(/^[0-9a-f]{64}$/)] as const;
+/** How entries of a list are identified: by the key of the record that the list belongs to, and their own id or their content. */
+export function listedBy<Parent extends object, Own extends string, Item extends object>(
+  parent: {
+    readonly toKey: (ids: Parent) => readonly unknown[];
+    readonly toIds: (key: readonly unknown[]) => Parent;
+  },
+  own: Own,
+  { shape, operation, load, nameOf, checkOwn = (id) => id }: ListOptions<Parent, Item>,
+) {
+  type Ids = ListedIds<Parent, Own, Item>;
+  /** The end of a key: the entry's id, or null and the hash of its content. */
+  function ownKeyOf(linked: NodeRef<Ids, Item>): readonly [string] | readonly [null, string] {
+    const { list, contentHash, record } = linked;
+    if (contentHash !== undefined) return [null, contentHash];
+    const id: string | null = linked[own];
+    if (id !== null && (list === undefined || !isRepeatedIn(sourceOf(list), nameOf, id))) return [id];
+    if (record === undefined)
+      throw new Error('An entry without an id of its own has to be read before it is identified');
+    return [null, contentHashOf(shape, record)];
+  }
+  return {
+    bankIdField: own,
+    toKey: (linked: NodeRef<Ids, Item>) => [...parent.toKey(linked), ...ownKeyOf(linked)],
+    toIds(key: readonly unknown[]) {
+      const [id, contentHash] = key.slice(key.at(-2) === null ? -2 : -1);
+      const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: checkOwn(String(id)) };
+      return { ...parent.toIds(key), ...ids } as Ids;
+    },
+    async readByContent(ids: Ids, contentHash: string, context: ReadContext): Promise<NodeRef<Ids, Item>> {
+      const list = await load(ids, context);
+      return { ...ids, record: await findByContent(list, contentHash, shape, operation, context) };
+    },
+  };
+}
+
+/** Whether a value in the key of a global id is the hash of a content. */
+export const isContentHash = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
@@ -29,24 +84,11 @@ export const itemId = ({ id }: ListItem): string | null => (typeof id === 'strin
 const repeatedNames = new WeakMap<readonly unknown[], ReadonlySet<string>>();
 
 /** Whether several entries of a list share a name: it then identifies none of them. */
-export function isRepeatedIn<Item>(
-  list: readonly Item[],
-  nameOf: (item: Exclude<Item, Error>) => string | null,
-  name: string,
-): boolean {
-  if (list.length > shortList)
-    return getOrMake(repeatedNames, list, () => repeatedIn(list, nameOf)).has(name);
-  let found = 0;
-  for (const entry of list)
-    if (!(entry instanceof Error) && nameOf(entry as Exclude<Item, Error>) === name) found++;
-  return found > 1;
-}
+export const isRepeatedIn = <Item>(list: readonly Item[], nameOf: NameOf<Item>, name: string): boolean =>
+  getOrMake(repeatedNames, list, () => repeatedIn(list, nameOf)).has(name);
 
 /** The names that several entries of a list share. */
-function repeatedIn<Item>(
-  list: readonly Item[],
-  nameOf: (item: Exclude<Item, Error>) => string | null,
-): ReadonlySet<string> {
+function repeatedIn<Item>(list: readonly Item[], nameOf: NameOf<Item>): ReadonlySet<string> {
   const names = new Set<string>();
   const repeated = new Set<string>();
   for (const entry of list) {
@@ -63,33 +105,12 @@ const sources = new WeakMap<readonly unknown[], readonly unknown[]>();
  * the other list either.
  */
 export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
-  sources.set(list, sources.get(source) ?? source);
+  sources.set(list, sourceOf(source));
   return list;
 }
 
-/** Whether several entries of the bank's list share a name. The source of a list has entries of its type. */
-const isSharedIn = <Item>(
-  list: readonly Item[],
-  nameOf: (item: Exclude<Item, Error>) => string | null,
-  name: string,
-): boolean => isRepeatedIn((sources.get(list) ?? list) as readonly Item[], nameOf, name);
-
-/**
- * The end of an entry's key: its name, if no other entry of the bank's list has the same one; otherwise the hash of its
- * content. `nameOf` returns an entry's name.
- */
-export function keyOfEntry<Item extends object>(
-  { list, contentHash, record }: ListedEntry<Item> & { readonly record?: Item | undefined },
-  name: string | null,
-  shape: z.ZodObject,
-  nameOf: (item: Exclude<Item, Error>) => string | null,
-): readonly [string] | readonly [null, string] {
-  if (contentHash !== undefined) return [null, contentHash];
-  if (name !== null && (list === undefined || !isSharedIn(list, nameOf, name))) return [name];
-  if (record === undefined)
-    throw new Error('An entry without an id of its own has to be read before it is identified');
-  return [null, contentHashOf(shape, record)];
-}
+/** The bank's list from which a list was made; it has entries of the same type. */
+const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 const hashes = new WeakMap<object, string>();
 

@@ -46,16 +46,6 @@ export class ListWork {
   }
 }
 
-/** Sorted by a key, which is computed once for each entry. Entries whose key is null come last, in their given order. */
-export function sortedBy<Item, Key>(
-  list: readonly Item[],
-  keyOf: (item: Item) => Key | null,
-  compare: (one: Key, other: Key) => number,
-): Item[] {
-  return list
-    .map((item) => ({ item, key: keyOf(item) }))
-    .toSorted(({ key: one }, { key: other }) =>
-      one === null || other === null ? Number(one === null) - Number(other === null) : compare(one, other),
-    )
-    .map(({ item }) => item);
-}
+/** Whether a value of the bank is a text that contains the given one, whatever the case. */
+export const contains = (value: unknown, text: string): boolean =>
+  typeof value === 'string' && value.toLowerCase().includes(text.toLowerCase());

@@ -1,4 +1,4 @@
-import { type Message, message, putCustomerMessage } from '../contract/message.ts';
+import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 import { inputFields, toBody } from './fields.ts';
@@ -6,42 +6,18 @@ import { restId } from './global-id.ts';
 import { MessageObject } from './message.ts';
 import { bankIdInput } from './record-mutations.ts';
 
-const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
-  description: 'The message to put, and to whom.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
-    ...inputFields(t, message),
-  }),
-});
-
-const PutCustomerMessagePayload = builder
-  .objectRef<{ message: Message | null; trackId: string }>('PutCustomerMessagePayload')
-  .implement({
-    description: 'The message that was left, as far as the bank shows it.',
-    fields: (t) => ({
-      message: t.expose('message', {
-        type: MessageObject,
-        nullable: true,
-        description:
-          'The message as the bank answered it; null if the bank answered without it, since no bank operation reads one. Costs no further REST call.',
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
+builder.relayMutationField(
+  'putCustomerMessage',
+  {
+    description: 'The message to put, and to whom.',
+    inputFields: (t) => ({
+      bankId: bankIdInput(t),
+      customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
+      ...inputFields(t, message),
     }),
-  });
-
-builder.mutationField('putCustomerMessage', (t) =>
-  t.field({
-    type: PutCustomerMessagePayload,
-    nullable: true,
+  },
+  {
     description: 'Leaves a message for a customer. REST: the customer message PUT.',
-    args: {
-      input: t.arg({
-        type: PutCustomerMessageInput,
-        required: true,
-        description: 'The message, and to whom.',
-      }),
-    },
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
@@ -50,5 +26,15 @@ builder.mutationField('putCustomerMessage', (t) =>
       const { answer, trackId } = await session.write(putCustomerMessage, ids, toBody(message, input));
       return { message: answer, trackId };
     },
-  }),
+  },
+  {
+    description: 'The message that was left, as far as the bank shows it.',
+    outputFields: (t) => ({
+      message: t.expose('message', {
+        type: MessageObject,
+        description: 'Null if the bank answered without it. Costs no further REST call.',
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
+    }),
+  },
 );

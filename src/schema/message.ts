@@ -17,13 +17,12 @@ globalIdTypes.set('Message', null);
 builder.objectField(MessageObject, 'id', (t) =>
   t.id({
     nullable: false,
-    description:
-      "Unique to the message's content, for the caches of clients: the bank gives messages no id, so that `node` cannot read it.",
+    description: 'Unique to the content, for caches: `node` cannot read a message.',
     resolve: (record) => encodeGlobalId('Message', JSON.stringify([hashOf(record)])),
   }),
 );
 
-const MessageConnection = connectionTo(MessageObject, 'messages', 'A message');
+const MessageConnection = connectionTo(MessageObject, 'messages');
 
 /** A field that lists the caller's messages at a bank. */
 export const messagesField = <Parent extends object>(

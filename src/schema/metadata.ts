@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   type MetadataEntry,
   type MetadataQuery,
@@ -9,41 +8,43 @@ import {
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode } from './fields.ts';
-import { notGlobalId } from './global-id.ts';
-import { byContent, findByContent, findListItem, itemId, keyOfEntry, type ListedEntry } from './list-item.ts';
-import { defineNodeType, type NodeRef } from './node.ts';
+import { forged, notGlobalId } from './global-id.ts';
+import { findListItem, itemId, type ListedIds, listedBy } from './list-item.ts';
+import { defineNodeType } from './node.ts';
 import { connectionTo, listField } from './relay-connection.ts';
 
-interface MetadataIds extends ListedEntry<MetadataEntry> {
-  readonly query: MetadataQuery;
-  /** Null if the bank gave none, or if the entry's content identifies it. */
-  readonly metadataId: string | null;
-}
-type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
+type MetadataIds = ListedIds<{ readonly query: MetadataQuery }, 'metadataId', MetadataEntry>;
 
-const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
+const loadMetadata = ({ query }: Pick<MetadataIds, 'query'>, { session }: ReadContext) =>
   session.loaders.postMetadata.load({ query });
 
-/** Metadata entries, identified by the query that returns them, and their id or their content. Read through postMetadata. */
+/** How a set of entries is identified: by the query that returns it. */
+const bySet = {
+  toKey: ({ query }: Pick<MetadataIds, 'query'>) => [query],
+  toIds([query]: readonly unknown[]) {
+    const { data } = metadataQuery.safeParse(query);
+    if (data === undefined) throw forged();
+    return { query: data };
+  },
+};
+
+/** Metadata entries, identified by their set, and their id or their content. Read through postMetadata. */
 const metadataNode = defineNodeType({
   name: 'MetadataEntry',
-  bankIds: [],
-  isListed: true,
-  key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, ...byContent])]),
-  toKey: (node: MetadataNode) =>
-    [node.query, ...keyOfEntry(node, node.metadataId, metadataEntry, itemId)] as const,
-  toIds: ([query, metadataId, contentHash]): MetadataIds => ({ query, metadataId, contentHash }),
-  read: async (ids, context) =>
-    findListItem(await loadMetadata(ids.query, context), String(ids.metadataId), postMetadata),
-  readByContent: async (ids, contentHash, context) => {
-    const list = await loadMetadata(ids.query, context);
-    return { ...ids, record: await findByContent(list, contentHash, metadataEntry, postMetadata, context) };
-  },
+  ...listedBy(bySet, 'metadataId', {
+    shape: metadataEntry,
+    operation: postMetadata,
+    load: loadMetadata,
+    nameOf: itemId,
+  }),
+  bankIdField: null,
+  read: async (ids: MetadataIds, context) =>
+    findListItem(await loadMetadata(ids, context), String(ids.metadataId), postMetadata),
 });
 
 implementNode(metadataNode, metadataEntry);
 
-const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries', 'A metadata entry');
+const MetadataConnection = connectionTo(metadataNode.object, 'metadata entries');
 
 builder.queryField('metadata', (t) =>
   listField(t, MetadataConnection, {
@@ -54,7 +55,7 @@ builder.queryField('metadata', (t) =>
         description: 'The name of the set of entries, such as `languages` at the sandbox.',
       }),
     },
-    load: (_root, { id }, context) => loadMetadata({ id: notGlobalId('id', id) }, context),
+    load: (_root, { id }, context) => loadMetadata({ query: { id: notGlobalId('id', id) } }, context),
     nodesIn:
       (list, _root, { id }) =>
       (record) => ({ query: { id }, metadataId: itemId(record), list, record }),

@@ -12,19 +12,27 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode, isCodeOf } from './account.ts';
+import { type AccountIds, accountNode, accountOf, isCodeOf } from './account.ts';
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { implementNode, omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './list-item.ts';
-import { accountOf, defineNodeType, idFromPath, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import {
+  isRepeatedIn,
+  itemId,
+  itemNotFound,
+  type ListedIds,
+  listedBy,
+  madeFrom,
+  shownId,
+} from './list-item.ts';
+import { contains } from './list-work.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
-import { contains } from './text-search.ts';
 
-type OtherAccountIds = ListedIds<keyof ViewIds, 'otherAccountId', OtherAccount>;
+type OtherAccountIds = ListedIds<ViewIds, 'otherAccountId', OtherAccount>;
 
 type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
@@ -34,7 +42,7 @@ const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   fields: (t) => ({
     iban: t.string({
       description:
-        'The international account number to look for, with or without spaces, in either case. REST `IBAN`, sent without spaces and in capitals; if it is omitted, bankql looks for the id in the list of getOtherAccounts.',
+        'The international account number, in any case, with or without spaces. REST `IBAN`, sent in capitals and without spaces.',
     }),
     id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
@@ -46,8 +54,7 @@ const search = builder.args((t) => ({
     description: 'Only counterparties with this IBAN, this id, or both.',
   }),
   search: t.string({
-    description:
-      "Only counterparties whose holder's name or IBAN contains this text. Case does not matter. bankql searches the bank's list.",
+    description: "Only those with this text in their holder's name or IBAN, in any case.",
   }),
 }));
 
@@ -103,7 +110,7 @@ const otherAccountsIn =
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 export const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
-  ...listedBy(['bankId', 'accountId', 'viewId'], 'otherAccountId', {
+  ...listedBy(identifiedBy('bankId', 'accountId', 'viewId'), 'otherAccountId', {
     shape: otherAccount,
     operation: getOtherAccounts,
     load: loadAll,
@@ -121,7 +128,8 @@ export const otherAccountNode = defineNodeType({
  * Errors: NOT_FOUND.
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
-  const found = otherAccountNamed(list, name);
+  const isRepeated = isRepeatedIn(list, itemId, name);
+  const found = isRepeated ? null : (findById(list, name) ?? findByNumber(list, name));
   if (found === undefined) throw itemNotFound(getOtherAccounts, name);
   if (found !== null) return found;
   throw new BankqlError(
@@ -129,16 +137,6 @@ function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAcc
     `The bank's answer to ${getOtherAccounts.id} holds several entries with the id, IBAN or number ${shownId(name)}: choose one from the list.`,
     { operation: getOtherAccounts.id },
   );
-}
-
-/** Null if several have the name, undefined if none has it. */
-function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
-  if (isRepeatedIn(list, itemId, name)) return null;
-  const byId = findById(list, name);
-  if (byId !== null) return byId;
-  const { byIban, byNumber } = namesIn(list);
-  const iban = compactIban(name);
-  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
 }
 
 /**
@@ -155,25 +153,32 @@ export async function findCounterparty(
   return otherAccountsIn(list, payer)(found, 0);
 }
 
-/** Counterparties by a text; null if several share it. */
-type ByName = ReadonlyMap<string, OtherAccount | null>;
+type ByNumber = ReadonlyMap<unknown, OtherAccount | null>;
 
-const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; readonly byNumber: ByName }>();
+const numbers = new WeakMap<
+  readonly OtherAccount[],
+  { readonly byIban: ByNumber; readonly byNumber: ByNumber }
+>();
 
-/** A list is indexed once, however many links lead into it. */
-function namesIn(list: readonly OtherAccount[]) {
-  const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
-    const index = new Map<string, OtherAccount | null>();
+/**
+ * The counterparty with an IBAN, or else with a number; null if several have it, undefined if none has. A list is indexed once,
+ * however many links lead into it.
+ */
+function findByNumber(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
+  const indexBy = (numberOf: (record: OtherAccount) => unknown) => {
+    const index = new Map<unknown, OtherAccount | null>();
     for (const record of list) {
-      const name = nameOf(record);
-      if (name) index.set(name, index.has(name) ? null : record);
+      const number = numberOf(record);
+      if (number) index.set(number, index.has(number) ? null : record);
     }
     return index;
   };
-  return getOrMake(names, list, () => ({
-    byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
-    byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
+  const { byIban, byNumber } = getOrMake(numbers, list, () => ({
+    byIban: indexBy(({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),
+    byNumber: indexBy(({ number }) => number),
   }));
+  const iban = compactIban(name);
+  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
@@ -189,7 +194,7 @@ implementNode(otherAccountNode, otherAccount, (t) => ({
   }),
   linkedAccount: link(t, accountNode, {
     description:
-      "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
+      "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
     args: {
       viewId: t.arg.id({
         description: "The view through which it is read; the counterparty's by default.",
@@ -213,7 +218,7 @@ function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefi
   };
 }
 
-const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties', 'A counterparty');
+const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties');
 
 builder.objectFields(accountNode.object, (t) => ({
   otherAccount: link(t, otherAccountNode, {

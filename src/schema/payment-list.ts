@@ -25,11 +25,11 @@ const args = builder.args((t) => ({
   accountId: t.id({ description: 'Only payments from or to this account.' }),
   since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
   first: t.int({
-    description: `How many of the newest at most, from 1 to ${maxPage}; ${defaultPage} if \`last\` is not given either.`,
+    description: `At most so many of the newest, from 1 to ${maxPage}; by default ${defaultPage}.`,
   }),
-  after: t.string({ description: 'Only payments after this cursor, which are older.' }),
-  last: t.int({ description: `How many of the oldest at most, from 1 to ${maxPage}.` }),
-  before: t.string({ description: 'Only payments before this cursor, which are newer.' }),
+  after: t.string({ description: 'Only payments after this cursor: older ones.' }),
+  last: t.int({ description: `At most so many of the oldest, from 1 to ${maxPage}.` }),
+  before: t.string({ description: 'Only payments before this cursor: newer ones.' }),
 }));
 
 type PaymentListArguments = InputShapeFromFields<typeof args>;
@@ -128,46 +128,28 @@ export const searchPayments = (
     ),
   );
 
-const PaymentConnection = builder.connectionObject(
-  {
-    type: PaymentObject,
-    name: 'PaymentConnection',
-    description: 'A list of payments, newest first.',
-    edgesField: { description: 'The entries of the page with their cursors. Costs no REST call.' },
-    fields: (t) => ({
-      nodes: t.field({
-        type: [PaymentObject],
-        nullable: { list: true, items: true },
-        description: 'The entries of the page. Costs no REST call.',
-        resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
-      }),
-      totalCount: t.int({
-        nullable: true,
-        description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
-        resolve: ({ totalCount }) => totalCount,
-      }),
+const PaymentConnection = builder.connectionObject({
+  type: PaymentObject,
+  name: 'PaymentConnection',
+  description: 'Payments, newest first. Costs no REST call.',
+  fields: (t) => ({
+    nodes: t.field({
+      type: [PaymentObject],
+      nullable: { list: true, items: true },
+      resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
     }),
-  },
-  {
-    name: 'PaymentEdge',
-    description: 'A payment and its place in a list.',
-    nodeField: { description: 'The payment at this place. Costs no REST call.' },
-    fields: (t) => ({
-      cursor: t.exposeString('cursor', {
-        nullable: false,
-        description:
-          'The place of this payment, for `after` and `before`. It stays valid if others are added.',
-      }),
+    totalCount: t.int({
+      description: `How many payments match; null if more than ${maxCount}.`,
+      resolve: ({ totalCount }) => totalCount,
     }),
-  },
-);
+  }),
+});
 
 /** The field that lists the caller's payments, of `Query` and of `Viewer`. */
 const paymentsField = {
   type: PaymentConnection,
-  nullable: true,
   description:
-    "The calling customer's payments, newest first: also those whose key was lost. Unless the server proves who callers are, only those that were made with the same subscription key. Costs no REST call: bankql keeps them.",
+    "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

@@ -1,3 +1,4 @@
+import type { InputShapeFromFields } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
 import { accountRef, amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
@@ -8,7 +9,7 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
-import { builder, type InputFields } from './builder.ts';
+import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { inputType, omitNullish, toBody } from './fields.ts';
@@ -32,49 +33,36 @@ const paymentFields = (t: InputFields) => ({
   to: t.field({
     type: AccountRefInput,
     required: true,
-    description: 'Who is paid; the ids have up to 128 characters. REST `to`, sent as given.',
+    description: 'Who is paid; ids have up to 128 characters. REST `to`, sent as given.',
   }),
-  description: t.string({
-    description: 'What the payment is for, in up to 512 characters. REST `description`.',
-  }),
-  challengeType: t.string({
-    description: 'How the customer confirms, such as by a code. REST `challenge_type`.',
-  }),
+  description: t.string({ description: 'What it is for, in up to 512 characters. REST `description`.' }),
+  challengeType: t.string({ description: 'How the customer confirms it. REST `challenge_type`.' }),
   idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
 });
 
-const valueDescription =
-  'How much is moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.';
+const valueDescription = 'How much, above zero; a currency of up to 16 characters. REST `value`.';
 
-const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
-  description:
-    'The transfer to make. `accountId` is the account that pays; `from`, if the bank needs it, defaults to it.',
-  fields: (t) => ({
-    ...paymentFields(t),
-    value: t.field({ type: inputType(amount), required: true, description: valueDescription }),
-    from: t.field({
-      type: AccountRefInput,
-      description:
-        'The account that pays, as the body names it; what it leaves out is that of `accountId` and `bankId`. REST `from`.',
-    }),
+const makeTransactionFields = (t: InputFields) => ({
+  ...paymentFields(t),
+  value: t.field({ type: inputType(amount), required: true, description: valueDescription }),
+  from: t.field({
+    type: AccountRefInput,
+    description: 'The account that pays; by default that of `accountId`. REST `from`.',
   }),
 });
 
-const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
-  description: 'The transaction to ask for.',
-  fields: (t) => ({
-    ...paymentFields(t),
-    value: t.field({ type: inputType(money), description: valueDescription }),
-    viewId: t.id({
-      description: 'The view of the account; the configured one by default.',
-    }),
-    transactionRequestType: t.string({
-      required: true,
-      description:
-        "The bank's name for this type of request, such as `SEPA`. REST: the path segment `{TYPE}`.",
-    }),
+const transactionRequestFields = (t: InputFields) => ({
+  ...paymentFields(t),
+  value: t.field({ type: inputType(money), description: valueDescription }),
+  viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
+  transactionRequestType: t.string({
+    required: true,
+    description: 'The type of request, such as `SEPA`: the path segment `{TYPE}`.',
   }),
 });
+
+type MakeTransactionInput = InputShapeFromFields<ReturnType<typeof makeTransactionFields>>;
+type TransactionRequestInput = InputShapeFromFields<ReturnType<typeof transactionRequestFields>>;
 
 /** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
 function checkAmount(value: { readonly amount?: string | null | undefined } | null | undefined): void {
@@ -83,7 +71,7 @@ function checkAmount(value: { readonly amount?: string | null | undefined } | nu
 }
 
 /** The call of a transfer. Errors: BAD_USER_INPUT. */
-function transferOf(input: typeof MakeTransactionInput.$inferInput, defaults: Defaults) {
+function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   const bankId = bankIdOr(defaults, input.bankId);
   const accountId = restId('accountId', input.accountId);
   checkAmount(input.value);
@@ -96,20 +84,20 @@ function transferOf(input: typeof MakeTransactionInput.$inferInput, defaults: De
       ...(input.from && validatedAccountRefBody('from', input.from)),
     },
     to: validatedAccountRefBody('to', input.to),
-    value: toBody(amount, input.value),
+    value: toBody(amount, input.value, 'value.'),
   });
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
 /** The call of a request for a transaction. Errors: BAD_USER_INPUT. */
-function requestOf(input: typeof PutTransactionRequestInput.$inferInput, defaults: Defaults) {
+function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
     accountId: restId('accountId', input.accountId),
     viewId: viewIdOr(defaults, input.viewId),
     TYPE: restId('transactionRequestType', input.transactionRequestType),
   };
-  const value = input.value == null ? undefined : toBody(money, input.value);
+  const value = input.value == null ? undefined : toBody(money, input.value, 'value.');
   checkAmount(value);
   const body = omitNullish({
     description: input.description,
@@ -157,13 +145,11 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     message: t.exposeString('message', {
       nullable: false,
-      description: "A sentence for developers and support, with the bank's text if it sent one.",
+      description: "For developers and support, with the bank's text if it sent one.",
     }),
     argument: t.field({
       type: ['String'],
-      nullable: { list: true, items: false },
-      description:
-        'The path to the invalid field of the input, such as `["value", "amount"]`; null if the input is valid.',
+      description: 'The path of the invalid input, such as `["to", "bankId"]`; else null.',
       resolve: ({ extensions }) => extensions.argument,
     }),
     retryable: t.boolean({
@@ -172,49 +158,41 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryable,
     }),
     retryAfter: t.float({
-      nullable: true,
       description: 'The number of seconds to wait before a retry.',
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      nullable: true,
-      description:
-        "The Track-ID of the REST call, also if the bank refused it and bankql kept no record: the bank's operator can find it. Null if no call was made.",
+      description: 'The Track-ID of the REST call; null if no call was made.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),
 });
 
-const implementPayload = (name: string, description: string) =>
-  builder.objectRef<PaymentPayload>(name).implement({
-    description,
-    fields: (t) => ({
-      payment: t.field({
-        type: PaymentObject,
-        nullable: true,
-        description:
-          "bankql's record of this payment, also if it was refused or its outcome is unknown. Null if bankql has no record of this payment. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
-        resolve: (payload, _args, context) => paymentOf(payload, context),
-      }),
-      replayed: t.exposeBoolean('replayed', {
-        nullable: false,
-        description:
-          'Whether the payment was done before: this is the stored answer to an earlier call with the same key.',
-      }),
-      transactionRequests: t.expose('transactionRequests', {
-        type: [TransactionRequestObject],
-        nullable: { list: true, items: true },
-        description:
-          'The requests that were made: an object without the list is one request, and a short text its `status`. Null for a transfer, for a payment that is not done, and if the bank named none. Costs no REST call. REST `transaction-requests`.',
-      }),
-      userErrors: t.expose('userErrors', {
-        type: [UserError],
-        nullable: { list: false, items: false },
-        description:
-          'Why the payment is not done, or not known to be; empty if it is. If it is not selected, and `payment { state }` does not say it, it is an error of the operation. Costs no REST call.',
-      }),
-    }),
-  });
+/** The fields of both payloads. */
+const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
+  payment: t.field({
+    type: PaymentObject,
+    description:
+      "bankql's record of this payment, whatever its outcome; null if there is none. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
+    resolve: (payload, _args, context) => paymentOf(payload, context),
+  }),
+  replayed: t.exposeBoolean('replayed', {
+    nullable: false,
+    description: 'Whether this is the stored answer to an earlier call with this key.',
+  }),
+  transactionRequests: t.expose('transactionRequests', {
+    type: [TransactionRequestObject],
+    nullable: { list: true, items: true },
+    description:
+      'The requests that were made. Null for a transfer, for a payment that is not done, and if the bank named none. Costs no REST call. REST `transaction-requests`.',
+  }),
+  userErrors: t.expose('userErrors', {
+    type: [UserError],
+    nullable: { list: false, items: false },
+    description:
+      'Why the payment is not done, or not known to be; empty if it is. An error of the operation instead if neither this nor `payment { state }` is selected. Costs no REST call.',
+  }),
+});
 
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows every failure,
@@ -253,21 +231,14 @@ async function payloadOf(
   }
 }
 
-const atMostOnce =
-  'Sent at most once for an idempotency key. What went wrong is in `userErrors`, or in `errors` if the document selects neither that nor `payment { state }`.';
+const atMostOnce = 'Sent at most once for an idempotency key. A failure is in `userErrors`.';
 
-builder.mutationField('makeTransaction', (t) =>
-  t.field({
-    type: implementPayload(
-      'MakeTransactionPayload',
-      'How a transfer ended. It is done if `userErrors` is empty.',
-    ),
-    nullable: true,
+builder.relayMutationField(
+  'makeTransaction',
+  { description: 'The transfer to make.', inputFields: makeTransactionFields },
+  {
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
     extensions: fieldExtensions({ payment: true }),
-    args: {
-      input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
-    },
     resolve: (_root, { input }, context, info) =>
       payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
@@ -277,21 +248,19 @@ builder.mutationField('makeTransaction', (t) =>
         });
         return { ...paid, transactionRequests: null };
       }),
-  }),
+  },
+  {
+    description: 'How a transfer ended. It is done if `userErrors` is empty.',
+    outputFields: payloadFields,
+  },
 );
 
-builder.mutationField('putTransactionRequest', (t) =>
-  t.field({
-    type: implementPayload(
-      'PutTransactionRequestPayload',
-      'How a request for a transaction ended. The bank took it if `userErrors` is empty.',
-    ),
-    nullable: true,
-    description: `Asks for a transaction, which may wait for the customer to confirm it. ${atMostOnce} REST: putTransactionsRequestAccount.`,
+builder.relayMutationField(
+  'putTransactionRequest',
+  { description: 'The transaction to ask for.', inputFields: transactionRequestFields },
+  {
+    description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce} REST: putTransactionsRequestAccount.`,
     extensions: fieldExtensions({ payment: true }),
-    args: {
-      input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
-    },
     resolve: (_root, { input }, context, info) =>
       payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
@@ -302,7 +271,11 @@ builder.mutationField('putTransactionRequest', (t) =>
         });
         return { ...paid, transactionRequests: answer && nodesOf(answer, ids) };
       }),
-  }),
+  },
+  {
+    description: 'How a request ended. The bank took it if `userErrors` is empty.',
+    outputFields: payloadFields,
+  },
 );
 
 /** The requests in the bank's answer to a payment. */

@@ -6,11 +6,11 @@ import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/payment-errors.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { accountNode } from './account.ts';
-import { AccountRefObject, type NamedAccount } from './account-ref.ts';
+import { AccountRefObject } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
 import { MoneyObject } from './fields.ts';
-import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdTypes } from './global-id.ts';
 import { link } from './link.ts';
 import { NodeInterface } from './node.ts';
 import { transactionNode } from './transaction.ts';
@@ -20,9 +20,9 @@ export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
 
 globalIdTypes.set('Payment', {
   bankIdField: null,
-  idsOf(key) {
-    if (!Array.isArray(key) || key.length !== 1 || typeof key[0] !== 'string') throw forged();
-    return { trackId: key[0] };
+  idsOf([trackId, ...others]) {
+    if (typeof trackId !== 'string' || others.length > 0) throw forged();
+    return { trackId };
   },
   /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   load: ({ trackId }: Pick<PaymentRecord, 'trackId'>, { payments, credentials }) =>
@@ -30,24 +30,23 @@ globalIdTypes.set('Payment', {
 });
 
 export const idempotencyKeyDescription =
-  'From 1 to 255 printable ASCII characters, chosen by the client, a new one for each intended payment.';
+  'From 1 to 255 printable ASCII characters; a new one for each payment.';
 
 const viewDescription = 'The view through which it is read; the configured one by default.';
 
 export const PaymentState = builder.enumType('PaymentState', {
-  description:
-    'How far a payment is. After UNKNOWN nothing is sent again under its idempotency key: ask the bank.',
+  description: 'How far a payment is.',
   values: {
     PENDING: { description: 'Under way, or its end not yet recorded.' },
     DONE: { description: 'The bank confirmed it.' },
     REJECTED: { description: 'The bank refused it; nothing was moved.' },
-    UNKNOWN: { description: 'It may have been executed; bankql never sends it again.' },
+    UNKNOWN: { description: 'It may have been executed, and is never sent again: ask the bank.' },
   },
 });
 
 /** The codes of errors as values, so that generated code knows them. */
 export const ErrorCodeEnum = builder.enumType('ErrorCode', {
-  description: 'Why something failed: the `extensions.code` of errors. Later versions may have more values.',
+  description: 'The `extensions.code` of errors. Later versions may have more.',
   values: Object.fromEntries(
     Object.entries(errorCodes).map(([code, { what }]) => [
       code,
@@ -61,22 +60,6 @@ const validateViewIds = (bankId: string, accountId: string, viewId: string): Vie
   bankId: validateId('bankId', bankId),
   accountId: validateId('accountId', accountId),
   viewId: validateId('viewId', viewId),
-});
-
-const payingAccount = ({ bankId, accountId }: PaymentRecord, viewId: string): ViewIds =>
-  validateViewIds(bankId, accountId, viewId);
-
-const paidAccount = ({ bankId, toBankId, toAccountId }: PaymentRecord, viewId: string): ViewIds | null =>
-  toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewId) : null;
-
-const payeeOf = (
-  { toBankId, toAccountId, bankId, accountId }: PaymentRecord,
-  viewId: string,
-): NamedAccount => ({
-  named: { bank_id: toBankId, account_id: toAccountId },
-  bankId,
-  viewId,
-  payer: { bankId, accountId, viewId },
 });
 
 /** `id` and `status` of the bank's answer, if it sent them as text: the specification does not define that body. */
@@ -94,15 +77,13 @@ function failureOf(payment: PaymentRecord) {
   return state === 'REJECTED' ? rejectionOf(payment) : { code: isErrorCode(code) ? code : null, message };
 }
 
-const timeDescription = 'in UTC (ISO 8601).';
-
 PaymentObject.implement({
-  description: "What bankql's record says of a payment. Costs no REST call but for the links.",
+  description: "bankql's record of a payment. Costs no REST call but for the links.",
   interfaces: [NodeInterface],
   fields: (t) => ({
     id: t.id({
       nullable: false,
-      description: `${globalIdDescription} Nobody but the payment's caller can follow it.`,
+      description: "Globally unique; only the payment's caller can read it by `node`.",
       resolve: ({ trackId }) => encodeGlobalId('Payment', JSON.stringify([trackId])),
     }),
     idempotencyKey: t.exposeString('idempotencyKey', {
@@ -124,42 +105,43 @@ PaymentObject.implement({
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       fromRecord: true,
-      ids: (payment, { viewId }, { defaults }) => payingAccount(payment, viewIdOr(defaults, viewId)),
+      ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
+        validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
     }),
     toAccount: link(t, accountNode, {
       description:
-        'The account that is paid, at the bank that pays if the payment names no other; null if it names no account. REST: getAccountsScope.',
+        'The account that is paid, by default at the bank that pays; null if the payment names none. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       fromRecord: true,
-      ids: (payment, { viewId }, { defaults }) => paidAccount(payment, viewIdOr(defaults, viewId)),
+      ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
+        toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
     }),
     to: t.field({
       type: AccountRefObject,
-      nullable: true,
-      description:
-        'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
-      resolve: (payment, _args, { defaults }) =>
-        payment.toAccountId === null && payment.toBankId === null ? null : payeeOf(payment, defaults.viewId),
+      description: 'Who is paid; null if the payment names no account. Costs no REST call.',
+      resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
+        if (toAccountId === null && toBankId === null) return null;
+        const record = { bank_id: toBankId, account_id: toAccountId };
+        return { record, bankId, viewId, payer: { bankId, accountId, viewId } };
+      },
     }),
     transaction: link(t, transactionNode, {
-      description:
-        'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
+      description: 'The transaction; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       fromRecord: true,
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
-        const account = transactionId && payingAccount(payment, viewIdOr(defaults, viewId));
-        return account ? transactionIn(account, transactionId) : null;
+        if (!transactionId) return null;
+        const { bankId, accountId } = payment;
+        return transactionIn(validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)), transactionId);
       },
     }),
     value: t.field({
       type: MoneyObject,
-      nullable: true,
-      description: 'What was to be moved; null if the request named no value. Costs no REST call.',
+      description: 'What was to be moved; null if not named. Costs no REST call.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.exposeString('description', {
-      nullable: true,
       description: 'What it is for, as it was asked for; null for none.',
     }),
     trackId: t.exposeID('trackId', {
@@ -168,39 +150,33 @@ PaymentObject.implement({
     }),
     createdAt: t.string({
       nullable: false,
-      description: `When it was asked for, ${timeDescription}`,
+      description: 'When it was asked for, in UTC (ISO 8601).',
       resolve: ({ createdAt }) => new Date(createdAt).toISOString(),
     }),
     updatedAt: t.string({
       nullable: false,
-      description: `When its state last changed, ${timeDescription}`,
+      description: 'When its state last changed, in UTC (ISO 8601).',
       resolve: ({ updatedAt }) => new Date(updatedAt).toISOString(),
     }),
     transactionId: t.id({
-      nullable: true,
-      description: "The id that the bank's answer gave the transaction; null if it gave none.",
+      description: "The transaction's id in the bank's answer; null if it gave none.",
       resolve: (payment) => receiptOf(payment).transactionId,
     }),
     status: t.string({
-      nullable: true,
-      description: "The status in the bank's answer, in its own words; null if it gave none.",
+      description: "The status in the bank's answer, in its words; null for none.",
       resolve: (payment) => receiptOf(payment).status,
     }),
     code: t.exposeString('code', {
-      nullable: true,
       description: 'The code that the mutation answered with, where it failed.',
       deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,
-      nullable: true,
-      description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
+      description: 'Why it failed or is unknown; null if it did not, or not yet.',
       resolve: (payment) => failureOf(payment).code,
     }),
     failureMessage: t.string({
-      nullable: true,
-      description:
-        "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
+      description: "Why it failed or is unknown, with the bank's text if it sent one.",
       resolve: (payment) => failureOf(payment).message,
     }),
   }),
@@ -209,9 +185,8 @@ PaymentObject.implement({
 builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
-    nullable: true,
     description:
-      "The calling customer's payment with this key, and its outcome. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call: bankql keeps it.",
+      "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { payments, credentials }: Context) =>
       payments.find(credentials, idempotencyKey),

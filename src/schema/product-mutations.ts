@@ -10,72 +10,56 @@ import { productNode, productVersion } from './product.ts';
 import {
   bankIdInput,
   changesInput,
+  putDescription,
   updateRecord,
   wholeRecordInput,
   writtenPayload,
 } from './record-mutations.ts';
 
-const PutProductInput = builder.inputType('PutProductInput', {
-  description: 'The product to put, and where.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    product: wholeRecordInput(t, product, putProduct, '`bankIds` defaults to the bank in the path. '),
-  }),
-});
-
-const UpdateProductInput = builder.inputType('UpdateProductInput', {
-  description: 'The product to update, and how.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    productId: t.id({ required: true, description: "The product's id at the bank." }),
-    ...changesInput(t, product),
-  }),
-});
-
 const calls = { read: getProduct, write: putProduct };
 
-builder.mutationField('putProduct', (t) =>
-  t.field({
-    type: writtenPayload('PutProductPayload', productNode, {
-      ...calls,
-      whenNull: 'Null if it then has no id to be read by.',
+builder.relayMutationField(
+  'putProduct',
+  {
+    description: 'The product to put, and where.',
+    inputFields: (t) => ({
+      bankId: bankIdInput(t),
+      product: wholeRecordInput(t, product, putProduct),
     }),
-    nullable: true,
-    description:
-      'Writes a product. Replaces the whole record: what is left out is lost. To change a part of it use `updateProduct`. REST: putProduct.',
-    args: {
-      input: t.arg({
-        type: PutProductInput,
-        required: true,
-        description: 'The product, and where to put it.',
-      }),
-    },
+  },
+  {
+    description: putDescription('a product', 'updateProduct', putProduct),
     resolve: async (_root, { input }, { session, defaults }) => {
       const bankId = bankIdOr(defaults, input.bankId);
       // The contract gives a body one bank (`isOnlyEntry`).
-      const body = { bank_id: bankId, ...toBody(product, input.product) } as ProductBody;
+      const body = { bank_id: bankId, ...toBody(product, input.product, 'product.') } as ProductBody;
       const { answer, trackId } = await session.write(putProduct, { bankId }, body);
       // The path names only the bank: the product's id is in the answer or in the body.
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
       const isKnown = answer !== null || productId !== null;
       return { ids: isKnown ? { bankId, productId } : null, record: answer, trackId };
     },
-  }),
+  },
+  writtenPayload(productNode, calls, 'as the bank answered it, or read again; null if it then has no id.'),
 );
 
-builder.mutationField('updateProduct', (t) =>
-  t.field({
-    type: writtenPayload('UpdateProductPayload', productNode, calls),
-    nullable: true,
-    description: 'Changes a product, and keeps the rest. REST: getProduct, then putProduct.',
-    args: {
-      input: t.arg({ type: UpdateProductInput, required: true, description: 'What to change, and how.' }),
-    },
-    resolve: async (_root, { input }, context) => {
+builder.relayMutationField(
+  'updateProduct',
+  {
+    description: 'The product to update, and how.',
+    inputFields: (t) => ({
+      bankId: bankIdInput(t),
+      productId: t.id({ required: true, description: "The product's id at the bank." }),
+      ...changesInput(t, product),
+    }),
+  },
+  {
+    description: 'Changes a part of a product. REST: getProduct, putProduct.',
+    resolve: (_root, { input }, context) => {
       const bankId = bankIdOr(context.defaults, input.bankId);
       const productId = restId('productId', input.productId);
       const ids = { bankId, productId };
-      const written = await updateRecord(context, {
+      return updateRecord(context, {
         ...calls,
         shape: product,
         ids,
@@ -89,9 +73,9 @@ builder.mutationField('updateProduct', (t) =>
           return { ...changes, bank_id, id: read.id ? undefined : productId };
         },
       });
-      return { ids, ...written };
     },
-  }),
+  },
+  writtenPayload(productNode, calls),
 );
 
 /**

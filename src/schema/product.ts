@@ -8,17 +8,17 @@ import type { ReadContext } from './context.ts';
 import { implementNode, listOf, omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { link } from './link.ts';
-import { itemId } from './list-item.ts';
-import { defineNodeType, type ListedIds, listedBy, noteOtherId } from './node.ts';
+import { itemId, type ListedIds, listedBy } from './list-item.ts';
+import { defineNodeType, identifiedBy, noteOtherId } from './node.ts';
 import { versionField, versionOf } from './record-version.ts';
 import { connectionTo, listField } from './relay-connection.ts';
 
-type ProductIds = ListedIds<'bankId', 'productId', Product>;
+type ProductIds = ListedIds<BankIds, 'productId', Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id of its own is looked up in the list of all products. */
 export const productNode = defineNodeType({
   name: 'Product',
-  ...listedBy(['bankId'], 'productId', {
+  ...listedBy(identifiedBy('bankId'), 'productId', {
     shape: product,
     operation: postProducts,
     load: loadAll,
@@ -71,10 +71,10 @@ export const productVersion = (record: Product): string =>
 
 implementNode(productNode, product, (t) => ({
   ...bankFields(t, 'product'),
-  version: t.string(versionField(productVersion)),
+  version: t.string(versionField(product, productVersion)),
 }));
 
-const ProductConnection = connectionTo(productNode.object, 'products', 'A product');
+const ProductConnection = connectionTo(productNode.object, 'products');
 
 builder.objectFields(BankObject, (t) => ({
   product: link(t, productNode, {

@@ -16,8 +16,10 @@ export function versionOf(shape: z.ZodObject, record: object): string {
 }
 
 /** The options of the field `version` of a record's type. */
-export const versionField = <Item>(version: (record: Item) => string) => ({
-  nullable: true as const,
+export const versionField = <Item extends object>(
+  shape: z.ZodObject,
+  version = (record: Item) => versionOf(shape, record),
+) => ({
   description: 'Opaque; changes with every field of the record. For `ifVersion`.',
   resolve: (node: NodeRef<object, Item>) => version(recordOf(node)),
 });

@@ -1,5 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
+import { isObject } from '../is-object.ts';
 import { builder, type Fields, type MadeField, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
@@ -13,11 +14,36 @@ export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
 /** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
 export const checkPage = ({ first, after, last, before }: PageArguments) => ({
-  first: first == null ? null : count('first', first),
+  first: first == null ? Infinity : count('first', first),
   after: after == null ? null : parseCursor('after', after),
-  last: last == null ? null : count('last', last),
+  last: last == null ? Infinity : count('last', last),
   before: before == null ? null : parseCursor('before', before),
 });
+
+function count(name: string, value: number): number {
+  if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
+  return value;
+}
+
+/** BAD_USER_INPUT for an argument that has no cursor. */
+export const notACursor = (argument: string) =>
+  badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+
+/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
+function parseCursor(argument: string, cursor: string) {
+  const [, index, name = null] =
+    /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (index === undefined) throw notACursor(argument);
+  return { index: Number(index), name };
+}
+
+/** The name of an entry in its list; null if it has no name. */
+type NameOf = (entry: unknown) => string | null;
+
+function nameById(entry: unknown): string | null {
+  const name = isObject(entry) ? (entry.id ?? entry.resource_url) : null;
+  return typeof name === 'string' && name !== '' ? name.toWellFormed() : null;
+}
 
 /** Creates an entry's object from its record and its position in the list. */
 export type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
@@ -29,22 +55,70 @@ export interface Edge<Node> {
 }
 
 /**
- * An entry of a bank's list. The cursor is created on demand: it costs more than the rest of the entry, and is seldom selected.
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
+ * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
+ * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
+ * costs nothing. An entry that broke the contract remains an error.
  */
-class ListedEdge<Node> implements Edge<Node> {
-  readonly node: Node;
-  readonly #connection: Pick<Connection<unknown, Node>, 'cursorAt'>;
-  readonly #index: number;
+export function connection<Item, Node>(
+  list: readonly Item[],
+  { first, after, last, before }: ReturnType<typeof checkPage>,
+  toNode: ToNode<Item, Node>,
+  { lists }: { readonly lists: Pick<ListWork, 'charge'> },
+  nameOf: NameOf = nameById,
+) {
+  const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
+  const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
+  const end = Math.min(Math.max(to, from), from + first);
+  const start = Math.max(from, end - last);
+  const nodeAt = (index: number): Node => mapListItem(list[index] as Item, index, toNode);
+  const cursorAt = (index: number): string => {
+    const name = nameOf(list[index]);
+    return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
+  };
+  return {
+    totalCount: list.length,
+    get nodes(): LazyList<Node> {
+      return new LazyList(start, end, nodeAt);
+    },
+    get edges(): LazyList<Edge<Node>> {
+      return new LazyList(start, end, (index) => ({
+        node: nodeAt(index),
+        // It costs more than the rest of the edge, and is seldom selected.
+        get cursor() {
+          return cursorAt(index);
+        },
+      }));
+    },
+    get pageInfo() {
+      return {
+        hasNextPage: end < list.length,
+        hasPreviousPage: start > 0,
+        startCursor: start < end ? cursorAt(start) : null,
+        endCursor: start < end ? cursorAt(end - 1) : null,
+      };
+    },
+  };
+}
 
-  constructor(node: Node, connection: Pick<Connection<unknown, Node>, 'cursorAt'>, index: number) {
-    this.node = node;
-    this.#connection = connection;
-    this.#index = index;
-  }
-
-  get cursor(): string {
-    return this.#connection.cursorAt(this.#index);
-  }
+/**
+ * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
+ * at its position is next. If several entries have its name, the position decides.
+ */
+function placeOf(
+  { index, name }: { readonly index: number; readonly name: string | null },
+  list: readonly unknown[],
+  nameOf: NameOf,
+  lists: Pick<ListWork, 'charge'>,
+) {
+  const at = Math.min(index, list.length);
+  const found = { index: at, next: Math.min(at + 1, list.length) };
+  if (name === null || nameOf(list[index]) === name) return found;
+  lists.charge(list.length);
+  const first = list.findIndex((entry) => nameOf(entry) === name);
+  if (first < 0) return { index: at, next: at };
+  const isOnly = list.findLastIndex((entry) => nameOf(entry) === name) === first;
+  return isOnly ? { index: first, next: first + 1 } : found;
 }
 
 /** A list whose entries are created one by one during iteration, after the executor has charged for them. */
@@ -65,66 +139,7 @@ class LazyList<Made> implements Iterable<Made> {
   }
 }
 
-/**
- * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
- * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
- * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
- * costs nothing. An entry that broke the contract remains an error.
- */
-export class Connection<Item, Node> {
-  readonly totalCount: number;
-  readonly #list: readonly Item[];
-  readonly #start: number;
-  readonly #end: number;
-  readonly #toNode: ToNode<Item, Node>;
-  readonly #nameOf: NameOf;
-
-  constructor(
-    list: readonly Item[],
-    { first, after, last, before }: ReturnType<typeof checkPage>,
-    toNode: ToNode<Item, Node>,
-    { lists }: { readonly lists: Pick<ListWork, 'charge'> },
-    nameOf: NameOf = nameById,
-  ) {
-    const start = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
-    const end = Math.max(before === null ? list.length : placeOf(before, list, nameOf, lists).index, start);
-    this.totalCount = list.length;
-    this.#list = list;
-    this.#end = first === null ? end : Math.min(end, start + first);
-    this.#start = last === null ? start : Math.max(start, this.#end - last);
-    this.#toNode = toNode;
-    this.#nameOf = nameOf;
-  }
-
-  get nodes(): LazyList<Node> {
-    return new LazyList(this.#start, this.#end, this.#nodeAt);
-  }
-
-  get edges(): LazyList<ListedEdge<Node>> {
-    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
-  }
-
-  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
-
-  cursorAt(index: number): string {
-    const name = this.#nameOf(this.#list[index]);
-    return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
-  }
-
-  get pageInfo() {
-    const { totalCount } = this;
-    const start = this.#start;
-    const end = this.#end;
-    return {
-      hasNextPage: end < totalCount,
-      hasPreviousPage: start > 0,
-      startCursor: start < end ? this.cursorAt(start) : null,
-      endCursor: start < end ? this.cursorAt(end - 1) : null,
-    };
-  }
-}
-
-/** A page of a list as its GraphQL type reads it: a Connection, for example. */
+/** A page of a list as its GraphQL type reads it. */
 export type ConnectionShape<Node> = ReturnType<typeof connectionTo<Node>>['$inferType'];
 
 /** The number of entries of a connection that knows them all. */
@@ -137,32 +152,22 @@ export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCou
     resolve: ({ totalCount }) => totalCount as number,
   });
 
-/** The GraphQL types of a list's pages and of their edges. */
-export function connectionTo<Node>(
-  type: ObjectRef<Types, Node>,
-  /** The name of the list's entries, such as `branches`, and of a single entry, such as `A branch`. */
-  plural: string,
-  entry: string,
-) {
-  return builder.connectionObject(
-    {
-      type,
-      name: `${type.name}Connection`,
-      description: `A list of ${plural}.`,
-      fields: (t) => ({
-        nodes: t.field({
-          type: [type],
-          nullable: { list: true, items: true },
-          description: 'The entries of the page. Costs no further REST call.',
-          // A page creates its nodes without edges, and knows how many they are.
-          resolve: ({ nodes }) => nodes as Iterable<Node>,
-        }),
-        totalCount: totalCountField(t),
+/** The GraphQL types of a list's pages and of their edges. `plural` is the name of its entries, such as `branches`. */
+export const connectionTo = <Node>(type: ObjectRef<Types, Node>, plural: string) =>
+  builder.connectionObject({
+    type,
+    name: `${type.name}Connection`,
+    description: `All ${plural}, or a page. Costs no further REST call.`,
+    fields: (t) => ({
+      nodes: t.field({
+        type: [type],
+        nullable: { list: true, items: true },
+        // A page creates its nodes without edges, and knows how many they are.
+        resolve: ({ nodes }) => nodes as Iterable<Node>,
       }),
-    },
-    { name: `${type.name}Edge`, description: `${entry} and its place in a list.` },
-  );
-}
+      totalCount: totalCountField(t),
+    }),
+  });
 
 interface ListOptions<Parent, Args extends InputFieldMap, Item, Node> {
   readonly description: string;
@@ -191,71 +196,22 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
   { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
 ): MadeField {
   type Given = InputShapeFromFields<Args> & PageArguments;
+  const prefetch = (parent: Parent, given: Given, context: Context) => {
+    checkPage(given);
+    return load(parent, given, context);
+  };
   const resolve = (parent: Parent, given: Given, context: Context) => {
     const page = checkPage(given);
-    return load(parent, given, context).then(
-      (list) => new Connection(list, page, nodesIn(list, parent, given, context), context, nameOf),
+    return load(parent, given, context).then((list) =>
+      connection(list, page, nodesIn(list, parent, given, context), context, nameOf),
     );
   };
   return t.field({
     type,
-    nullable: true,
     description,
     args: { ...(args as Args), ...pageArguments },
-    extensions: fieldExtensions({
-      answeredByIds: true,
-      prefetch(parent: Parent, given: Given, context: Context) {
-        checkPage(given);
-        return load(parent, given, context);
-      },
-    }),
+    extensions: fieldExtensions({ answeredByIds: true, prefetch }),
     // Pothos' type of the arguments is not computed for a type parameter.
     resolve: resolve as never,
   });
-}
-
-/** The name of an entry in its list; null if it has no name. */
-type NameOf = (entry: unknown) => string | null;
-
-function nameById(entry: unknown): string | null {
-  if (typeof entry !== 'object' || entry === null) return null;
-  const name: unknown = Reflect.get(entry, 'id') ?? Reflect.get(entry, 'resource_url');
-  return typeof name === 'string' && name !== '' ? name.toWellFormed() : null;
-}
-
-/** BAD_USER_INPUT for an argument that has no cursor. */
-export const notACursor = (argument: string) =>
-  badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
-
-/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
-function parseCursor(argument: string, cursor: string) {
-  const [, index, name = null] =
-    /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (index === undefined) throw notACursor(argument);
-  return { index: Number(index), name };
-}
-
-/**
- * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
- * at its position is next. If several entries have its name, the position decides.
- */
-function placeOf(
-  { index, name }: ReturnType<typeof parseCursor>,
-  list: readonly unknown[],
-  nameOf: NameOf,
-  lists: Pick<ListWork, 'charge'>,
-) {
-  const at = Math.min(index, list.length);
-  const found = { index: at, next: Math.min(at + 1, list.length) };
-  if (name === null || nameOf(list[index]) === name) return found;
-  lists.charge(list.length);
-  const first = list.findIndex((entry) => nameOf(entry) === name);
-  if (first < 0) return { index: at, next: at };
-  const isOnly = list.findLastIndex((entry) => nameOf(entry) === name) === first;
-  return isOnly ? { index: first, next: first + 1 } : found;
-}
-
-function count(name: string, value: number): number {
-  if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
-  return value;
 }

@@ -9,57 +9,32 @@ import {
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { builder } from './builder.ts';
+import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import {
   bankIdInput,
   changesInput,
+  putDescription,
   updatedViewInput,
   updateRecord,
   wholeRecordInput,
   writtenPayload,
 } from './record-mutations.ts';
-import { transactionNode, transactionVersion } from './transaction.ts';
+import { transactionNode } from './transaction.ts';
 
-const transactionIdDescription = "The transaction's id at the bank.";
-const metadataTypeDescription =
-  "The bank's name for the kind of metadata, such as `comments`: the path segment `{TYPE}`.";
+const transactionIdInput = (t: InputFields) =>
+  t.id({ required: true, description: "The transaction's id at the bank." });
 
-const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
-  description: 'The transaction to put, and where.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    accountId: t.id({ required: true, description: "The account's id at the bank." }),
-    viewId: t.id({
-      description: 'The view of the account; the configured one by default.',
-    }),
-    transactionId: t.id({ required: true, description: transactionIdDescription }),
-    metadataType: t.string({ required: true, description: metadataTypeDescription }),
-    transaction: wholeRecordInput(t, transaction, putTransactions),
-  }),
-});
+const metadataTypeDescription = 'The path segment `{TYPE}`, such as `comments`.';
 
-const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
-  description: 'The transaction to annotate, and how.',
-  fields: (t) => ({
-    bankId: bankIdInput(t),
-    accountId: t.id({ required: true, description: 'The account through which the transaction is read.' }),
-    viewId: updatedViewInput(t),
-    transactionId: t.id({ required: true, description: transactionIdDescription }),
-    metadataType: t.string({
-      description: `${metadataTypeDescription} If left out: the one member that \`changes\` names.`,
-    }),
-    approvedByIpAddress: t.string({
-      description:
-        'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
-    }),
-    ...changesInput(t, transactionMetadata),
-  }),
-});
-
-type Input = typeof PutTransactionMetadataInput.$inferInput | typeof AnnotateTransactionInput.$inferInput;
+interface Input {
+  readonly bankId?: string | null | undefined;
+  readonly accountId: string;
+  readonly viewId?: string | null | undefined;
+  readonly transactionId: string;
+}
 
 /** Errors: BAD_USER_INPUT. */
 const idsOf = ({ bankId, accountId, viewId, transactionId }: Input, defaults: Defaults): TransactionIds => ({
@@ -71,61 +46,71 @@ const idsOf = ({ bankId, accountId, viewId, transactionId }: Input, defaults: De
 
 const calls = { read: getTransaction, write: putTransactions };
 
-builder.mutationField('putTransactionMetadata', (t) =>
-  t.field({
-    type: writtenPayload('PutTransactionMetadataPayload', transactionNode, calls),
-    nullable: true,
-    description:
-      'Writes a transaction with its metadata. Replaces the whole record: what is left out is lost. To change a part of it use `annotateTransaction`. REST: putTransactions.',
-    args: {
-      input: t.arg({
-        type: PutTransactionMetadataInput,
-        required: true,
-        description: 'The transaction, and where to put it.',
-      }),
-    },
+builder.relayMutationField(
+  'putTransactionMetadata',
+  {
+    description: 'The transaction to put, and where.',
+    inputFields: (t) => ({
+      bankId: bankIdInput(t),
+      accountId: t.id({ required: true, description: "The account's id at the bank." }),
+      viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
+      transactionId: transactionIdInput(t),
+      metadataType: t.string({ required: true, description: metadataTypeDescription }),
+      transaction: wholeRecordInput(t, transaction, putTransactions),
+    }),
+  },
+  {
+    description: putDescription('a transaction', 'annotateTransaction', putTransactions),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = idsOf(input, defaults);
       const path = { ...ids, TYPE: restId('metadataType', input.metadataType) };
-      const body = toBody(transaction, input.transaction);
+      const body = toBody(transaction, input.transaction, 'transaction.');
       const { answer, trackId } = await session.write(putTransactions, path, body);
       return { ids, record: answer, trackId };
     },
-  }),
+  },
+  writtenPayload(transactionNode, calls),
 );
 
-builder.mutationField('annotateTransaction', (t) =>
-  t.field({
-    type: writtenPayload('AnnotateTransactionPayload', transactionNode, calls),
-    nullable: true,
-    description:
-      "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else. REST: getTransaction, then putTransactions.",
-    args: {
-      input: t.arg({
-        type: AnnotateTransactionInput,
-        required: true,
-        description: 'What to change, and how.',
+builder.relayMutationField(
+  'annotateTransaction',
+  {
+    description: 'The transaction to annotate, and how.',
+    inputFields: (t) => ({
+      bankId: bankIdInput(t),
+      accountId: t.id({ required: true, description: 'The account through which it is read.' }),
+      viewId: updatedViewInput(t),
+      transactionId: transactionIdInput(t),
+      metadataType: t.string({
+        description: 'The path segment `{TYPE}`; by default the member that `changes` names.',
       }),
-    },
-    resolve: async (_root, { input }, context) => {
+      approvedByIpAddress: t.string({
+        description:
+          'From which IP address it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+      }),
+      ...changesInput(t, transactionMetadata),
+    }),
+  },
+  {
+    description: 'Changes its metadata only. REST: getTransaction, putTransactions.',
+    resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       const { metadataType, approvedByIpAddress } = input;
       const changes: MetadataChanges = toChanges(transactionMetadata, input.changes);
-      const written = await updateRecord(context, {
+      return updateRecord(context, {
         ...calls,
         shape: transaction,
         ids: { ...ids, TYPE: metadataTypeOf(metadataType, changes) },
         input,
         load: (fresh) => transactionNode.read(ids, fresh),
-        versionOf: transactionVersion,
         changes: (read) => ({
           details: approvalOf(read, approvedByIpAddress),
           metadata: metadataChanges(read, changes),
         }),
       });
-      return { ids, ...written };
     },
-  }),
+  },
+  writtenPayload(transactionNode, calls),
 );
 
 /** The members of the metadata have the same names in REST. */

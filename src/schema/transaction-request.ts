@@ -8,20 +8,20 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode } from './account.ts';
+import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { implementNode, MoneyObject } from './fields.ts';
 import { link, links, recordOf } from './link.ts';
-import { itemNotFound, madeFrom } from './list-item.ts';
-import { accountOf, defineNodeType, type ListedIds, listedBy, type NodeRef } from './node.ts';
+import { itemNotFound, type ListedIds, listedBy, madeFrom } from './list-item.ts';
+import { defineNodeType, identifiedBy, type NodeRef } from './node.ts';
 import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 
 /** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */
-type TransactionRequestIds = ListedIds<keyof ViewIds, 'resourceUrl', TransactionRequest>;
+type TransactionRequestIds = ListedIds<ViewIds, 'resourceUrl', TransactionRequest>;
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
 
@@ -31,21 +31,20 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
 /** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
 const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
-  ...listedBy(['bankId', 'accountId', 'viewId'], 'resourceUrl', {
+  ...listedBy(identifiedBy('bankId', 'accountId', 'viewId'), 'resourceUrl', {
     shape: transactionRequest,
     operation: getTransactionsRequest,
     load: loadRequests,
     nameOf: urlOf,
   }),
-  read: readRequest,
+  bankIdField: null,
+  async read(ids: TransactionRequestIds, context) {
+    const requests = await loadRequests(ids, context);
+    const found = requests.find((request) => request.resource_url === ids.resourceUrl);
+    if (found === undefined) throw itemNotFound(getTransactionsRequest, String(ids.resourceUrl));
+    return unwrap(found);
+  },
 });
-
-async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
-  const requests = await loadRequests(ids, context);
-  const found = requests.find((request) => request.resource_url === ids.resourceUrl);
-  if (found === undefined) throw itemNotFound(getTransactionsRequest, String(ids.resourceUrl));
-  return unwrap(found);
-}
 
 /** Transaction requests of an account. */
 export function loadRequests(account: AccountIds, { session }: ReadContext): Promise<TransactionRequest[]> {
@@ -75,7 +74,7 @@ function findRequests(
   const isWanted = (request: TransactionRequest) =>
     !(request instanceof Error) &&
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
-    (!since || (startOf(request) ?? Number.NEGATIVE_INFINITY) >= since.getTime());
+    (!since || (timeOf(request.start_date) ?? -Infinity) >= since.getTime());
   return listed.then((list) =>
     lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
       madeFrom(list, list.filter(isWanted)),
@@ -86,9 +85,6 @@ function findRequests(
 /** The time in milliseconds since 1970; null if the text cannot be read. */
 const timeOf = (text: TransactionRequest['start_date']): number | null =>
   typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
-
-/** When a request was made. */
-const startOf = ({ start_date }: TransactionRequest) => timeOf(start_date);
 
 /** When a request ended, or was made if nobody knows its end. */
 export const endOf = ({ end_date, start_date }: TransactionRequest) => timeOf(end_date) ?? timeOf(start_date);
@@ -130,18 +126,13 @@ export function transactionIdsOf({ transaction_ids }: TransactionRequest): reado
 
 export const TransactionRequestObject = transactionRequestNode.object;
 
-const TransactionRequestConnection = connectionTo(
-  TransactionRequestObject,
-  'transaction requests',
-  'A transaction request',
-);
+const TransactionRequestConnection = connectionTo(TransactionRequestObject, 'transaction requests');
 
 const named = (
   { bankId, viewId }: ViewIds,
   account: AccountName | null | undefined,
   payer?: ViewIds,
-): NamedAccount | null =>
-  account ? { named: unwrap(account), bankId, viewId, ...(payer === undefined ? {} : { payer }) } : null;
+): NamedAccount | null => (account ? { record: unwrap(account), bankId, viewId, payer } : null);
 
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
@@ -150,30 +141,27 @@ implementNode(
   transactionRequest,
   (t) => ({
     account: link(t, accountNode, {
-      description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
+      description: 'The account that was asked to pay. REST: getAccountsScope.',
       ids: accountOf,
     }),
     from: t.field({
       type: AccountRefObject,
-      nullable: true,
       description: 'The account that pays; null if the bank does not say. REST `from`.',
       resolve: (entry) => named(entry, recordOf(entry).from),
     }),
     to: t.field({
       type: AccountRefObject,
-      nullable: true,
       description: 'The payee. Null if the bank does not name it. REST `body.to`.',
       resolve: (entry) => named(entry, bodyOf(entry)?.to, accountOf(entry)),
     }),
     value: t.field({
       type: MoneyObject,
-      nullable: true,
       description: 'The amount. Null if the bank does not name it. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactions: links(t, transactionNode, {
       description:
-        'The transactions that `transactionIds` names (separated by commas or white space), each once, or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
+        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error. REST: getTransaction for each.',
       args: idPage,
       entries: (entry, page) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
       ids: (entry, transactionId) => transactionIn(accountOf(entry), transactionId),

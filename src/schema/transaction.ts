@@ -2,17 +2,17 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import { getTransaction, type Transaction, transaction } from '../contract/transaction.ts';
+import { getTransaction, transaction } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { accountNode } from './account.ts';
+import { accountNode, accountOf } from './account.ts';
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import { implementNode } from './fields.ts';
 import { restId } from './global-id.ts';
 import { link, recordOf } from './link.ts';
-import { accountOf, defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
+import { defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
-import { versionField, versionOf } from './record-version.ts';
+import { versionField } from './record-version.ts';
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
 export const transactionNode = defineNodeType({
@@ -24,8 +24,6 @@ export const transactionNode = defineNodeType({
   },
 });
 
-export const transactionVersion = (record: Transaction) => versionOf(transaction, record);
-
 implementNode(transactionNode, transaction, (t) => ({
   ...bankFields(t, 'transaction'),
   accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
@@ -35,10 +33,9 @@ implementNode(transactionNode, transaction, (t) => ({
     description: 'The account through which it was read. REST: getAccountsScope.',
     ids: accountOf,
   }),
-  version: t.string(versionField(transactionVersion)),
+  version: t.string(versionField(transaction)),
   thisAccount: link(t, accountNode, {
-    description:
-      'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
+    description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
     fromRecord: true,
     ids: (node) => {
       const record = recordOf(node);
@@ -54,7 +51,7 @@ implementNode(transactionNode, transaction, (t) => ({
   }),
   otherAccount: link(t, otherAccountNode, {
     description:
-      "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
+      "The counterparty that `otherAccountId` names. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
     fromRecord: true,
     ids: (node) => {
       const otherAccountId = unwrap(recordOf(node).other_account);

@@ -65,12 +65,11 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
 
 globalIdTypes.set('Viewer', null);
 export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
-  description:
-    'The logged-in customer, at the configured bank and through the default view. An app without any ids starts here.',
+  description: 'The logged-in customer. An app without any ids starts here.',
   fields: (t) => ({
     id: t.id({
       nullable: false,
-      description: 'Unique to the login and the bank, for the caches of clients: `node` cannot read it.',
+      description: 'Unique to the login, for caches: `node` cannot read it.',
       resolve: ({ bankId, viewId, customerId, accountId }) => {
         const ids = [customerId, accountId].map((id) => (id instanceof Error ? null : id));
         return encodeGlobalId('Viewer', JSON.stringify([bankId, viewId, ...ids]));
@@ -85,8 +84,7 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       ids: viewerAccount,
     }),
     accounts: accountsField(t, {
-      description:
-        'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
+      description: 'The accounts that the caller may see. REST: getAccountsScope.',
       ids: viewerAccount,
     }),
     messages: messagesField(
@@ -100,9 +98,7 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
 builder.queryField('viewer', (t) =>
   t.field({
     type: ViewerObject,
-    nullable: true,
-    description:
-      'The logged-in customer, by the credentials of the request. An error if bankql cannot determine the customer. Costs no REST call.',
+    description: 'The customer whom the credentials of the request name, else an error. Costs no REST call.',
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },

@@ -117,10 +117,10 @@ function readSpecification(file: URL) {
       output: () => fieldsOf(bulletsBelow('Output item (in the array `transaction-requests`):'), 'item'),
       makeTransaction: () => fieldsOf(bulletsBelow('Input of make-transaction:'), 'request'),
     },
-    /** The query body of a POST list operation, by the table's word for it. */
+    /** The query body of a POST list operation, by the beginning of its name: "branch" for branches. */
     query: (name: string): Fields => {
-      const row = tableRows(section('Query bodies of the POST list operations')).find(
-        ([cell]) => cell === name,
+      const row = tableRows(section('Query bodies of the POST list operations')).find(([cell]) =>
+        cell?.startsWith(name),
       );
       if (row === undefined) throw new Error(`the specification has no query body for "${name}"`);
       return inlineFields(row[1] ?? '', 'request');
@@ -188,55 +188,33 @@ const specification = readSpecification(new URL('../../docs/specification.md', i
 const rows = specification.endpoints;
 const table: readonly Operation[] = Object.values(operations);
 
-/** What the endpoint table calls a request's body, and what the resource tables say of it. */
-const bodiesIn: Readonly<Record<string, () => Fields | null>> = {
-  none: () => null,
-  'Customer (without `metadata`)': () => specification.resource('Customer', 'request'),
-  Branch: () => specification.resource('Branch', 'request'),
+/** The heading of a resource that the endpoint table names: "Other account" for OtherAccount. */
+const headingOf = (name: string) => name.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const requests = {
   'transaction request input': () => specification.transactionRequest.input(),
-  Account: () => specification.resource('Account', 'request'),
-  'branch query (`id`, `name`)': () => specification.query('branches'),
-  'other-account query (`IBAN`, `id`)': () => specification.query('other accounts'),
-  Product: () => specification.resource('Product', 'request'),
   'make-transaction input': () => specification.transactionRequest.makeTransaction(),
-  'metadata query (`id`)': () => specification.query('metadata'),
-  'product query (`id`, `name`)': () => specification.query('products'),
-  'Message (3 required fields)': () => specification.resource('Message', 'request'),
-  Transaction: () => specification.resource('Transaction', 'request'),
 };
 
-const transactionRequests = {
-  envelope: 'transaction-requests',
-  fields: () => specification.transactionRequest.output(),
-};
-const resource = (heading: string) => ({
-  envelope: null,
-  fields: () => specification.resource(heading, 'answer'),
-});
-const list = (envelope: string, heading: string) => ({
-  envelope,
-  fields: () => specification.resource(heading, 'item'),
-});
+/** What the resource tables say of a request's body, by the endpoint table's words for it. */
+function bodyIn(words: string): Fields | null {
+  if (words === 'none') return null;
+  const [, query] = /^([\w-]+) query \(/.exec(words) ?? [];
+  if (query !== undefined) return specification.query(query.replace('-', ' '));
+  const request = requests[words as keyof typeof requests];
+  return request === undefined ? specification.resource(headingOf(firstWord(words)), 'request') : request();
+}
 
-/** What the endpoint table calls an answer, the key of its list, and what the resource tables say of it. */
-const bodiesOut: Readonly<Record<string, { envelope: string | null; fields: () => Fields | null }>> = {
-  'no body shown': { envelope: null, fields: () => null },
-  Customer: resource('Customer'),
-  'Customer (with `metadata`)': resource('Customer'),
-  Branch: resource('Branch'),
-  Account: resource('Account'),
-  'Product (`bank_id` as array)': resource('Product'),
-  'Message with `date`': resource('Message'),
-  Transaction: resource('Transaction'),
-  '`{branches: [Branch]}`': list('branches', 'Branch'),
-  '`{accounts: [Account]}`': list('accounts', 'Account'),
-  '`{otherAccounts: [OtherAccount]}`': list('otherAccounts', 'Other account'),
-  '`{metadata: [entry]}`': list('metadata', 'Metadata entry'),
-  '`{product: [Product]}`': list('product', 'Product'),
-  '`{messages: [Message with date]}`': list('messages', 'Message'),
-  '`{transaction-requests: [item]}`': transactionRequests,
-  '`{transaction-requests: [item]}` (required key)': transactionRequests,
-};
+/** The key of the list in an answer, and what the resource tables say of its records, by the endpoint table's words. */
+function bodyOut(words: string): { readonly envelope: string | null; readonly fields: Fields | null } {
+  if (words === 'no body shown') return { envelope: null, fields: null };
+  const [, envelope = null, entry = ''] = /^`\{([\w-]+): \[(\w+)/.exec(words) ?? [];
+  if (envelope === null)
+    return { envelope, fields: specification.resource(headingOf(firstWord(words)), 'answer') };
+  if (entry === 'item') return { envelope, fields: specification.transactionRequest.output() };
+  const heading = entry === 'entry' ? 'Metadata entry' : headingOf(entry);
+  return { envelope, fields: specification.resource(heading, 'item') };
+}
 
 const authMarks = { required: 'A', optional: 'a', none: 'none' } as const;
 
@@ -272,8 +250,9 @@ function* objectsIn(shape: z.core.$ZodType, way = 'body'): Generator<[string, z.
 }
 
 describe('the table of operations is the specification’s endpoint table', () => {
-  test('has its 20 rows, in its order', () => {
-    expect(rows.map(({ number }) => Number(number))).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+  test('has its rows, in its order', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(20);
+    expect(rows.map(({ number }) => Number(number))).toEqual(rows.map((_, index) => index + 1));
     const named = rows.map(({ operation }) =>
       operation === '(customer message PUT)' ? 'putCustomerMessage' : operation,
     );
@@ -287,7 +266,6 @@ describe('the table of operations is the specification’s endpoint table', () =
     expect(new Set([...specification.operationNames, 'putCustomerMessage'])).toEqual(
       new Set(Object.keys(operations)),
     );
-    expect(specification.operationNames).toHaveLength(19);
   });
 
   test('knows the reads (GET, and the POST list operations) from the writes and the payments', () => {
@@ -312,14 +290,13 @@ describe('the table of operations is the specification’s endpoint table', () =
     'row $number, $operation, has its call, its headers, its body and its answer',
     (row) => {
       const operation = table[row.index] ?? expect.unreachable();
-      const bodyIn = bodiesIn[row.bodyIn] ?? expect.fail(`the table has a new body: "${row.bodyIn}"`);
-      const bodyOut = bodiesOut[row.bodyOut] ?? expect.fail(`the table has a new answer: "${row.bodyOut}"`);
       expect(`${operation.method} ${operation.path}`).toBe(`${row.method} ${row.path}`);
       expect(operation.tracked ? 'T' : 'none').toBe(row.trackId);
       expect(authMarks[operation.auth]).toBe(row.authHeaders);
-      expect(operation.body && describeFields(operation.body)).toEqual(bodyIn());
-      expect(operation.envelope).toBe(bodyOut.envelope);
-      expect(operation.answer && describeFields(operation.answer)).toEqual(bodyOut.fields());
+      expect(operation.body && describeFields(operation.body)).toEqual(bodyIn(row.bodyIn));
+      const { envelope, fields } = bodyOut(row.bodyOut);
+      expect(operation.envelope).toBe(envelope);
+      expect(operation.answer && describeFields(operation.answer)).toEqual(fields);
     },
   );
 });

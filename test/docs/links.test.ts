@@ -78,7 +78,9 @@ test.each(Object.keys(errorCodes) as ErrorCode[])('the link of %s leads to its h
 });
 
 test('code and the files of ops/ name pages that are there', () => {
-  const files = find('{src,ops,bin,.ci}/**').filter((file) => statSync(join(root, file)).isFile());
+  const files = find('{src,ops,bin}/**', '.ci/run', '.ci/*/*.js').filter((file) =>
+    statSync(join(root, file)).isFile(),
+  );
   const named = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(
       ([href]) => ({

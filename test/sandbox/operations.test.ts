@@ -4,8 +4,17 @@ import { bankForAll, type CallOptions, freshBank, recordsOf } from './bank-calle
 
 type Example = readonly [Readonly<Record<string, string>>, CallOptions?];
 
-/** A call of each operation that the bank answers with 200. */
-const examples: Readonly<Record<OperationId, Example>> = {
+/** The ids in the path of a GET that the bank answers with 200. */
+const ids = {
+  ACCOUNT_ID: 'alice-current',
+  CUSTOMER_ID: 'alice',
+  PRODUCT_ID: 'current-plus',
+  TRANSACTION_ID: 'tx-0002',
+  scope: 'permissions',
+};
+
+/** Such a call of each other operation. */
+const withBody: Readonly<Partial<Record<OperationId, Example>>> = {
   putCustomerID: [{ CUSTOMER_ID: 'alice' }, { body: { legal_name: 'Alice', bank_id: ['SNDBCY2N'] } }],
   putBranchID: [{ BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: true, name: 'Κεντρικό' } }],
   putTransactionsRequestAccount: [
@@ -39,25 +48,19 @@ const examples: Readonly<Record<OperationId, Example>> = {
     { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001', TYPE: 'comments' },
     { body: { details: { approved_by_ip_address: '192.0.2.1' }, metadata: { comments: 'Σωστό' } } },
   ],
-  getAccountsScope: [{ ACCOUNT_ID: 'alice-current', scope: 'permissions' }],
-  getTransaction: [{ ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0002' }],
-  getTransactionsRequest: [{ ACCOUNT_ID: 'alice-current' }],
-  getCustomer: [{ CUSTOMER_ID: 'alice' }],
-  getBranches: [{}],
-  getOtherAccounts: [{ ACCOUNT_ID: 'alice-current' }],
-  getMessagesOwner: [{}],
-  getProduct: [{ PRODUCT_ID: 'current-plus' }],
 };
 
-const ids = Object.values(operations).map(({ id }) => id);
+const exampleOf = (id: OperationId): Example => withBody[id] ?? [ids];
+
+const operationIds = Object.values(operations).map(({ id }) => id);
 
 describe('every operation', () => {
   const { call } = bankForAll();
 
-  test.each(ids)(
+  test.each(operationIds)(
     '%s answers 200 with the contract’s shape, and nothing that it does not know',
     async (id) => {
-      const answer = await call(id, ...examples[id]);
+      const answer = await call(id, ...exampleOf(id));
       expect(answer.status, answer.text).toBe(200);
       expect(answer.contentType).toBe('application/json; charset=utf-8');
       if (id === 'postMakeTransaction') {
@@ -68,8 +71,8 @@ describe('every operation', () => {
     },
   );
 
-  test.each(ids)('%s needs a subscription key that the bank knows', async (id) => {
-    const [path, options] = examples[id];
+  test.each(operationIds)('%s needs a subscription key that the bank knows', async (id) => {
+    const [path, options] = exampleOf(id);
     for (const key of [null, 'another-key']) {
       const answer = await call(id, path, { ...options, headers: { 'Ocp-Apim-Subscription-Key': key } });
       expect(answer.status).toBe(401);
@@ -77,18 +80,21 @@ describe('every operation', () => {
     }
   });
 
-  test.each(ids)('%s asks for the auth headers where the table marks it A, and only there', async (id) => {
-    const answer = await call(id, examples[id][0], { ...examples[id][1], caller: null });
-    const owned = operations[id].auth !== 'none';
-    expect(answer.status, answer.text).toBe(owned ? 403 : 200);
-    const stranger = await call(id, examples[id][0], { ...examples[id][1], caller: 'mallory' });
-    expect(stranger.status).toBe(owned ? 403 : 200);
-  });
+  test.each(operationIds)(
+    '%s asks for the auth headers where the table marks it A, and only there',
+    async (id) => {
+      const answer = await call(id, exampleOf(id)[0], { ...exampleOf(id)[1], caller: null });
+      const owned = operations[id].auth !== 'none';
+      expect(answer.status, answer.text).toBe(owned ? 403 : 200);
+      const stranger = await call(id, exampleOf(id)[0], { ...exampleOf(id)[1], caller: 'mallory' });
+      expect(stranger.status).toBe(owned ? 403 : 200);
+    },
+  );
 
-  test.each(ids)(
+  test.each(operationIds)(
     '%s asks for a Track-ID that is a UUID where the table marks it T, and only there',
     async (id) => {
-      const [path, options] = examples[id];
+      const [path, options] = exampleOf(id);
       for (const trackId of [null, 'not-a-uuid']) {
         const answer = await call(id, path, { ...options, headers: { 'Track-ID': trackId } });
         expect(answer.status).toBe(operations[id].tracked ? 400 : 200);
@@ -97,16 +103,19 @@ describe('every operation', () => {
     },
   );
 
-  test.each(ids.filter((id) => operations[id].path.includes('BANK_ID')))('%s knows one bank', async (id) => {
-    const [path, options] = examples[id];
-    const answer = await call(id, { ...path, BANK_ID: 'OTHERBNK' }, options);
-    expect(answer.json).toEqual({ code: 404, message: 'There is no bank OTHERBNK' });
-  });
+  test.each(operationIds.filter((id) => operations[id].path.includes('BANK_ID')))(
+    '%s knows one bank',
+    async (id) => {
+      const [path, options] = exampleOf(id);
+      const answer = await call(id, { ...path, BANK_ID: 'OTHERBNK' }, options);
+      expect(answer.json).toEqual({ code: 404, message: 'There is no bank OTHERBNK' });
+    },
+  );
 
-  test.each(ids.filter((id) => operations[id].body))(
+  test.each(operationIds.filter((id) => operations[id].body))(
     '%s takes the contract’s body and no other',
     async (id) => {
-      const [path, options] = examples[id];
+      const [path, options] = exampleOf(id);
       for (const body of [
         '',
         '{',

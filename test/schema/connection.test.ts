@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Connection } from '../../src/schema/relay-connection.ts';
+import { connection } from '../../src/schema/relay-connection.ts';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf, branchOf } from '../support/records.ts';
@@ -118,8 +118,8 @@ describe('a connection', () => {
 
 test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];
-  const whole = { first: null, after: null, last: null, before: null };
-  const { nodes, edges } = new Connection(
+  const whole = { first: Infinity, after: null, last: Infinity, before: null };
+  const { nodes, edges } = connection(
     ['a', 'b', 'c'],
     whole,
     (record, index) => {

@@ -1,10 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
-import { ListWork, sortedBy } from '../../src/schema/list-work.ts';
+import { ListWork } from '../../src/schema/list-work.ts';
 import { slices } from '../../src/slices.ts';
 import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf } from '../support/records.ts';
@@ -54,21 +53,6 @@ describe('a search of a list', () => {
     await find({ search: 'City 1' }, list.slice(5), lists);
     await find({ search: 'City 1' }, list, newWork());
     expect(looks()).toBe(35);
-  });
-
-  test('sorts stably, entries without a key last', () => {
-    const entries = fc.array(fc.record({ key: fc.option(fc.integer({ min: 0, max: 5 })), n: fc.nat() }));
-    fc.assert(
-      fc.property(entries, (list) => {
-        const sorted = sortedBy(
-          list,
-          ({ key }) => key,
-          (one, other) => one - other,
-        );
-        const byKey = (wanted: number | null) => list.filter(({ key }) => key === wanted);
-        expect(sorted).toEqual([0, 1, 2, 3, 4, 5, null].flatMap(byKey));
-      }),
-    );
   });
 });
 

@@ -161,8 +161,8 @@ test.each([
     'mutation { annotateTransaction(input: { accountId: "A", transactionId: "T", changes: { tags: "a", where: "b" } }) { trackId } }',
     ['metadataType'],
   ],
-  ['mutation { putProduct(input: { product: { bankIds: [] } }) { trackId } }', ['bankIds']],
-  ['mutation { putProduct(input: { product: { bankIds: ["A", "B"] } }) { trackId } }', ['bankIds']],
+  ['mutation { putProduct(input: { product: { bankIds: [] } }) { trackId } }', ['product', 'bankIds']],
+  ['mutation { putProduct(input: { product: { bankIds: ["A", "B"] } }) { trackId } }', ['product', 'bankIds']],
 ])('%s names its argument', async (document, argument) => {
   bank.otherwise(anyAnswer);
   const { errors } = await ask(document);

@@ -2,10 +2,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The test files that take longest, in their order: those that start processes, and then the others. */
 const longest = [
+  'commands/workers/primary',
   'payments/state-unavailable',
   'server/graphiql/page',
   'examples/web',
-  'commands/workers/primary',
   'docs/quick-start',
   'payments/history',
   'payments/stores/postgres/postgres-driver',

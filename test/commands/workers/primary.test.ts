@@ -26,7 +26,7 @@ const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
 /** Opens connections and sends nothing over them: the primary hands over each of them. Shape: stops that. */
 function keepConnecting(url: string): () => Promise<void> {
   let isOver = false;
-  const connectors = Array.from({ length: 4 }, async () => {
+  const connectors = Array.from({ length: 2 }, async () => {
     while (!isOver)
       await new Promise<void>((resolve) => {
         const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.destroy());
