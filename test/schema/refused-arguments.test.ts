@@ -162,7 +162,10 @@ test.each([
     ['metadataType'],
   ],
   ['mutation { putProduct(input: { product: { bankIds: [] } }) { trackId } }', ['product', 'bankIds']],
-  ['mutation { putProduct(input: { product: { bankIds: ["A", "B"] } }) { trackId } }', ['product', 'bankIds']],
+  [
+    'mutation { putProduct(input: { product: { bankIds: ["A", "B"] } }) { trackId } }',
+    ['product', 'bankIds'],
+  ],
 ])('%s names its argument', async (document, argument) => {
   bank.otherwise(anyAnswer);
   const { errors } = await ask(document);
