@@ -38,7 +38,6 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
     'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl',
     'claims nothing, signed by nobody',
   ],
-  ['test/config/config.test.ts', 'https://me:secret@bank.example', made],
   ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
   ['test/config/rules.test.ts', 'https://me:pw@login.example', made],
   ['test/payments/stores/open-store.test.ts', 'redis://ops:s3cr%@cache', made],

@@ -8,7 +8,8 @@ export const plainId = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$/;
 /** Separators, and whatever a proxy or a router might take for one after decoding. */
 const forbidden = /[/\\%?#;\p{Cc}\p{Cf}]/u;
 
-function idProblem(id: string): string | null {
+/** Why a text cannot be an id; null if it can. */
+export function idProblem(id: string): string | null {
   if (id === '') return 'it is empty';
   if (id.length > 2 * maxLength || [...id].length > maxLength)
     return `it is longer than ${maxLength} characters`;

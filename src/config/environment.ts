@@ -36,7 +36,7 @@ function givenOf(environment: Environment, name: VariableName): string | undefin
 /** A value as it may be shown, whether it is refused or in force: without a secret. */
 export function shownValue(name: VariableName, value: string): string {
   if (name === 'BANK_SUBSCRIPTION_KEY') return value && '…';
-  return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/\/\/.*@/s, '//…@');
+  return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/(:\/{0,2}).*@/s, '$1…@');
 }
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
-import { validateId } from '../bank/ids.ts';
+import { idProblem } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
@@ -95,7 +95,11 @@ export const identityClaims = z
   .optional();
 
 /** An id that can be a segment of a path. */
-export const id = parsedBy((text) => validateId('it', text)).optional();
+export const id = parsedBy((text) => {
+  const problem = idProblem(text);
+  if (problem !== null) throw new Error(problem);
+  return text;
+}).optional();
 
 /** A template that makes an id from a caller's credentials. */
 export const viewerTemplate = parsedBy(validateViewerTemplate).optional();

@@ -72,7 +72,9 @@ export function readDoctorOptions(
   const credential = (option: keyof typeof credentialOptions) => {
     const { credential: name, variable } = credentialOptions[option];
     const value = given[option] ?? (trimmed(environment[variable] ?? '') || defaults.credentials[name]);
-    return value === null ? null : orStop(() => validateCredential(credentialHeaders[name], value));
+    if (value === null) return null;
+    const source = given[option] === undefined ? variable : `--${option}`;
+    return orStop(() => validateCredential(credentialHeaders[name], value), `${source}: `);
   };
   const subscriptionKey = credential('key');
   if (subscriptionKey === null)

@@ -108,7 +108,7 @@ interface Finding {
 /** The most differences of each kind that are shown: there may be any number of unknown fields. */
 const maxListLength = 20;
 
-/** Evaluates the result of a call. Its texts contain no credentials. `id` is as in diffWithContract. */
+/** Evaluates the result of a call. Its texts contain no credentials but those that are too short for `secretsOf`. `id` is as in diffWithContract. */
 function evaluate(call: PreparedCall, response: HttpResult, id: string | undefined): Finding {
   const { failure } = reportOf(call, response, 0, null);
   if (response instanceof TransportFailure) return { outcome: 'no answer', verdict: `no answer: ${failure}` };
@@ -149,7 +149,7 @@ interface DoctorContext extends DoctorOptions {
 
 /**
  * Calls every read operation for which ids are given, once and one after the other, and prints how the answers compare
- * with the contract. It cannot write: see `ReadOperation`. It prints no credentials and no values from answers, except the
+ * with the contract. It cannot write: see `ReadOperation`. It prints no credentials of four characters or more and no values from answers, except the
  * bank's message when it refuses a call.
  * Shape:  the exit code: 0 if every call conforms, 1 if one does not, 2 if none could be made.
  * Errors: BankqlError BAD_USER_INPUT if an id cannot be sent.

@@ -82,10 +82,13 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
   async function answerPage({ method = 'GET', url = '/', rawHeaders }: Head): Promise<Response> {
     // Yoga would find its paths at the end of the query as well.
     const [path = '/'] = url.split(/[?#]/, 1);
-    const address = URL.parse(path, 'http://bankql') ?? 'http://bankql/not-found';
+    const { pathname } = URL.parse(path, 'http://bankql') ?? { pathname: '/not-found' };
     // Fetch forbids these methods.
     const known = /^(?:TRACE|TRACK|CONNECT)$/i.test(method) ? 'DELETE' : method;
-    return yoga.fetch(new Request(address, { method: known, headers: headerPairs(rawHeaders) }), {} as never);
+    return yoga.fetch(
+      new Request(`http://bankql${pathname}`, { method: known, headers: headerPairs(rawHeaders) }),
+      {} as never,
+    );
   }
 
   /**

@@ -91,8 +91,13 @@ class FetchClient implements Client {
     try {
       await body.pipeTo(writable, { signal: this.#request.signal });
       this.state = 'answered';
-    } catch {
-      // If bankql cut the answer off, its activity knows already.
+    } catch (error) {
+      // A client that leaves cancels the body; only bankql makes it fail. A DOMException is an answer that bankql cut off on purpose.
+      const hasFailed = await body.getReader().closed.then(
+        () => false,
+        () => true,
+      );
+      if (hasFailed && !(error instanceof DOMException)) throw error;
       this.state = 'left';
     }
   }

@@ -149,13 +149,14 @@ function findRefusal(
   { method, headers }: Omit<Head, 'rawHeaders'>,
   { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
-  const { host = 'localhost', origin } = headers;
+  const { origin } = headers;
   if (method === 'OPTIONS') {
     const isPreflight = headers['access-control-request-method'] !== undefined;
     if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
       return { status: 403, message: foreignOrigin };
   } else {
-    const hostname = hostnameOf(host);
+    // Some health checks send an empty Host.
+    const hostname = hostnameOf(headers.host || 'localhost');
     if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };
     if (onlyLocalNames && !isLoopback(hostname))
       return { status: 421, message: 'This server answers to names of its own machine only.' };

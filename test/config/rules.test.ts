@@ -45,6 +45,8 @@ test.each<[string, Record<string, string>]>([
   ['IDENTITY_JWKS_URL=ftp://127.0.0.1/keys ', { ...jwt, IDENTITY_JWKS_URL: 'ftp://127.0.0.1/keys' }],
   ['IDENTITY_JWKS_URL=keys ', { ...jwt, IDENTITY_JWKS_URL: 'keys' }],
   ['IDENTITY_JWKS_URL=https://…@login.example', { ...jwt, IDENTITY_JWKS_URL: 'https://me:pw@login.example' }],
+  ['BANK_ID=a/b cannot be used: it holds one of', { BANK_ID: 'a/b' }],
+  ['BANK_PROXY=me:…@proxy.example:1', { BANK_PROXY: 'me:pw@proxy.example:1' }],
   ['IDENTITY_CLAIMS=sub cannot be used: give two names', { ...jwt, IDENTITY_CLAIMS: 'sub' }],
   ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
   [

@@ -419,7 +419,7 @@ test('white space at the ends is no part of a credential from the environment', 
   const read = (DOCTOR_AUTH_ID: string) => readDoctorOptions({}, { DOCTOR_AUTH_ID }, defaults).credentials;
   for (const given of ['me\n', ' me\r\n', '\uFEFFme']) expect(read(given).authId).toBe('me');
   expect(read('\r\n').authId).toBeNull();
-  expect(() => read('mé')).toThrow(/^The header Auth-ID /);
+  expect(() => read('mé')).toThrow(/^DOCTOR_AUTH_ID: The header Auth-ID /);
 });
 
 test('takes credentials from the environment; the command line counts where both say something', () => {

@@ -116,6 +116,8 @@ const failing = Array.from({ length: 7 }, (_, n) => `f${n}: otherAccounts(first:
 const nodesOf = (count: number) =>
   `{ ${Array.from({ length: count }, (_, n) => `n${n}: nodes(ids: [${ids(n * 100)}]) { ... on Account { ${failing} } }`).join(' ')} }`;
 
+const blanks = ' '.repeat(14_000);
+
 const attacks: readonly (readonly [string, string, Record<string, string>, number])[] = [
   [
     'an alias of 85,000 letters over nodes whose fields fail',
@@ -124,6 +126,12 @@ const attacks: readonly (readonly [string, string, Record<string, string>, numbe
     2000,
   ],
   ['the longest alias over nodes whose fields fail', nodesOf(1).replace('n0', 'a'.repeat(128)), {}, 100_000],
+  [
+    'a Content-Type with a long run of white space',
+    '{ __typename }',
+    { 'Content-Type': `application/json;a=b${blanks}x` },
+    2000,
+  ],
   ['lists in lists with long aliases, four deep', nested(4, 100), good, 2000],
   ['lists in lists with short names, three deep', nested(3, 1), good, 17_000_000],
   ['lists in lists with short names, four deep', nested(4, 1), good, 2000],

@@ -99,6 +99,8 @@ describe('an address that is none', () => {
     '//:',
     '//[',
     '//@:',
+    '//u:p@h/x',
+    'http://u:p@h/x',
     '///',
     'http://[',
     'http://x:99999',

@@ -6,18 +6,21 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose';
-import { Agent, fetch, ProxyAgent, type RequestInit } from 'undici';
+import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
 /** How long keys are trusted, and when they are fetched, in milliseconds. */
 const defaultTimes = {
   /** The deadline of a fetch, over connect, headers and body. */
   timeoutMs: 3000,
-  /** The age at which keys are fetched again: a revoked key is accepted for at most this long. */
+  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
   maxAgeMs: 10 * 60_000,
-  /** The age up to which keys are used while they cannot be fetched again. */
+  /** The age up to which they are used while they cannot be fetched again. */
   graceMs: 60 * 60_000,
-  /** The pause after a fetch that failed, and between fetches for unknown keys. */
+  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
+  attempts: 5,
+  attemptMs: 6000,
+  /** The pause after a fetch that failed. */
   retryMs: 5000,
   /** The time in milliseconds, from any start. */
   now: () => performance.now(),
@@ -29,7 +32,7 @@ const maxJwksBytes = 256 * 1024;
 /** Whether a token is valid is not known: there are no keys, or the token names one that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
-  /** The number of seconds after which to try again. */
+  /** After how many seconds it may be known. */
   readonly retryAfter: number;
 
   constructor(message: string, retryMs: number) {
@@ -40,7 +43,7 @@ export class JwksUnavailable extends Error {
 
 interface JwksOptions {
   readonly url: string;
-  /** The proxy through which keys are fetched; null for none. */
+  /** The proxy through which they are fetched; null for none. */
   readonly proxyUrl: string | null;
   readonly times?: Partial<JwksTimes> | undefined;
   /** Called with the reason when a fetch fails; it must not throw. */
@@ -50,22 +53,20 @@ interface JwksOptions {
 }
 
 /**
- * Finds a key. `reload` fetches the set at once, and resolves to whether this succeeded; otherwise the earlier set
- * stays in use. `current` is the number of the set in use; null if it has to be fetched again.
+ * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded: if not, the earlier set stays
+ * in use. `current` is the number of the set in use; null if it has to be fetched again.
  */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
 /**
  * Finds the key of a token in the set at `url`. jose fetches the set, one fetch at a time, and keeps it; this function decides
  * when. A key that is not in the set may be new, so the set is fetched again after the token came. Anybody can make up a key's
- * name, so these fetches have a pause between them. During it, a token with an unknown key is not refused: its key may be the new one.
+ * name, so these fetches are few. While none is left, a token with an unknown key is not refused: its key may be the new one.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
-  const { timeoutMs, maxAgeMs, graceMs, retryMs, now } = { ...defaultTimes, ...times };
-  const connecting = { connect: { timeout: timeoutMs }, maxResponseSize: maxJwksBytes };
-  const dispatcher =
-    proxyUrl === null ? new Agent(connecting) : new ProxyAgent({ ...connecting, uri: proxyUrl });
+  const { timeoutMs, maxAgeMs, graceMs, attempts, attemptMs, retryMs, now } = { ...defaultTimes, ...times };
+  const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
   /** When the fetch of the set in use began and ended. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
@@ -73,14 +74,14 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   let failedAt: number | null = null;
   let fetched = 0;
   let skipped = 0;
-  /** When the last fetch for an unknown key began. */
-  let soughtAt = Number.NEGATIVE_INFINITY;
+  /** From when on all attempts are left; each one that is used defers it. */
+  let restedAt = Number.NEGATIVE_INFINITY;
   const since = (time: number) => now() - time;
 
   const load: FetchImplementation = async (address, init) => {
     const begun = now();
     try {
-      const { keys, dropped } = await fetchKeys(address, { ...init, headers: [...init.headers], dispatcher });
+      const { keys, dropped } = await fetchKeys(address, init, proxy);
       if (dropped !== skipped) onSkipped?.(dropped);
       [askedAt, loadedAt, failedAt, skipped] = [begun, now(), null, dropped];
       fetched++;
@@ -91,11 +92,11 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       throw error;
     }
   };
-  // jose's own expiry and fetches are switched off: jose has no limit for an outage.
+  // jose itself never finds the set too old, nor fetches it for an unknown key: it has no limit for an outage.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
 
-  /** Fetches the set, unless a fetch has just failed. Shape: whether it succeeded. */
+  /** Fetches the set, unless that failed just before. Shape: whether it succeeded. */
   async function refresh(pauseMs = retryMs): Promise<boolean> {
     if (!jwks.reloading && failedAt !== null && since(failedAt) < pauseMs) return false;
     return jwks.reload().then(
@@ -114,17 +115,21 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     if (since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with', retryMs);
   }
 
-  /** Waits until the set in use was requested at this time or later. Errors: JwksUnavailable. */
+  /** Uses an attempt; returns the milliseconds until there is one, 0 if there was. */
+  function waitForAttempt(): number {
+    const rested = Math.max(restedAt, now()) + attemptMs;
+    const wait = rested - now() - attempts * attemptMs;
+    if (wait > 0) return wait;
+    restedAt = rested;
+    return 0;
+  }
+
+  /** Waits until the set is one that was asked for at this time or later. Errors: JwksUnavailable. */
   async function newerThan(time: number): Promise<void> {
-    const unavailable = (waitMs: number) =>
-      new JwksUnavailable('the token names a key that may be a new one', waitMs);
     while (askedAt < time) {
-      if (!jwks.reloading) {
-        const pauseMs = retryMs - since(soughtAt);
-        if (pauseMs > 0) throw unavailable(pauseMs);
-        soughtAt = now();
-      }
-      if (!(await refresh())) throw unavailable(retryMs);
+      const wait = jwks.reloading ? 0 : waitForAttempt();
+      if (wait > 0 || !(await refresh()))
+        throw new JwksUnavailable('the token names a key that may be a new one', wait > 0 ? wait : retryMs);
     }
   }
 
@@ -149,7 +154,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
 const KeySet = z.looseObject({ keys: z.array(z.unknown()) });
 const Key = z.looseObject({ kty: z.string() });
 
-/** The types of keys that can verify tokens. Other types, and keys for encryption, are ignored. */
+/** The types of keys that can verify tokens. Others, and those for encryption, are for other readers of the set. */
 const verifying: ReadonlySet<unknown> = new Set(['EC', 'RSA', 'OKP']);
 
 /** Whether a key can be read, as far as it could verify tokens. */
@@ -163,13 +168,24 @@ function isReadable(key: z.infer<typeof Key>): boolean {
 }
 
 /**
- * Shape:  the keys of the set, and how many other entries it has. With such an entry, jose could verify no token at
- * all. Errors: any reason why the set cannot be read, also if none of its entries is a key.
+ * Shape:  the keys of the set, and how many other entries it has. With one of these, jose could verify no token at all.
+ * Errors: whatever keeps a set of keys from being read, also that none of its entries is a key.
  */
-async function fetchKeys(url: string, init: RequestInit) {
-  const response = await fetch(url, init);
+async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
+  // A dispatcher fits the fetch of its own version of undici, which need not be Node's.
+  const response = await (proxy === null
+    ? fetch(url, init)
+    : fetchOver(url, { ...init, headers: [...init.headers], dispatcher: proxy }));
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > maxJwksBytes) throw new Error(`it is longer than ${maxJwksBytes} bytes`);
+    chunks.push(chunk);
+  }
   if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
-  const entries = KeySet.parse(await response.json()).keys;
+  // A TextDecoder drops a byte order mark.
+  const entries = KeySet.parse(JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))).keys;
   const found = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
   if (entries.length > 0 && found.length === 0) throw new Error('none of its entries is a key');
   const keys = found.filter(isReadable);
