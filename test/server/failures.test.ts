@@ -100,7 +100,7 @@ describe('an address that is none', () => {
     '//[',
     '//@:',
     '//u:p@h/x',
-    'http://u:p@h/x',
+    'http://u@h/x',
     '///',
     'http://[',
     'http://x:99999',
