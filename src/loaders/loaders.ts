@@ -34,7 +34,7 @@ export const transactionIn = (
 export type ListItem = { readonly id?: string | null | undefined };
 
 /** Longer lists are indexed. */
-export const shortList = 16;
+const shortList = 16;
 
 const indexes = new WeakMap<readonly ListItem[], Map<string, ListItem>>();
 

@@ -120,8 +120,8 @@ function select(list: readonly Branch[], near: Near, text: BranchSearch['search'
     named
       .map((branch) => ({ branch, km: nullOnError(() => distanceTo(near, unwrap(branch))) ?? Infinity }))
       .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
-      // The difference of two branches without a location is no number.
-      .toSorted((one, other) => one.km - other.km || 0)
+      // The difference of two branches without a location is NaN, which counts as 0.
+      .toSorted((one, other) => one.km - other.km)
       .map(({ branch }) => branch)
   );
 }

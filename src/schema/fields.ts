@@ -99,13 +99,14 @@ export function fieldsOf<Parent>(
 /** A node, or a part of a record. */
 type Parent = Values & { readonly record?: Values };
 
+/** If a field is selected, its link has read the record. */
 function resolverOf({ rest, isOnlyEntry }: Field, holder: Holder): (parent: Parent) => unknown {
   if (isOnlyEntry) return (parent) => listOf(recordIn(parent, holder)[rest]);
-  return holder === null ? (part) => part[rest] : (node) => node.record?.[rest];
+  return holder === null ? (part) => part[rest] : (node) => (node.record as Values)[rest];
 }
 
 const recordIn = (parent: Parent, holder: Holder): Values =>
-  holder === null ? parent : (parent.record ?? {});
+  holder === null ? parent : (parent.record as Values);
 
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
 function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
@@ -122,7 +123,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
       extensions,
       resolve: (parent) =>
         textIn(recordIn(parent as Parent, holder))
-          // Only ids are split at white space: for other texts, long runs of white space would take too much time.
+          // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
           ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
           .map((entry) => entry.trim())
           .filter((entry) => entry !== ''),

@@ -33,6 +33,12 @@ function parseGlobalId(id: string) {
 export const forged = () =>
   badUserInput('This is not a global id of this schema: give back an `id` as it was answered.');
 
+/** A part of a global id's key that is a text. Errors: BAD_USER_INPUT. */
+export function textOf(part: unknown): string {
+  if (typeof part !== 'string') throw forged();
+  return part;
+}
+
 /** A type whose objects `node` reads by their global ids. */
 interface GlobalIdType<Ids extends object> {
   /** The field that has the bank's id; null if none has it. */

@@ -71,8 +71,8 @@ function collect(
     [...paid, ...lastFirst]
       .filter((entry) => known.get(entry.id) === entry)
       .filter((entry) => since === undefined || timeOf(entry) >= since.getTime())
-      // The difference of two unknown times is no number.
-      .toSorted((one, other) => timeOf(other) - timeOf(one) || 0)
+      // The difference of two unknown times is NaN, which counts as 0.
+      .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
 }
 

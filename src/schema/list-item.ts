@@ -8,6 +8,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import { findById, type ListItem } from '../loaders/loaders.ts';
 import type { ReadContext } from './context.ts';
+import { textOf } from './global-id.ts';
 import type { Named, NodeRef } from './node.ts';
 
 /**
@@ -64,7 +65,7 @@ export function listedBy<Parent extends object, Own extends string, Item extends
     toKey: (linked: NodeRef<Ids, Item>) => [...parent.toKey(linked), ...ownKeyOf(linked)],
     toIds(key: readonly unknown[]) {
       const [id, contentHash] = key.slice(key.at(-2) === null ? -2 : -1);
-      const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: checkOwn(String(id)) };
+      const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: checkOwn(textOf(id)) };
       return { ...parent.toIds(key), ...ids } as Ids;
     },
     async readByContent(ids: Ids, contentHash: string, context: ReadContext): Promise<NodeRef<Ids, Item>> {

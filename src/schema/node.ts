@@ -6,7 +6,14 @@ import { type Selection, withDeferred } from '../executor/selection.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
-import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
+import {
+  decodeGlobalId,
+  encodeGlobalId,
+  forged,
+  globalIdDescription,
+  globalIdTypes,
+  textOf,
+} from './global-id.ts';
 import { needsOf } from './link.ts';
 
 /** Nodes: the objects that clients can read again by their global ids. */
@@ -54,7 +61,7 @@ export const identifiedBy = <Name extends string>(...names: readonly Name[]) => 
   bankIdField: names.at(-1) ?? null,
   toKey: (linked: Named<Name>): readonly string[] => names.map((name) => linked[name]),
   toIds: (key: readonly unknown[]) =>
-    Object.fromEntries(names.map((name, at) => [name, validateId(name, String(key[at]))])) as Named<Name>,
+    Object.fromEntries(names.map((name, at) => [name, validateId(name, textOf(key[at]))])) as Named<Name>,
 });
 
 export type NodeType<Ids extends object, Item> = ReturnType<typeof defineNodeType<Ids, Item>>;

@@ -47,7 +47,8 @@ const makeTransactionFields = (t: InputFields) => ({
   value: t.field({ type: inputType(amount), required: true, description: valueDescription }),
   from: t.field({
     type: AccountRefInput,
-    description: 'The account that pays; by default that of `accountId`. REST `from`.',
+    description:
+      'The account that pays; what it leaves out is that of `accountId` and `bankId`. REST `from`.',
   }),
 });
 

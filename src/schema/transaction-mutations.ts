@@ -92,7 +92,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Changes its metadata only. REST: getTransaction, putTransactions.',
+    description: "Changes a transaction's metadata only. REST: getTransaction, putTransactions.",
     resolve: (_root, { input }, context) => {
       const ids = idsOf(input, context.defaults);
       const { metadataType, approvedByIpAddress } = input;

@@ -69,7 +69,7 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   fields: (t) => ({
     id: t.id({
       nullable: false,
-      description: 'Unique to the login, for caches: `node` cannot read it.',
+      description: 'Unique to the login and the bank, for caches: `node` cannot read it.',
       resolve: ({ bankId, viewId, customerId, accountId }) => {
         const ids = [customerId, accountId].map((id) => (id instanceof Error ? null : id));
         return encodeGlobalId('Viewer', JSON.stringify([bankId, viewId, ...ids]));

@@ -284,12 +284,15 @@ describe('another record than the requested one', () => {
     expect(put && sentJson(put)).toEqual(numbered({ ...written, number: 'new' }));
   });
 
-  test('holds nothing of a record at all', async () => {
-    const fixture = serveCase(customer);
-    fixture.bank.on(customer.get, { body: { unknown: 'try later' } });
-    expect(failuresOf(await fixture.update('email: "e"'))).toEqual(['updateCustomer BANK_BAD_RESPONSE']);
-    expect(fixture.bank.lines()).toEqual([customer.get]);
-  });
+  test.each([{ unknown: 'try later' }, { customer_number: null }, { metadata: ['x'] }])(
+    'holds nothing of a record at all: %j',
+    async (body) => {
+      const fixture = serveCase(customer);
+      fixture.bank.on(customer.get, { body });
+      expect(failuresOf(await fixture.update('email: "e"'))).toEqual(['updateCustomer BANK_BAD_RESPONSE']);
+      expect(fixture.bank.lines()).toEqual([customer.get]);
+    },
+  );
 });
 
 describe('what the bank requires', () => {

@@ -27,6 +27,7 @@ const mutations: Readonly<Record<string, string>> = {
   'putBranch, nulls': `putBranch(input: { branchId: "B", branch: { acceptsDeposits: false, name: null, address: { city: "c", line2: null } } })`,
   putProduct: `putProduct(input: { product: { productId: "P", bankIds: ["B"], ${members.product} } })`,
   'putProduct, defaults': `putProduct(input: { product: { productId: "P" } })`,
+  'putProduct, another bank': `putProduct(input: { bankId: "B2", product: { productId: "P" } })`,
   putCustomerMessage: `putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" })`,
   putTransactionMetadata: `putTransactionMetadata(input: {
     accountId: "A", transactionId: "T", metadataType: "M", transaction: { transactionId: "T", ${transaction} } })`,
