@@ -48,7 +48,7 @@ export function reportOf(
     ...attempt,
     status,
     reason: null,
-    failure: status >= 300 && isRedirectStatus(status) ? describeRedirect(call, result) : null,
+    failure: isRedirectStatus(status) ? describeRedirect(call, result) : null,
     bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
 }

@@ -91,7 +91,8 @@ export interface Transport {
 /** The connections of one kind, and the calls that use them. */
 interface Lane {
   readonly gate: Gate;
-  dispatcher: Dispatcher;
+  /** The pool for a call that starts at this time. */
+  dispatcherAt(now: number): Dispatcher;
   readonly origin: string;
   readonly maxBodyBytes: number;
   /** Says why there is no connection. */
@@ -135,27 +136,36 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   let open = openPools(network.secureContext);
-  const createLane = (isKept: boolean): Lane => ({
-    gate: new Gate({ max: connections, waitMs }),
-    dispatcher: open(isKept),
-    origin,
-    maxBodyBytes: options.maxBodyBytes,
-    noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
-    onShed: options.onShed ?? (() => {}),
-  });
-  const lanes = { kept: createLane(true), alone: createLane(false) };
-
-  /** Opens a new pool. Calls of the old pool continue to their end. */
-  function renew(pool: PoolUsage['pool']) {
-    const old = lanes[pool].dispatcher;
-    lanes[pool].dispatcher = open(pool === 'kept');
-    old.close().then(
-      () => opened.delete(old),
-      () => {},
-    );
+  let isClosed = false;
+  function createLane(isKept: boolean) {
+    let dispatcher = open(isKept);
+    let openedAt = performance.now();
+    /** Opens a new pool. Calls of the old pool continue to their end. */
+    const renew = () => {
+      if (isClosed) return;
+      const old = dispatcher;
+      dispatcher = open(isKept);
+      openedAt = performance.now();
+      old.close().then(
+        () => opened.delete(old),
+        () => {},
+      );
+    };
+    return {
+      gate: new Gate({ max: connections, waitMs }),
+      dispatcherAt(now: number) {
+        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
+        if (now - openedAt >= connectionMaxAgeMs) renew();
+        return dispatcher;
+      },
+      renew,
+      origin,
+      maxBodyBytes: options.maxBodyBytes,
+      noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
+      onShed: options.onShed ?? (() => {}),
+    };
   }
-  // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
-  const aging = setInterval(() => renew('kept'), connectionMaxAgeMs).unref();
+  const lanes = { kept: createLane(true), alone: createLane(false) };
 
   const usageOf = (pool: PoolUsage['pool']) => lanes[pool].gate.usage.map((usage) => ({ ...usage, pool }));
   return {
@@ -167,11 +177,11 @@ export function createTransport(options: TransportOptions): Transport {
     held: () => Math.max(lanes.kept.gate.held, lanes.alone.gate.held),
     useTls(secureContext) {
       open = openPools(secureContext);
-      renew('kept');
-      renew('alone');
+      lanes.kept.renew();
+      lanes.alone.renew();
     },
     async close() {
-      clearInterval(aging);
+      isClosed = true;
       await Promise.all([...opened].map((dispatcher) => dispatcher.destroy()));
     },
   };
@@ -252,7 +262,9 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
 
   enter(): void {
     this.#enteredAt = performance.now();
-    this.#lane.dispatcher.dispatch({ ...this.#call.request, origin: this.#lane.origin }, this);
+    this.#lane
+      .dispatcherAt(this.#enteredAt)
+      .dispatch({ ...this.#call.request, origin: this.#lane.origin }, this);
   }
 
   refuse(): void {

@@ -75,14 +75,14 @@ function checkMembers(raw: unknown): Members {
  */
 function textOf(params: Members, persisted: Persisted | null): string {
   const { query, extensions } = params;
+  const documentId = params.documentId || params.doc_id || null;
+  if (params.doc_id && params.doc_id !== documentId)
+    throw invalid('"documentId" and "doc_id" differ: send one of them.');
   const isOnly = persisted?.only === true;
   if (query) {
     if (isOnly) throw required('Only documents of the manifest are served: send an id instead of a text.');
     return query;
   }
-  const documentId = params.documentId || params.doc_id || null;
-  if (params.doc_id && params.doc_id !== documentId)
-    throw invalid('"documentId" and "doc_id" differ: send one of them.');
   const hash = WithHash.safeParse(extensions).data?.persistedQuery.sha256Hash ?? null;
   if (documentId !== null && hash !== null && plainId(documentId) !== plainId(hash))
     throw invalid(

@@ -16,7 +16,7 @@ export interface ValueHolder {
   takeValues(count: number): boolean;
 }
 
-/** How many values an execution completes as they arrive, and without being counted for the whole process. */
+/** How many values, of its answer and of the bank's that it keeps, an operation has without being counted for the whole process. */
 export const valuesAtOnce = 1000;
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };

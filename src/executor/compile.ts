@@ -1,8 +1,8 @@
 import {
-  type ArgumentNode,
   type DocumentNode,
   defaultFieldResolver,
   type ExecutionResult,
+  type FieldNode,
   type GraphQLAbstractType,
   GraphQLError,
   type GraphQLFieldResolver,
@@ -215,19 +215,34 @@ export class FieldPlan extends ValuePlan {
 
   constructor(plan: OperationPlan, selected: SelectedField, parentType: GraphQLObjectType) {
     const { field, nodes } = selected;
-    const plans = new Map<GraphQLObjectType, ObjectPlan>();
-    super(selected, parentType, (type) => getOrMake(plans, type, () => plan.compileObject(nodes, type)));
+    const plans = new Map<GraphQLObjectType, ObjectPlan | GraphQLError>();
+    super(selected, parentType, (type) => {
+      // A selection that cannot be compiled fails for each record alike.
+      const compiled = getOrMake(plans, type, () => attempt(() => plan.compileObject(nodes, type)));
+      if (compiled instanceof GraphQLError) throw compiled;
+      return compiled;
+    });
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
     this.resolve = resolve === defaultFieldResolver ? null : resolve;
     this.takesInfo = !isOfSource(field.resolve);
     const [node] = nodes;
-    const isConstant = node?.arguments?.every(isConstantArgument) !== false;
-    this.arguments = node && isConstant ? Object.freeze(getArgumentValues(field, node)) : null;
+    this.arguments = node ? sharedArguments(field, node) : null;
   }
 }
 
-/** Lists and input objects are made for each execution: a resolver may change them. */
-const isConstantArgument = ({ value: { kind } }: ArgumentNode): boolean =>
-  kind !== Kind.VARIABLE && kind !== Kind.LIST && kind !== Kind.OBJECT;
+/** Arguments that are the same for each call, and that no resolver can change; null if there may be others, or an error. */
+function sharedArguments(field: SelectedField['field'], node: FieldNode) {
+  const isConstant = node.arguments?.every(
+    ({ value: { kind } }) => kind !== Kind.VARIABLE && kind !== Kind.LIST && kind !== Kind.OBJECT,
+  );
+  if (isConstant === false) return null;
+  try {
+    const values = getArgumentValues(field, node);
+    return Object.values(values).some((value) => Object(value) === value) ? null : Object.freeze(values);
+  } catch {
+    // Each call reports it at its field.
+    return null;
+  }
+}

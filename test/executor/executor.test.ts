@@ -41,6 +41,20 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     expect(await run({ yes: false })).toEqual({ data: { again: { text: 'text' } } });
   });
 
+  test('a condition that is null below a list is compiled once for all entries', async () => {
+    const list = schemaOf('type Query { items: [Item] } type Item { text: String }', {
+      'Query.items': () => [{}, {}],
+    });
+    const { run } = prepare(list, 'query ($yes: Boolean = true) { items { text @include(if: $yes) } }');
+    const { errors = [] } = await run({ yes: null });
+    expect(errors.map(({ path }) => path)).toEqual([
+      ['items', 0],
+      ['items', 1],
+    ]);
+    expect(errors[0]?.originalError ?? null).not.toBeNull();
+    expect(errors[1]?.originalError).toBe(errors[0]?.originalError);
+  });
+
   test('@defer and @stream are ignored: the answer is complete', async () => {
     const incremental = schemaOf(
       `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
@@ -117,6 +131,14 @@ describe('arguments', () => {
     await keptMegabytes();
     expect(input.deref()).toBeUndefined();
     await run({ yes: true });
+  });
+
+  test('are each call’s own where a resolver could change them', async () => {
+    const lists = schemaOf('type Query { pushed(list: [String!]): Int }', {
+      'Query.pushed': (_source, { list }: { list: string[] }) => list.push('b'),
+    });
+    const { run } = prepare(lists, '{ pushed(list: "a") }');
+    for (let round = 0; round < 2; round++) expect(await run()).toEqual({ data: { pushed: 2 } });
   });
 
   test('are each field’s own', async () => {
