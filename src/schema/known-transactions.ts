@@ -10,7 +10,7 @@ import { searchPayments } from './payment-list.ts';
 import {
   type ConnectionShape,
   checkPage,
-  connection,
+  Page,
   type PageArguments,
   pageArguments,
   totalCountField,
@@ -134,7 +134,7 @@ builder.objectField(accountNode.object, 'knownTransactions', (t) =>
         collect(requests, paid, since ?? undefined),
       );
       // The ids are checked when they are used.
-      return connection(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
     },
   }),
 );

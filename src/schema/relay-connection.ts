@@ -54,51 +54,80 @@ export interface Edge<Node> {
   readonly cursor: string;
 }
 
+/** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
+class ListedEdge<Node> implements Edge<Node> {
+  readonly node: Node;
+  readonly #page: { cursorAt(index: number): string };
+  readonly #index: number;
+
+  constructor(node: Node, page: { cursorAt(index: number): string }, index: number) {
+    this.node = node;
+    this.#page = page;
+    this.#index = index;
+  }
+
+  get cursor(): string {
+    return this.#page.cursorAt(this.#index);
+  }
+}
+
 /**
  * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
  * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
  * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
  * costs nothing. An entry that broke the contract remains an error.
  */
-export function connection<Item, Node>(
-  list: readonly Item[],
-  { first, after, last, before }: ReturnType<typeof checkPage>,
-  toNode: ToNode<Item, Node>,
-  { lists }: { readonly lists: Pick<ListWork, 'charge'> },
-  nameOf: NameOf = nameById,
-) {
-  const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
-  const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
-  const end = Math.min(Math.max(to, from), from + first);
-  const start = Math.max(from, end - last);
-  const nodeAt = (index: number): Node => mapListItem(list[index] as Item, index, toNode);
-  const cursorAt = (index: number): string => {
-    const name = nameOf(list[index]);
+// Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
+// major collection.
+export class Page<Item, Node> {
+  readonly totalCount: number;
+  readonly #list: readonly Item[];
+  readonly #start: number;
+  readonly #end: number;
+  readonly #toNode: ToNode<Item, Node>;
+  readonly #nameOf: NameOf;
+
+  constructor(
+    list: readonly Item[],
+    { first, after, last, before }: ReturnType<typeof checkPage>,
+    toNode: ToNode<Item, Node>,
+    { lists }: { readonly lists: Pick<ListWork, 'charge'> },
+    nameOf: NameOf = nameById,
+  ) {
+    const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
+    const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
+    this.totalCount = list.length;
+    this.#list = list;
+    this.#end = Math.min(Math.max(to, from), from + first);
+    this.#start = Math.max(from, this.#end - last);
+    this.#toNode = toNode;
+    this.#nameOf = nameOf;
+  }
+
+  get nodes(): LazyList<Node> {
+    return new LazyList(this.#start, this.#end, this.#nodeAt);
+  }
+
+  get edges(): LazyList<Edge<Node>> {
+    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
+  }
+
+  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
+
+  cursorAt(index: number): string {
+    const name = this.#nameOf(this.#list[index]);
     return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
-  };
-  return {
-    totalCount: list.length,
-    get nodes(): LazyList<Node> {
-      return new LazyList(start, end, nodeAt);
-    },
-    get edges(): LazyList<Edge<Node>> {
-      return new LazyList(start, end, (index) => ({
-        node: nodeAt(index),
-        // It costs more than the rest of the edge, and is seldom selected.
-        get cursor() {
-          return cursorAt(index);
-        },
-      }));
-    },
-    get pageInfo() {
-      return {
-        hasNextPage: end < list.length,
-        hasPreviousPage: start > 0,
-        startCursor: start < end ? cursorAt(start) : null,
-        endCursor: start < end ? cursorAt(end - 1) : null,
-      };
-    },
-  };
+  }
+
+  get pageInfo() {
+    const [start, end] = [this.#start, this.#end];
+    return {
+      hasNextPage: end < this.totalCount,
+      hasPreviousPage: start > 0,
+      startCursor: start < end ? this.cursorAt(start) : null,
+      endCursor: start < end ? this.cursorAt(end - 1) : null,
+    };
+  }
 }
 
 /**
@@ -202,8 +231,8 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
   };
   const resolve = (parent: Parent, given: Given, context: Context) => {
     const page = checkPage(given);
-    return load(parent, given, context).then((list) =>
-      connection(list, page, nodesIn(list, parent, given, context), context, nameOf),
+    return load(parent, given, context).then(
+      (list) => new Page(list, page, nodesIn(list, parent, given, context), context, nameOf),
     );
   };
   return t.field({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { connection } from '../../src/schema/relay-connection.ts';
+import { Page } from '../../src/schema/relay-connection.ts';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf, branchOf } from '../support/records.ts';
@@ -28,7 +28,7 @@ async function pageOf(variables: object) {
   return data?.bank?.branches ?? expect.unreachable();
 }
 
-interface Page {
+interface PageArguments {
   readonly first?: number;
   readonly last?: number;
   /** Positions of the entries whose cursors are given. */
@@ -37,7 +37,7 @@ interface Page {
 }
 
 /** The positions on a page, written as plainly as the Relay specification says it. */
-function reference(count: number, { first, last, after = -1, before = count }: Page) {
+function reference(count: number, { first, last, after = -1, before = count }: PageArguments) {
   let page = Array.from({ length: count }, (_, index) => index).filter(
     (index) => index > after && index < before,
   );
@@ -119,7 +119,7 @@ describe('a connection', () => {
 test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];
   const whole = { first: Infinity, after: null, last: Infinity, before: null };
-  const { nodes, edges } = connection(
+  const { nodes, edges } = new Page(
     ['a', 'b', 'c'],
     whole,
     (record, index) => {

@@ -295,6 +295,31 @@ describe('another record than the requested one', () => {
   );
 });
 
+test.each([account, transaction])('$field takes turns with an update through another view', async (it) => {
+  const through = (line: string) => line.replace('/owner/', '/auditor/').replace('metadata/M', 'metadata/N');
+  const other: UpdateCase = {
+    ...it,
+    ids: `${it.ids.replace('"M"', '"N"')}, viewId: "auditor"`,
+    get: through(it.get),
+    put: through(it.put),
+  };
+  const fixture = serveCase(it);
+  serve(fixture.bank, other);
+  const held = Promise.withResolvers<void>();
+  fixture.bank.on(it.put, async ({ body }) => {
+    await held.promise;
+    return { body };
+  });
+  const first = fixture.update(it.change);
+  await expect.poll(() => fixture.written()).toHaveLength(1);
+  const second = fixture.ask(`mutation { ${update(other, it.clear)} }`);
+  await expect.poll(() => fixture.bank.lines()).toEqual([it.get, it.put, other.get]);
+  fixture.bank.on(other.put, ({ body }) => ({ body }));
+  held.resolve();
+  for (const { errors } of [await first, await second]) expect(errors).toBeUndefined();
+  expect(fixture.bank.lines().slice(3)).toEqual([other.get, other.put]);
+});
+
 describe('what the bank requires', () => {
   const least = { acceptsDeposits: true, id: 'branch-id' };
   const hidden = { id: 'ACC', balance: { currency: 'EUR' } };
