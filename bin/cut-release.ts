@@ -25,7 +25,16 @@ edit('CHANGELOG.md', (text) => {
   }
 });
 for (const folder of ['.', 'client'])
-  run('npm', 'version', version, '--no-git-tag-version', '--silent', '--prefix', folder);
+  run(
+    'npm',
+    'version',
+    version,
+    '--no-git-tag-version',
+    '--allow-same-version',
+    '--silent',
+    '--prefix',
+    folder,
+  );
 edit('ops/helm/Chart.yaml', (text) =>
   text
     .replace(/^version: .*$/m, `version: ${version}`)

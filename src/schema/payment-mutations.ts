@@ -179,7 +179,8 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   }),
   replayed: t.exposeBoolean('replayed', {
     nullable: false,
-    description: 'Whether this is the stored answer to an earlier call with this key.',
+    description:
+      'Whether this is the stored answer to an earlier call with this key; false if the payment is not done.',
   }),
   transactionRequests: t.expose('transactionRequests', {
     type: [TransactionRequestObject],
