@@ -48,7 +48,7 @@ export interface BankRead<T> extends ReadResult {
 }
 
 /** The answer to a write. */
-export interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> {
+interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> {
   readonly answer: T | null;
 }
 
@@ -92,8 +92,8 @@ export interface BankClient {
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
-   * Runs an update; the writes of one record run one after the other
-   * (update-queue.ts). Errors: those of the update; BANK_TIMEOUT if it waited too long, and nothing was written.
+   * Runs an update; the writes of one record run one after the other (update-queue.ts).
+   * Errors: those of the update; BANK_TIMEOUT if it waited too long, and nothing was written.
    */
   readonly update: UpdateQueue['run'];
   /** The number of calls in progress: reads or writes, whichever are more. */

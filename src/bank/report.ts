@@ -16,7 +16,7 @@ export interface CallReport {
   readonly reason: TransportFailure['reason'] | null;
   /** The reason in words; also the fault of an answer whose status is 3xx. */
   readonly failure: string | null;
-  /** The bank's text in a 4xx or 5xx answer, bounded and without credentials. */
+  /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;
 }
 

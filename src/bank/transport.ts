@@ -9,7 +9,7 @@ import type { PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
 /** How the bank is reached if the connection is not a direct one. */
-export interface NetworkOptions {
+interface NetworkOptions {
   /** The client certificate, and the authorities for the bank's certificate. Node's authorities by default. */
   readonly secureContext?: SecureContext | undefined;
   /** The proxy to the bank; null for none. */
@@ -78,7 +78,7 @@ export const limitedBy = (deadline: number, beforeStart?: () => void): CallLimit
 /** Sends a call, once. It never rejects. */
 export type Send = (call: PreparedCall, limits: CallLimits) => Promise<HttpResult>;
 
-export interface Transport {
+interface Transport {
   readonly send: Send;
   usage(): readonly PoolUsage[];
   /** The number of calls in progress: reads or writes, whichever are more. */
@@ -105,7 +105,7 @@ interface Lane {
  * write and payment has its own connection, which is closed after the answer: if the bank had just closed a kept connection,
  * nobody would know whether the bank saw the request. undici's own deadlines are off: its header deadline counts in seconds and
  * never fires during 1xx answers, and its body deadline never fires while bytes trickle in. `dispatch` is used instead of
- * `request`, because its handler is told when the request starts to be written: until then, nothing was sent.
+ * `request`, because its handler is called before the request is written: until that call, nothing was sent.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
@@ -229,7 +229,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   #timer: NodeJS.Timeout | undefined;
   #timeoutMs = 0;
   #enteredAt = 0;
-  /** Set when the request starts to be written: until then, nothing was sent. */
+  /** Set just before the request is written. While it is null, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isSettled = false;
   #status = 0;

@@ -161,7 +161,7 @@ function originOf(word: string): string {
   const isHost = /^(\[[0-9a-f:.]+\]|[\w.~-]+)$/i.test(url?.hostname ?? '');
   if (url === null || host === '' || !isHost || /^(file|ftp|wss?)$/i.test(scheme))
     throw new Error(
-      `name each origin with scheme, host and port, such as https://app.example, without a path or a pattern; ${word} is none.`,
+      `name each origin with scheme, host and port, such as https://app.example, without a path or a pattern; ${word} is not an origin.`,
     );
   return url.origin === 'null' ? `${scheme}://${host}`.toLowerCase() : url.origin;
 }

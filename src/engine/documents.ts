@@ -26,7 +26,7 @@ export class DocumentCacheStats {
 }
 
 export interface DocumentCacheOptions extends DocumentRules {
-  /** The approximate memory for all other documents and their plans, in bytes. */
+  /** The approximate memory for the documents that are not pinned, and their plans, in bytes. */
   readonly documentCacheBytes: number;
   /** Checked documents by their texts, which are never evicted. */
   readonly pinned?: ReadonlyMap<string, DocumentNode> | undefined;

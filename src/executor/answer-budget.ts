@@ -11,7 +11,7 @@ export interface AnswerLimits {
 }
 
 /** Counts the values of all answers of the process that are being built. */
-export interface ValueHolder {
+interface ValueHolder {
   /** Takes more values for this answer; false if its caller has none left. */
   takeValues(count: number): boolean;
 }

@@ -155,12 +155,11 @@ export function createLoaders(read: Read, { onAsk }: LoadersOptions = {}) {
       { batch: false, cacheKeyFn, batchScheduleFn: soon },
     );
   };
-  const loaders: Record<string, unknown> = {};
+  const loaders: Record<string, unknown> = { listedAccounts: new ListedRecords<Account>(account) };
   for (const [name, operation] of reads) loaders[name] = loader(operation);
-  return {
-    ...(loaders as ReadLoaders),
+  return loaders as ReadLoaders & {
     /** Accounts from lists, which a single read would return in the same shape. */
-    listedAccounts: new ListedRecords<Account>(account),
+    readonly listedAccounts: ListedRecords<Account>;
   };
 }
 

@@ -33,7 +33,7 @@ interface PaymentVerdict {
   readonly unknown?: UnknownAnswer | undefined;
 }
 
-export interface UnknownAnswer {
+interface UnknownAnswer {
   /** The unknown members, such as `data.id`; bounded. */
   readonly names: readonly string[];
   /** The settings that would help. */

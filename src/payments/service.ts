@@ -78,14 +78,14 @@ export interface OwnPaymentsQuery
   readonly onPage?: OnPage;
 }
 
-export interface PaymentServiceOptions {
+interface PaymentServiceOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
   /** How long a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
   readonly leaseMs?: number;
   /**
-   * The deadline of the bank for a payment. The payment is sent only if this time fits into the rest of the lease, so that no
-   * client is told of an unknown outcome before the sending is over (default: 0).
+   * The deadline of the bank for a payment. The payment is sent only if this time fits into the rest of the lease, so that
+   * bankql answers UNKNOWN only after the request has ended (default: 0).
    */
   readonly sendTimeoutMs?: number;
   /**

@@ -73,7 +73,7 @@ export const paymentRecord = z.object({
   status: z.number().nullable(),
   /** The error's message, which holds no secret; null if it succeeded. */
   message: z.string().nullable(),
-  /** The bank's text for the operator, bounded and without credentials; null if there is none. */
+  /** The bank's text for the operator, shortened and without credentials; null if the bank gave none. */
   bankText: z.string().nullable(),
   /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
   settledBy: z.string().nullable(),

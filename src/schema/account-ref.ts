@@ -45,7 +45,8 @@ AccountRefObject.implement({
     }),
     counterparty: t.field({
       type: otherAccountNode.object,
-      description: 'The payee as a counterparty; null if it is none. REST: getOtherAccounts.',
+      description:
+        'The payee as a counterparty; null if the payer has no such counterparty. REST: getOtherAccounts.',
       resolve: ({ record, payer }, _args, context) => {
         const accountId = unwrap(record.account_id);
         return payer && accountId ? findCounterparty(payer, accountId, context) : null;

@@ -18,13 +18,13 @@ export interface OperationLimits {
 }
 
 /** An earlier answer, used because the bank is unavailable. */
-export interface StaleAnswer {
+interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
 }
 
 /** Observes an operation's calls, for the explanation (engine/explain.ts). Its methods must not throw. */
-export interface CallObserver {
+interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly asked: (operation: Operation, key: string) => void;
   /** A call begins. Shape: a function to be called with its outcome. */

@@ -4,7 +4,7 @@ import type { Selection } from '../executor/selection.ts';
 import type { Context } from './context.ts';
 
 /** The declarations of a field in its GraphQL extensions, for links (link.ts). */
-export interface FieldExtensions {
+interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;
   /** The only part of the parent's record that the field needs. */

@@ -72,7 +72,7 @@ const loadAll = (account: ViewIds, { session }: ReadContext): Promise<OtherAccou
   session.loaders.otherAccounts.load(account);
 
 /** The counterparties that a field with this filter lists. */
-export function loadOtherAccounts(
+function loadOtherAccounts(
   account: ViewIds,
   args: OtherAccountSearch,
   context: ReadContext,

@@ -174,7 +174,7 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   payment: t.field({
     type: PaymentObject,
     description:
-      "bankql's record of this payment, whatever its outcome; null if there is none. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
+      "bankql's record of this payment, whatever its outcome; null if bankql has no record. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
     resolve: (payload, _args, context) => paymentOf(payload, context),
   }),
   replayed: t.exposeBoolean('replayed', {

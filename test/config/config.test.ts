@@ -95,7 +95,7 @@ test.each<[Record<string, string>, string]>([
   ],
   [{ BANK_PAYMENT_STATUS: 'data..status' }, 'give a path such as data.status'],
   [{ BANK_PAYMENT_RECEIPT: '.id' }, 'give a path such as data.status'],
-  [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
+  [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not an origin'],
   ...['0', '257', 'all', '1.5'].map((text): [Record<string, string>, string] => [
     { WORKERS: text },
     'or auto for one for each core',

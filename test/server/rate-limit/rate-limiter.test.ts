@@ -63,7 +63,7 @@ describe('a budget', () => {
     expect(await taken(limiter, identified(false, 'peer 192.0.2.2', {}), 3)).toBe(2);
   });
 
-  test('belongs to one caller: any other credential is another’s', async () => {
+  test('belongs to one caller: a caller with one other credential has its own', async () => {
     const limiter = createRateLimiter({ calls: 2, seconds: 60 });
     for (const who of [
       caller('a'),

@@ -37,7 +37,7 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
   current_setting('synchronous_commit') AS synchronous_commit, ${standbysConfirm} AS standbys_confirm,
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
-export interface SetUpOptions {
+interface SetUpOptions {
   /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
   /** Whether a server is accepted that may forget payments. */
