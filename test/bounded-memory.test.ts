@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { BankClient } from '../src/bank/client.ts';
 import { operations } from '../src/contract/operations.ts';
-import { DocumentCacheStats } from '../src/engine/documents.ts';
 import { BankqlError } from '../src/errors.ts';
-import { createRateLimiter } from '../src/server/rate-limit/rate-limiter.ts';
+import { DocumentCacheStats } from '../src/graphql/documents.ts';
+import { createRateLimiter } from '../src/load/rate-limiter.ts';
 import { anyAnswer } from './support/any-bank.ts';
 import { createTestClient, readFrom } from './support/bank-client.ts';
 import { createTestBankql } from './support/bankql.ts';

@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { slices } from '../slices.ts';
+import { slices } from '../load/slices.ts';
 import { type BreakerReason, createBreakers, paused } from './breaker.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';

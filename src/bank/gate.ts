@@ -1,5 +1,5 @@
-import { uses } from '../capacity.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { uses } from '../load/capacity.ts';
 import type { Identity } from './credentials.ts';
 
 /** A call in front of the gate. */

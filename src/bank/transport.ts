@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { refusals, type ShedReason } from '../capacity.ts';
+import { refusals, type ShedReason } from '../load/capacity.ts';
 import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
 import { Gate, type GateCall, type OperationUsage } from './gate.ts';

@@ -3,7 +3,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
 import { StartError } from '../errors.ts';
-import { limitRows } from '../limits.ts';
+import { limitRows } from '../load/limits.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
-import type { RecordedCall } from '../engine/explain.ts';
-import { createDocumentCheck } from '../engine/validation.ts';
 import { orStop, StartError } from '../errors.ts';
+import type { RecordedCall } from '../graphql/explain.ts';
+import { createDocumentCheck } from '../graphql/validation.ts';
+import { createBankqlYoga } from '../graphql/yoga.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { createMemoryStore } from '../payments/stores/memory-store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { schema } from '../schema/schema.ts';
-import { createBankqlYoga } from '../server/yoga.ts';
 import { type CliContext, readWords } from './command.ts';
 
 interface Explained {

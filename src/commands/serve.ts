@@ -3,17 +3,17 @@ import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { DocumentCacheStats } from '../engine/documents.ts';
-import { loadPersistedDocuments } from '../engine/persisted-documents.ts';
 import { stopStart } from '../errors.ts';
-import { type Limits, limits } from '../limits.ts';
+import { DocumentCacheStats } from '../graphql/documents.ts';
+import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
+import { type Limits, limits } from '../load/limits.ts';
+import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
 import { schema } from '../schema/schema.ts';
 import { authenticateByHeaders } from '../server/auth/header-credentials.ts';
-import { limitBank } from '../server/rate-limit/rate-limits.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../server/server.ts';
 import { logOptions } from '../telemetry/log.ts';
@@ -78,7 +78,7 @@ export async function serveBankql(
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rateLimiter =
     rateLimit &&
-    (await import('../server/rate-limit/rate-limiter.ts')).createRateLimiter(rateLimit, {
+    (await import('../load/rate-limiter.ts')).createRateLimiter(rateLimit, {
       isWorker,
       onRefusal: telemetry.onRateRefusal,
     });

@@ -1,5 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
-import { limits as fixedLimits, type Limits } from '../limits.ts';
+import { limits as fixedLimits, type Limits } from '../load/limits.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';

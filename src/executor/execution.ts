@@ -7,7 +7,7 @@ import {
   type ResponsePath,
   responsePathAsArray,
 } from 'graphql';
-import { type SlicedOperation, slices } from '../slices.ts';
+import { type SlicedOperation, slices } from '../load/slices.ts';
 import { AnswerBudget, AnswerLimitError, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';

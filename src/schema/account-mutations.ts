@@ -11,8 +11,8 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { accountNode, readAccountForUpdate } from './account.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
-import { toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import { toBody, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
 import {
   bankIdInput,
   changesInput,

@@ -4,10 +4,10 @@ import { type AccountRef as AccountName, type AccountRefBody, accountRef } from 
 import type { ViewIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';
 import { builder } from './builder.ts';
-import { fieldsOf, inputType, toBody } from './fields.ts';
-import { restId } from './global-id.ts';
-import { link } from './link.ts';
 import { findCounterparty, otherAccountNode } from './other-account.ts';
+import { fieldsOf, inputType, toBody } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { link } from './plugin/link.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {

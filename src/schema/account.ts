@@ -10,9 +10,9 @@ import { BankObject, bankFields } from './bank.ts';
 import { builder, type Fields } from './builder.ts';
 import { type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
-import { implementNode } from './fields.ts';
-import { restId } from './global-id.ts';
-import { link, links, recordOf } from './link.ts';
+import { implementNode } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { link, links, recordOf } from './plugin/link.ts';
 import {
   checkNotRepeated,
   contentHashOf,
@@ -21,10 +21,10 @@ import {
   isContentHash,
   isRepeatedIn,
   itemId,
-} from './list-item.ts';
-import { defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './node.ts';
+} from './plugin/list-item.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef, noteOtherId } from './plugin/node.ts';
+import { connectionTo, listField, type ToNode } from './plugin/relay-connection.ts';
 import { versionField } from './record-version.ts';
-import { connectionTo, listField, type ToNode } from './relay-connection.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
   description: 'Which accounts: the segment `{scope}` of getAccountsScope.',

@@ -2,8 +2,8 @@ import { ofSource } from '../executor/selection.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type MadeField, type ObjectFields } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { link } from './link.ts';
-import { defineNodeType, identifiedBy, idFromPath, NodeInterface } from './node.ts';
+import { link } from './plugin/link.ts';
+import { defineNodeType, identifiedBy, idFromPath, NodeInterface } from './plugin/node.ts';
 
 /** Banks by their code. A bank has no record to read. The files of the records add the fields that lead to them. */
 export const bankNode = defineNodeType({

@@ -3,8 +3,8 @@ import { branch, getBranches, putBranchID } from '../contract/branch.ts';
 import { branchNode, readBranchForUpdate } from './branch.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
-import { toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import { toBody, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
 import {
   bankIdInput,
   changesInput,

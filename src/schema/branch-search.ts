@@ -3,11 +3,11 @@ import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
 import { builder, type InputFields } from './builder.ts';
-import { nullOnError } from './field-extensions.ts';
-import { omitNullish } from './fields.ts';
-import { notGlobalId } from './global-id.ts';
-import { madeFrom } from './list-item.ts';
 import { contains, type ListWork } from './list-work.ts';
+import { nullOnError } from './plugin/field-extensions.ts';
+import { omitNullish } from './plugin/fields.ts';
+import { notGlobalId } from './plugin/global-id.ts';
+import { madeFrom } from './plugin/list-item.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 

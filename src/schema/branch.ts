@@ -11,13 +11,13 @@ import {
 } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode } from './fields.ts';
-import { notGlobalId } from './global-id.ts';
-import { link, recordOf } from './link.ts';
-import { checkNotRepeated, findListItem, itemId, type ListedIds, listedBy } from './list-item.ts';
-import { defineNodeType, identifiedBy } from './node.ts';
+import { implementNode } from './plugin/fields.ts';
+import { notGlobalId } from './plugin/global-id.ts';
+import { link, recordOf } from './plugin/link.ts';
+import { checkNotRepeated, findListItem, itemId, type ListedIds, listedBy } from './plugin/list-item.ts';
+import { defineNodeType, identifiedBy } from './plugin/node.ts';
+import { connectionTo, listField } from './plugin/relay-connection.ts';
 import { versionField } from './record-version.ts';
-import { connectionTo, listField } from './relay-connection.ts';
 
 type BranchIds = ListedIds<BankIds, 'branchId', Branch>;
 

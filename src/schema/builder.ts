@@ -1,7 +1,7 @@
 import SchemaBuilder, { type FieldRef } from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { Context } from './context.ts';
-import { globalIdDescription } from './global-id.ts';
+import { globalIdDescription } from './plugin/global-id.ts';
 
 export const builder = new SchemaBuilder<{
   Context: Context;

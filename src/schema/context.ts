@@ -3,8 +3,8 @@ import type { ReadBudget } from '../bank/transport.ts';
 import { badUserInput, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
-import { restId } from './global-id.ts';
 import type { ListWork } from './list-work.ts';
+import { restId } from './plugin/global-id.ts';
 import type { ViewerTemplates } from './viewer-template.ts';
 
 /** The context of every resolver: one for each request. */

@@ -4,8 +4,8 @@ import type { CustomerIds } from '../loaders/loaders.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { customerNode } from './customer.ts';
-import { toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import { toBody, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
 import {
   bankIdInput,
   changesInput,

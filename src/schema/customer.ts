@@ -4,11 +4,11 @@ import type { CustomerIds } from '../loaders/loaders.ts';
 import { accountsField } from './account.ts';
 import { BankObject, bankFields, bankNode } from './bank.ts';
 import { builder } from './builder.ts';
-import { implementNode } from './fields.ts';
-import { restId } from './global-id.ts';
-import { link, links, recordOf } from './link.ts';
 import { messagesField } from './message.ts';
-import { defineNodeType, identifiedBy, idFromPath } from './node.ts';
+import { implementNode } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { link, links, recordOf } from './plugin/link.ts';
+import { defineNodeType, identifiedBy, idFromPath } from './plugin/node.ts';
 import { versionField } from './record-version.ts';
 import { viewerAccount, viewerWhoIs } from './viewer.ts';
 

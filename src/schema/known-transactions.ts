@@ -3,10 +3,10 @@ import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loa
 import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
-import { link, links } from './link.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
+import { fieldExtensions } from './plugin/field-extensions.ts';
+import { link, links } from './plugin/link.ts';
 import {
   type ConnectionShape,
   checkPage,
@@ -14,7 +14,7 @@ import {
   type PageArguments,
   pageArguments,
   totalCountField,
-} from './relay-connection.ts';
+} from './plugin/relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
 

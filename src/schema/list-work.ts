@@ -1,6 +1,6 @@
 import type { AnswerBudget } from '../executor/answer-budget.ts';
 import { getOrMake } from '../get-or-make.ts';
-import { type SlicedOperation, slices } from '../slices.ts';
+import { type SlicedOperation, slices } from '../load/slices.ts';
 
 interface ListWorkOptions extends SlicedOperation {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;

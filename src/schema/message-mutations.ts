@@ -1,9 +1,9 @@
 import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { inputFields, toBody } from './fields.ts';
-import { restId } from './global-id.ts';
 import { MessageObject } from './message.ts';
+import { inputFields, toBody } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
 import { bankIdInput } from './record-mutations.ts';
 
 builder.relayMutationField(

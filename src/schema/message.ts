@@ -3,10 +3,10 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { BankObject } from './bank.ts';
 import { builder, type Fields } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { objectType } from './fields.ts';
-import { encodeGlobalId, globalIdTypes } from './global-id.ts';
-import { contentHashOf } from './list-item.ts';
-import { connectionTo, listField } from './relay-connection.ts';
+import { objectType } from './plugin/fields.ts';
+import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
+import { contentHashOf } from './plugin/list-item.ts';
+import { connectionTo, listField } from './plugin/relay-connection.ts';
 
 export const MessageObject = objectType(message);
 

@@ -7,11 +7,11 @@ import {
 } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode } from './fields.ts';
-import { forged, notGlobalId } from './global-id.ts';
-import { findListItem, itemId, type ListedIds, listedBy } from './list-item.ts';
-import { defineNodeType } from './node.ts';
-import { connectionTo, listField } from './relay-connection.ts';
+import { implementNode } from './plugin/fields.ts';
+import { forged, notGlobalId } from './plugin/global-id.ts';
+import { findListItem, itemId, type ListedIds, listedBy } from './plugin/list-item.ts';
+import { defineNodeType } from './plugin/node.ts';
+import { connectionTo, listField } from './plugin/relay-connection.ts';
 
 type MetadataIds = ListedIds<{ readonly query: MetadataQuery }, 'metadataId', MetadataEntry>;
 

@@ -16,9 +16,10 @@ import { type AccountIds, accountNode, accountOf, isCodeOf } from './account.ts'
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode, omitNullish } from './fields.ts';
-import { notGlobalId } from './global-id.ts';
-import { link, recordOf } from './link.ts';
+import { contains } from './list-work.ts';
+import { implementNode, omitNullish } from './plugin/fields.ts';
+import { notGlobalId } from './plugin/global-id.ts';
+import { link, recordOf } from './plugin/link.ts';
 import {
   isRepeatedIn,
   itemId,
@@ -27,10 +28,9 @@ import {
   listedBy,
   madeFrom,
   shownId,
-} from './list-item.ts';
-import { contains } from './list-work.ts';
-import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './node.ts';
-import { connectionTo, listField, type ToNode } from './relay-connection.ts';
+} from './plugin/list-item.ts';
+import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './plugin/node.ts';
+import { connectionTo, listField, type ToNode } from './plugin/relay-connection.ts';
 
 type OtherAccountIds = ListedIds<ViewIds, 'otherAccountId', OtherAccount>;
 

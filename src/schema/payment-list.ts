@@ -5,9 +5,9 @@ import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { type PaymentRecord, parseJson } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
-import { notGlobalId } from './global-id.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { type ConnectionShape, type Edge, notACursor } from './relay-connection.ts';
+import { notGlobalId } from './plugin/global-id.ts';
+import { type ConnectionShape, type Edge, notACursor } from './plugin/relay-connection.ts';
 import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */

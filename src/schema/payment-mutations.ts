@@ -11,11 +11,11 @@ import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
-import { fieldExtensions } from './field-extensions.ts';
-import { inputType, omitNullish, toBody } from './fields.ts';
-import { restId } from './global-id.ts';
-import { mapListItem } from './list-item.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
+import { fieldExtensions } from './plugin/field-extensions.ts';
+import { inputType, omitNullish, toBody } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { mapListItem } from './plugin/list-item.ts';
 import { bankIdInput } from './record-mutations.ts';
 import { isPositive } from './scalars.ts';
 import {

@@ -9,10 +9,10 @@ import { accountNode } from './account.ts';
 import { AccountRefObject } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { MoneyObject } from './fields.ts';
-import { encodeGlobalId, forged, globalIdTypes } from './global-id.ts';
-import { link } from './link.ts';
-import { NodeInterface } from './node.ts';
+import { MoneyObject } from './plugin/fields.ts';
+import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
+import { link } from './plugin/link.ts';
+import { NodeInterface } from './plugin/node.ts';
 import { transactionNode } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */

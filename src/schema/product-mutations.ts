@@ -3,9 +3,9 @@ import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { listOf, toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
-import { itemId } from './list-item.ts';
+import { listOf, toBody, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { itemId } from './plugin/list-item.ts';
 import { productNode, productVersion } from './product.ts';
 import {
   bankIdInput,

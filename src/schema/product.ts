@@ -5,13 +5,13 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { BankObject, bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode, listOf, omitNullish } from './fields.ts';
-import { notGlobalId, restId } from './global-id.ts';
-import { link } from './link.ts';
-import { itemId, type ListedIds, listedBy } from './list-item.ts';
-import { defineNodeType, identifiedBy, noteOtherId } from './node.ts';
+import { implementNode, listOf, omitNullish } from './plugin/fields.ts';
+import { notGlobalId, restId } from './plugin/global-id.ts';
+import { link } from './plugin/link.ts';
+import { itemId, type ListedIds, listedBy } from './plugin/list-item.ts';
+import { defineNodeType, identifiedBy, noteOtherId } from './plugin/node.ts';
+import { connectionTo, listField } from './plugin/relay-connection.ts';
 import { versionField, versionOf } from './record-version.ts';
-import { connectionTo, listField } from './relay-connection.ts';
 
 type ProductIds = ListedIds<BankIds, 'productId', Product>;
 

@@ -7,10 +7,10 @@ import { type Changes, changesNothing, leavesOut, updatedBody } from '../contrac
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { InputFields, MadeField, ObjectFields } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { changesType, clearedBy, inputType, ownIdIn } from './fields.ts';
-import { link } from './link.ts';
-import { shownId } from './list-item.ts';
-import type { NodeType } from './node.ts';
+import { changesType, clearedBy, inputType, ownIdIn } from './plugin/fields.ts';
+import { link } from './plugin/link.ts';
+import { shownId } from './plugin/list-item.ts';
+import type { NodeType } from './plugin/node.ts';
 import { versionOf as recordVersion } from './record-version.ts';
 
 /**

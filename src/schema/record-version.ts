@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { hash } from '../bank/credentials.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
-import { recordOf } from './link.ts';
-import type { NodeRef } from './node.ts';
+import { recordOf } from './plugin/link.ts';
+import type { NodeRef } from './plugin/node.ts';
 
 /**
  * A fingerprint of a record as it was read. Two records have the same one if all members in the shape are equal, in

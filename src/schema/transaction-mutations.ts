@@ -11,8 +11,8 @@ import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
-import { toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import { toBody, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
 import {
   bankIdInput,
   changesInput,

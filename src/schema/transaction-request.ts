@@ -13,11 +13,11 @@ import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
-import { implementNode, MoneyObject } from './fields.ts';
-import { link, links, recordOf } from './link.ts';
-import { itemNotFound, type ListedIds, listedBy, madeFrom } from './list-item.ts';
-import { defineNodeType, identifiedBy, type NodeRef } from './node.ts';
-import { connectionTo, listField, type ToNode } from './relay-connection.ts';
+import { implementNode, MoneyObject } from './plugin/fields.ts';
+import { link, links, recordOf } from './plugin/link.ts';
+import { itemNotFound, type ListedIds, listedBy, madeFrom } from './plugin/list-item.ts';
+import { defineNodeType, identifiedBy, type NodeRef } from './plugin/node.ts';
+import { connectionTo, listField, type ToNode } from './plugin/relay-connection.ts';
 import { transactionNode } from './transaction.ts';
 
 /** The bank's identifier is an address; null if it gave none, or if the request's content identifies it. */

@@ -7,11 +7,11 @@ import type { TransactionIds } from '../loaders/loaders.ts';
 import { accountNode, accountOf } from './account.ts';
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
-import { implementNode } from './fields.ts';
-import { restId } from './global-id.ts';
-import { link, recordOf } from './link.ts';
-import { defineNodeType, identifiedBy, idFromPath, noteOtherId } from './node.ts';
 import { otherAccountNode } from './other-account.ts';
+import { implementNode } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { link, recordOf } from './plugin/link.ts';
+import { defineNodeType, identifiedBy, idFromPath, noteOtherId } from './plugin/node.ts';
 import { versionField } from './record-version.ts';
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */

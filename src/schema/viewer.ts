@@ -5,9 +5,9 @@ import { accountNode, accountsField } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { customerNode } from './customer.ts';
-import { encodeGlobalId, globalIdTypes } from './global-id.ts';
-import { link } from './link.ts';
 import { messagesField } from './message.ts';
+import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
+import { link } from './plugin/link.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
 /** The ids of the viewer. */

@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { IncrementalForm } from '../engine/context.ts';
-import { RequestError } from '../engine/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import type { IncrementalForm } from '../graphql/context.ts';
+import { RequestError } from '../graphql/errors.ts';
 
 /** The formats that a client accepts, by its `Accept`. */
 export interface Accepted {

@@ -8,8 +8,8 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { Capacity, unbounded } from '../capacity.ts';
-import { RequestHolder } from '../engine/request-holder.ts';
+import { RequestHolder } from '../graphql/request-holder.ts';
+import { Capacity, unbounded } from '../load/capacity.ts';
 
 /**
  * After a refusal, a connection is not read for a time that grows with the number of such connections. So clients that repeat

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { shownError } from '../engine/errors.ts';
-import type { OperationActivity } from '../engine/operation-activity.ts';
-import type { RequestHolder } from '../engine/request-holder.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
+import { shownError } from '../graphql/errors.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
+import type { RequestHolder } from '../graphql/request-holder.ts';
 import type { AnswerRequest, BodyReader } from './handlers.ts';
 import {
   ClientDisconnected,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Capacity } from '../capacity.ts';
-import { RequestHolder } from '../engine/request-holder.ts';
+import { RequestHolder } from '../graphql/request-holder.ts';
+import type { Capacity } from '../load/capacity.ts';
 import { peerOf } from './connection.ts';
 import type { Client, Door } from './door.ts';
 import { type Head, readBody, readChunks } from './request.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
 
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {

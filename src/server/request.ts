@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { RequestError } from '../engine/errors.ts';
-import type { RequestHolder } from '../engine/request-holder.ts';
+import { RequestError } from '../graphql/errors.ts';
+import type { RequestHolder } from '../graphql/request-holder.ts';
 import { ownCopy } from '../own-copy.ts';
 import { parseMediaType } from './accept.ts';
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
-import { type HttpExtension, shownError } from '../engine/errors.ts';
-import { explainHeader } from '../engine/explain.ts';
-import type { OperationActivity } from '../engine/operation-activity.ts';
-import { BoundedResult, noRoom } from '../engine/result.ts';
+import { type HttpExtension, shownError } from '../graphql/errors.ts';
+import { explainHeader } from '../graphql/explain.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
+import { BoundedResult, noRoom } from '../graphql/result.ts';
 import type { MediaType } from './accept.ts';
 import type { Client } from './door.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../capacity.ts';
+import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
 import { listen } from './connection.ts';
 import { createDoor } from './door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';

@@ -23,7 +23,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { TraceCall } from '../bank/report.ts';
-import type { OperationActivity } from '../engine/operation-activity.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { ownCopy } from '../own-copy.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';

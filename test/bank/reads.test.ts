@@ -10,7 +10,7 @@ import type { CallLimits } from '../../src/bank/transport.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { BankqlError } from '../../src/errors.ts';
-import { slices } from '../../src/slices.ts';
+import { slices } from '../../src/load/slices.ts';
 import { readFrom } from '../support/bank-client.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';

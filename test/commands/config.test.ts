@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkConfig } from '../../src/commands/config.ts';
 import { plain } from '../../src/config/help.ts';
-import { limitRows } from '../../src/limits.ts';
+import { limitRows } from '../../src/load/limits.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/load/limits.ts';
 import { noBankWords } from '../../src/payments/payment-words.ts';
 
 describe('with an empty environment', () => {

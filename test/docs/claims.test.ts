@@ -71,7 +71,7 @@ test('metrics that pages name exist', () => {
 });
 
 /**
- * A number that a page takes from the code is followed by its source: `10 ms<!-- src/slices.ts sliceMs -->`.
+ * A number that a page takes from the code is followed by its source: `10 ms<!-- src/load/slices.ts sliceMs -->`.
  * The number, with its unit, is the text since the last space but one.
  */
 describe('numbers with a source', () => {

@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path/posix';
 import GithubSlugger from 'github-slugger';
 import { marked, type Token } from 'marked';
 import { describe, expect, test } from 'vitest';
-import { shownError } from '../../src/engine/errors.ts';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
+import { shownError } from '../../src/graphql/errors.ts';
 
 /** Every relative link of the documentation leads to a file or folder, and to a heading where it names one. */
 

@@ -3,7 +3,7 @@ import { getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/compile.ts';
-import { slices } from '../../src/slices.ts';
+import { slices } from '../../src/load/slices.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';

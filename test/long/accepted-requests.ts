@@ -8,7 +8,7 @@ import {
   isRequiredArgument,
 } from 'graphql';
 import { example } from '../../src/sandbox/identity.ts';
-import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
 
 /** A field of an operation, with what is selected beneath it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isObjectType } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { encodeGlobalId, globalIdTypes } from '../../src/schema/global-id.ts';
+import { encodeGlobalId, globalIdTypes } from '../../src/schema/plugin/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
+import { slices } from '../../src/load/slices.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
 import { ListWork } from '../../src/schema/list-work.ts';
-import { slices } from '../../src/slices.ts';
 import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf } from '../support/records.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { decodeGlobalId, encodeGlobalId } from '../../src/schema/global-id.ts';
+import { decodeGlobalId, encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';

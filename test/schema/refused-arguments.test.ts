@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 

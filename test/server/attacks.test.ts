@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
-import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import {
   type Act,

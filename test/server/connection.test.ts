@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Capacity } from '../../src/capacity.ts';
+import { Capacity } from '../../src/load/capacity.ts';
 import { type ConnectionAwareResponse, listen, peerOf } from '../../src/server/connection.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { answerTo, connectTo } from '../support/requests.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { OperationActivity } from '../../src/engine/operation-activity.ts';
+import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { acceptedBy } from '../../src/server/accept.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRateLimiter } from '../../src/server/rate-limit/rate-limiter.ts';
-import type { RateRefusal } from '../../src/server/rate-limit/rate-limits.ts';
+import { createRateLimiter } from '../../src/load/rate-limiter.ts';
+import type { RateRefusal } from '../../src/load/rate-limits.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../support/issuer.ts';
 import { post, startProcess } from '../support/process.ts';

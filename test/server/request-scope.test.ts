@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { OperationActivity } from '../../src/engine/operation-activity.ts';
+import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
 import { turns } from '../support/waits.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { BoundedResult } from '../../src/engine/result.ts';
+import { BoundedResult } from '../../src/graphql/result.ts';
 import { listen } from '../../src/server/connection.ts';
 import { createAnswers, NodeClient, type SendOptions } from '../../src/server/response.ts';
 

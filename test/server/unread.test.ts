@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { CapacityLimits } from '../../src/capacity.ts';
+import type { CapacityLimits } from '../../src/load/capacity.ts';
 import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { request } from 'undici';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { limitBank } from '../../src/load/rate-limits.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
@@ -11,7 +12,6 @@ import type { JwtOptions, TokenRefusal } from '../../src/server/auth/jwt-options
 import { type Listening, listen } from '../../src/server/connection.ts';
 import { createDoor } from '../../src/server/door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/server/handlers.ts';
-import { limitBank } from '../../src/server/rate-limit/rate-limits.ts';
 import { readBody } from '../../src/server/request.ts';
 import { NodeClient } from '../../src/server/response.ts';
 import { logOptions } from '../../src/telemetry/log.ts';

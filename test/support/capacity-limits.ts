@@ -1,4 +1,4 @@
-import { type CapacityLimits, unbounded } from '../../src/capacity.ts';
+import { type CapacityLimits, unbounded } from '../../src/load/capacity.ts';
 
 /** What callers may hold: so much of these resources, and much of the others. */
 export const capacityLimits = ({

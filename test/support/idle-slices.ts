@@ -1,4 +1,4 @@
-import { slices } from '../../src/slices.ts';
+import { slices } from '../../src/load/slices.ts';
 import { turns } from './waits.ts';
 
 /** Resolves when no work of the nameless caller waits in `slices`: only then may a test set the clock back. */

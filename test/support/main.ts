@@ -1,4 +1,4 @@
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/load/limits.ts';
 import { limitsVariable } from './limits.ts';
 
 /** bankql's own entry, with other limits than the fixed ones: those of a variable that only the tests know. */

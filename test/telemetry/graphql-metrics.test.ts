@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { DocumentCacheStats } from '../../src/engine/documents.ts';
 import { errorCodes } from '../../src/errors.ts';
+import { DocumentCacheStats } from '../../src/graphql/documents.ts';
 import { watchPools } from '../../src/telemetry/metrics.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../bank/credentials.ts';
-import type { RequestHolder } from '../../engine/request-holder.ts';
-import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
-import { noCallLeft } from '../rate-limit/rate-limits.ts';
+import type { RequestHolder } from '../../graphql/request-holder.ts';
+import type { RateLimiter } from '../../load/rate-limiter.ts';
+import { noCallLeft } from '../../load/rate-limits.ts';
 import type { IncomingHead } from '../request.ts';
 import { currentActivity } from '../request-scope.ts';
 

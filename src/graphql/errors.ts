@@ -1,0 +1,112 @@
+import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
+import {
+  BankqlError,
+  type ErrorCode,
+  type ErrorDetails,
+  isErrorCode,
+  retryAdvice,
+  shorten,
+} from '../errors.ts';
+import { withoutStack, withPlaceOf } from '../executor/errors.ts';
+
+/** The HTTP side of a refusal. */
+export interface HttpExtension {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * The fault is in the document. A client that accepts only plain `application/json` may be
+   * an old one. It then gets a 200, as GraphQL over HTTP requires.
+   */
+  readonly isOfDocument?: boolean;
+}
+
+interface RequestErrorOptions extends Pick<GraphQLErrorOptions, 'nodes' | 'source' | 'positions'> {
+  readonly http?: HttpExtension;
+  readonly details?: ErrorDetails;
+}
+
+/** A request that is not executed. Its extension `http` is for the handler (server/response.ts), not for the client. */
+export class RequestError extends GraphQLError {
+  /** Further reasons why the request is not executed. */
+  others: readonly RequestError[] = [];
+
+  constructor(code: ErrorCode, message: string, options: RequestErrorOptions = {}) {
+    const { http = { status: 400 }, details, ...place } = options;
+    super(message, {
+      ...place,
+      extensions: { code, ...details, ...retryAdvice(code, details), http },
+    });
+  }
+}
+
+/** The section of docs/errors.md about a code, relative to the repository. */
+const docsOf = (code: ErrorCode) => `docs/errors.md#${code.toLowerCase()}`;
+
+type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
+  Partial<Pick<GraphQLError, 'locations' | 'path'>>;
+
+/**
+ * An error as the client sees it: with the link to its code's documentation, and without `extensions.http`, which is for yoga.
+ * All errors of all answers pass here.
+ */
+export function shownError({ message, locations, path, extensions: { http: _, ...extensions } }: ShownError) {
+  const docs = isErrorCode(extensions.code) ? { docs: docsOf(extensions.code) } : {};
+  return { message, locations, path, extensions: { ...extensions, ...docs } };
+}
+
+/** The error of a request that may be repeated later. `retryAfter` is in seconds. */
+export const retryLaterError = (code: ErrorCode, message: string, status: number, retryAfter: number) =>
+  new RequestError(code, message, {
+    http: { status, headers: { 'Retry-After': String(retryAfter) } },
+    details: { retryAfter },
+  });
+
+/** The error of a request that is refused for lack of room. `message`: one of src/load/capacity.ts. */
+export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
+
+/**
+ * The error as the client sees it: one of bankql's codes and a message intended for clients. Anything but a
+ * BankqlError or a GraphQLError becomes INTERNAL and is passed to `unexpected` for the log. Refusals are never
+ * modified: the document cache shares them.
+ */
+export function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
+  if (error instanceof RequestError) return error;
+  const located = error instanceof GraphQLError ? error : null;
+  const origin = originOf(error);
+  const path = located?.path;
+  const placed = (masked: GraphQLError) => (located === null ? masked : withPlaceOf(masked, located));
+  if (origin instanceof BankqlError) {
+    const http = located?.path === undefined ? { http: { status: 400 } } : {};
+    const extensions = { ...origin.extensions, ...http };
+    return placed(withoutStack(() => new GraphQLError(origin.message, { path, extensions })));
+  }
+  if (origin instanceof GraphQLError) {
+    const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
+    const { message } = located ?? origin;
+    return placed(new GraphQLError(truncate(message), { path, extensions: { code, retryable: false } }));
+  }
+  unexpected(origin);
+  return placed(internalError(path));
+}
+
+/** The replacement of an error with hidden details; without a path, of the whole request's error. */
+export function internalError(path?: GraphQLError['path']): GraphQLError {
+  const http = path === undefined ? { http: { status: 500 } } : {};
+  return new GraphQLError('Something went wrong inside bankql.', {
+    path,
+    extensions: { code: 'INTERNAL', retryable: false, ...http },
+  });
+}
+
+/** The maximum length of a message: GraphQL's own messages repeat parts of the request. */
+const maxMessageLength = 300;
+
+export const truncate = (message: string): string =>
+  message.length <= maxMessageLength ? message : `${shorten(message, maxMessageLength)}…`;
+
+/** The original error, below the wrappers that locate it. */
+function originOf(error: unknown): unknown {
+  let origin = error;
+  while (origin instanceof GraphQLError && origin.originalError) origin = origin.originalError;
+  return origin;
+}

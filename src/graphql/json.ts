@@ -1,0 +1,88 @@
+import { type SlicedOperation, slices } from '../load/slices.ts';
+
+/** In characters. Writing a chunk takes about a millisecond. */
+const defaultChunkSize = 256 * 1024;
+/**
+ * The approximate length of JSON that one JSON.stringify creates, in characters: long enough to be fast, and short enough to
+ * take a fraction of a millisecond. A long string is one piece.
+ */
+const pieceSize = 16 * 1024;
+
+/**
+ * The JSON of an answer's data in UTF-8, in chunks. Each is written when there is time for the operation (slices.ts). Null if the
+ * JSON is longer than `maxBytes`; the rest is then not written.
+ * Errors: those of JSON.stringify.
+ */
+export async function jsonInSlices(
+  value: unknown,
+  maxBytes: number,
+  operation: SlicedOperation,
+  chunkSize = defaultChunkSize,
+): Promise<readonly Buffer[] | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let text = '';
+  const endChunk = () => {
+    const chunk = Buffer.from(text);
+    text = '';
+    bytes += chunk.length;
+    chunks.push(chunk);
+  };
+  for (const piece of piecesOf(value, Math.min(pieceSize, chunkSize))) {
+    text += piece;
+    if (text.length < chunkSize) continue;
+    endChunk();
+    if (bytes > maxBytes) return null;
+    if (!slices.hasTime) await slices.wait(operation);
+  }
+  endChunk();
+  return bytes > maxBytes ? null : chunks;
+}
+
+/** The JSON of a value in pieces, together equal to JSON.stringify's. */
+function* piecesOf(value: unknown, size: number): Generator<string> {
+  if (typeof value !== 'object' || value === null || sizeOf(value, size) <= size) {
+    yield JSON.stringify(value) ?? 'null';
+  } else if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; ) {
+      yield at === 0 ? '[' : ',';
+      const end = endOfPiece(value, at, size);
+      if (end > at) yield JSON.stringify(value.slice(at, end)).slice(1, -1);
+      else yield* piecesOf(value[at], size);
+      at = Math.max(end, at + 1);
+    }
+    yield ']';
+  } else {
+    let lead = '{';
+    for (const [name, member] of Object.entries(value)) {
+      yield `${lead}${JSON.stringify(name)}:`;
+      yield* piecesOf(member, size);
+      lead = ',';
+    }
+    yield '}';
+  }
+}
+
+/** The index behind the last entry that still fits into a piece of this size. */
+function endOfPiece(list: readonly unknown[], start: number, size: number): number {
+  let end = start;
+  for (let left = size; end < list.length; end++) {
+    left -= sizeOf(list[end], left);
+    if (left < 0) break;
+  }
+  return end;
+}
+
+/** The approximate length of a value's JSON; if it exceeds `most`, any greater number. */
+function sizeOf(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length + 3;
+  if (typeof value !== 'object' || value === null) return 6;
+  let size = 2;
+  const members: Iterable<unknown> = Array.isArray(value) ? value : Object.values(value);
+  if (!Array.isArray(value)) for (const name in value) size += name.length + 4;
+  for (const member of members) {
+    if (size > most) break;
+    size += sizeOf(member, most - size);
+  }
+  return size;
+}

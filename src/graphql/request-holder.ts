@@ -1,0 +1,141 @@
+import type { IncomingMessage } from 'node:http';
+import type { Identity } from '../bank/credentials.ts';
+import { getOrMake } from '../get-or-make.ts';
+import {
+  type Capacity,
+  type Holder,
+  nobody,
+  overheadBytes,
+  refusalOnArrival,
+  type ShedReason,
+} from '../load/capacity.ts';
+import { overloadedError, type RequestError } from './errors.ts';
+
+/** The resources that a request holds, and its caller. Nothing is counted any more once the request is over. */
+export class RequestHolder implements Holder {
+  caller = nobody;
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+  isMutation = false;
+  /** Bytes of the answer that are written but not sent yet, before the answer is complete. */
+  written = 0;
+  /** Whether the client has disconnected, so that work for the request can stop. */
+  isAbandoned = false;
+  /** Whether the request was refused for lack of capacity. */
+  isRefused = false;
+  /** The peer that sent the request: its network address. */
+  readonly peer: string;
+  readonly #capacity: Capacity;
+  readonly #head: Head;
+  #isOver = false;
+  #abort: AbortController | null = null;
+
+  constructor(capacity: Capacity, peer: string, head: Head) {
+    this.#capacity = capacity;
+    this.peer = peer;
+    this.#head = head;
+  }
+
+  /** Aborts when work for the request can stop. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.isAbandoned) this.#abort.abort(leftReason);
+    return this.#abort.signal;
+  }
+
+  /** Sets the caller; null for an unknown caller, which counts as the peer. */
+  identify(caller: Identity | null): void {
+    if (!this.#isOver) this.#capacity.assign(this, caller?.name ?? this.peer, caller?.group ?? this.peer);
+  }
+
+  /** Counts newly arrived bytes of a request that is not complete yet. Errors: RequestError OVERLOADED. */
+  awaitMore(bytes: number): void {
+    if (this.#isOver) return;
+    if (this.caller === nobody) this.identify(null);
+    this.#check(
+      this.#capacity.take(this, 'arriving', this.arriving === 0 ? bytes + headBytes(this.#head) : bytes),
+    );
+  }
+
+  /** The request has arrived completely, and its work begins. Errors: RequestError OVERLOADED. */
+  admit(): void {
+    if (!this.#isOver) this.#check(this.#capacity.admit(this));
+  }
+
+  #check(why: ShedReason | null): void {
+    if (why === null) return;
+    this.isRefused = true;
+    throw overloaded(why);
+  }
+
+  /** Takes more values. Returns whether there are enough, and the client is still connected. */
+  takeValues(count: number): boolean {
+    if (this.#isOver) return !this.isAbandoned;
+    return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
+  }
+
+  /**
+   * Reserves room for this number of bytes until they are written, in place of the earlier reservation. Returns false,
+   * and reserves nothing, if there is not enough.
+   */
+  reserveRoom(bytes: number): boolean {
+    if (this.#isOver) return true;
+    this.#capacity.add(this, 'unread', this.written - this.unread);
+    return this.#capacity.take(this, 'unread', bytes) === null;
+  }
+
+  /** Counts written bytes of the answer, in place of reserved ones. */
+  write(bytes: number): void {
+    if (this.#isOver) return;
+    if (this.caller === nobody) this.identify(null);
+    this.#capacity.add(this, 'unread', this.written + bytes - this.unread);
+    this.written += bytes;
+  }
+
+  /** Counts bytes that the network has taken. */
+  sent(bytes: number): void {
+    if (this.#isOver) return;
+    this.written -= bytes;
+    this.#capacity.add(this, 'unread', -bytes);
+  }
+
+  /** The answer is complete with these last bytes. From now on, only unread bytes are counted. */
+  answered(bytes: number): void {
+    if (this.#isOver) return;
+    if (this.caller === nobody) this.identify(null);
+    this.#capacity.release(this, this.written + bytes + overheadBytes);
+  }
+
+  /** The request is over: the answer is sent, or the client has disconnected. */
+  end(hasLeft: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#capacity.leave(this);
+    if (!hasLeft) return;
+    this.isAbandoned = true;
+    this.#abort?.abort(leftReason);
+  }
+}
+
+type Head = Pick<IncomingMessage, 'url' | 'rawHeaders'>;
+
+/** The memory that Node uses for each header in addition to its text, in bytes. */
+const headerBytes = 128;
+
+/** The memory that the head of a waiting request takes: the usual overhead, or more if it has many or long headers. */
+function headBytes({ url = '', rawHeaders }: Head): number {
+  let bytes = url.length + (rawHeaders.length / 2) * headerBytes;
+  for (const text of rawHeaders) bytes += text.length;
+  return Math.max(overheadBytes, bytes);
+}
+
+/** A shared reason: without one, `abort` would create an error with a stack for each request. */
+const leftReason = new Error('The client has left.');
+
+const refusals = new Map<ShedReason, RequestError>();
+
+/** One shared error for each reason: creating an error is the largest cost of a refusal, which must be cheap. */
+const overloaded = (why: ShedReason): RequestError =>
+  getOrMake(refusals, why, () => overloadedError(refusalOnArrival(why)));

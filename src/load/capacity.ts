@@ -1,0 +1,233 @@
+import { getOrMake } from '../get-or-make.ts';
+
+/** The resources of the process that a caller's requests use, counted by Capacity below. */
+const counted = ['requests', 'arriving', 'values', 'unread'] as const;
+export type Counted = (typeof counted)[number];
+/** Other files count the rest: server/connection.ts and bank/gate.ts. */
+export type Resource = Counted | 'sockets' | 'connections';
+
+/** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
+export const valueBytes = 128;
+/** A parsed answer of the bank takes about this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
+export const parsedTimes = 3;
+/** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
+export const overheadBytes = 2048;
+/** The part of each total that is reserved for small callers. A caller is small below the same part of its cap. */
+const reserve = 1 / 8;
+const little = 1 / 8;
+
+/**
+ * The caps: the maximum that one caller may use of a resource, as a part of its total. The cap of requests is a separate limit.
+ */
+export const uses = {
+  arriving: { cap: 1 / 4 },
+  values: { cap: 1 / 2 },
+  unread: { cap: 1 / 8 },
+  connections: { cap: 1 / 2 },
+} as const;
+
+export const resources: readonly Resource[] = [...counted, 'sockets', 'connections'];
+
+export interface CapacityLimits {
+  readonly totals: Readonly<Record<Resource, number>>;
+  readonly requestsPerCaller: number;
+}
+
+/** Limits that are never reached. */
+const most = Number.MAX_SAFE_INTEGER;
+export const unbounded: CapacityLimits = {
+  totals: {
+    requests: most,
+    arriving: most,
+    values: most,
+    unread: most,
+    sockets: most,
+    connections: most,
+  },
+  requestsPerCaller: most,
+};
+
+/**
+ * Why a request, or a REST call of one, is refused: all callers, this caller, or the unproven callers of its peer use too much.
+ */
+export type ShedReason = Resource | `${Counted} of the caller` | `${Counted} of the peer`;
+
+export const shedReasons: readonly ShedReason[] = [
+  ...resources,
+  ...counted.flatMap((resource): ShedReason[] => [`${resource} of the caller`, `${resource} of the peer`]),
+];
+
+const nothingDone =
+  'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
+
+/** The messages of OVERLOADED. A mutation is refused only before it begins, so that each message is true. */
+export const refusals = {
+  requests: `bankql has too much to do. ${nothingDone}`,
+  caller: `Too many of your requests are in progress. ${nothingDone}`,
+  arriving: `Too many requests are arriving. ${nothingDone}`,
+  values: 'Too many large answers are being built, and this one is large. Nothing was changed.',
+  unread: 'Clients have left too much of other answers unread, and this one is long. Nothing was changed.',
+  unreadOfCaller: `You have left too much of earlier answers unread. ${nothingDone}`,
+  connections: 'no connection became free in time',
+} as const;
+
+/** The message for a request that is refused before any work is done for it. */
+export function refusalOnArrival(why: ShedReason): string {
+  if (why === 'requests of the caller') return refusals.caller;
+  if (why === 'unread of the caller') return refusals.unreadOfCaller;
+  return why.startsWith('arriving') ? refusals.arriving : refusals.requests;
+}
+
+type Held = Record<Counted, number>;
+
+/**
+ * One caller: a verified subject, an identity in headers that a proxy vouches for, or the credentials that a peer claims. The
+ * unproven callers of one peer are counted together too.
+ */
+export class Caller implements Held {
+  readonly name: string;
+  /** The peer of an unproven caller; null for a proven one, for the peer itself and for a request without credentials. */
+  readonly peer: Caller | null;
+  /** How many open requests are counted here. */
+  holders = 0;
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+
+  constructor(name: string, peer: Caller | null = null) {
+    this.name = name;
+    this.peer = peer;
+  }
+}
+
+/** The caller of a request until it is known. */
+export const nobody = new Caller('');
+
+/** The resources that one request uses. */
+export interface Holder extends Held {
+  caller: Caller;
+  /** Whether it is a mutation: its values and unread bytes are counted and never refused, since its own limits bound them. */
+  readonly isMutation: boolean;
+}
+
+/** How many idle callers stay known. */
+const maxIdle = 1000;
+
+/**
+ * Counts the resources of the process that callers use. A caller may use all free resources, up to its cap. The last eighth of
+ * each total is reserved for callers that use little. The unproven callers of one peer together use at most half. An admitted
+ * request is never ended to make room for another one.
+ */
+export class Capacity implements Held {
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+  /** How many clients are connected; counted by server/connection.ts. */
+  sockets = 0;
+  readonly totals: CapacityLimits['totals'];
+  readonly #caps: Held;
+  readonly #onShed: (why: ShedReason) => void;
+  readonly #callers = new Map<string, Caller>();
+  readonly #peers = new Map<string, Caller>();
+  #forgetAt = maxIdle;
+
+  constructor({ totals, requestsPerCaller }: CapacityLimits, onShed: (why: ShedReason) => void = () => {}) {
+    const capOf = (resource: 'arriving' | 'values' | 'unread') =>
+      Math.ceil(totals[resource] * uses[resource].cap);
+    this.totals = totals;
+    this.#caps = {
+      requests: requestsPerCaller,
+      arriving: capOf('arriving'),
+      values: capOf('values'),
+      unread: capOf('unread'),
+    };
+    this.#onShed = onShed;
+  }
+
+  /** Counts a request, which uses nothing yet, for this caller from now on. `group`: the peer, if the name is not proven. */
+  assign(holder: Holder, name: string, group: string): void {
+    this.leave(holder);
+    if (this.#callers.size >= this.#forgetAt) this.#forgetIdle();
+    const caller = getOrMake(
+      this.#callers,
+      name,
+      () => new Caller(name, name === group ? null : getOrMake(this.#peers, group, () => new Caller(group))),
+    );
+    caller.holders++;
+    if (caller.peer !== null) caller.peer.holders++;
+    holder.caller = caller;
+  }
+
+  /** Releases all resources of a request that has ended. */
+  leave(holder: Holder): void {
+    const { caller } = holder;
+    this.release(holder);
+    if (caller === nobody) return;
+    caller.holders--;
+    if (caller.peer !== null) caller.peer.holders--;
+    holder.caller = nobody;
+  }
+
+  /** Not called for each request: a Map that grows and shrinks all the time leaves garbage behind. */
+  #forgetIdle(): void {
+    for (const known of [this.#callers, this.#peers])
+      for (const { name, holders } of known.values()) if (holders === 0) known.delete(name);
+    this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
+  }
+
+  /** Takes a slot for a request that has arrived. Returns the reason if it is refused, null otherwise. */
+  admit(holder: Holder): ShedReason | null {
+    const { caller, arriving } = holder;
+    if (arriving > 0) this.add(holder, 'arriving', -arriving);
+    if (caller.unread >= this.#caps.unread) return this.refuse('unread of the caller');
+    if (this.unread >= this.totals.unread) return this.refuse('unread');
+    return this.take(holder, 'requests', 1);
+  }
+
+  /** Takes more of a resource, or returns the reason why not. A caller that uses little may exceed its cap once. */
+  take(holder: Holder, resource: Counted, amount: number): ShedReason | null {
+    const isExempt = holder.isMutation && (resource === 'values' || resource === 'unread');
+    const why = isExempt ? null : this.#whyNot(holder.caller, resource, amount);
+    if (why !== null) return this.refuse(why);
+    this.add(holder, resource, amount);
+    return null;
+  }
+
+  #whyNot(caller: Caller, resource: Counted, amount: number): ShedReason | null {
+    const total = this.totals[resource];
+    const cap = this.#caps[resource];
+    const hasLittle = ({ [resource]: held }: Held, most: number) => held === 0 || held < most * little;
+    const { peer } = caller;
+    const isSmall = hasLittle(caller, cap);
+    if (!isSmall && caller[resource] + amount > cap) return `${resource} of the caller`;
+    if (peer !== null && !hasLittle(peer, total / 2) && peer[resource] + amount > total / 2)
+      return `${resource} of the peer`;
+    const most = isSmall ? total : total - Math.floor(total * reserve);
+    return this[resource] + amount > most ? resource : null;
+  }
+
+  /** Reports a refusal. */
+  refuse(why: ShedReason): ShedReason {
+    this.#onShed(why);
+    return why;
+  }
+
+  /** Counts an amount that is in use already; a negative amount is released. */
+  add(holder: Holder, resource: Counted, amount: number): void {
+    const { caller } = holder;
+    holder[resource] += amount;
+    caller[resource] += amount;
+    if (caller.peer !== null) caller.peer[resource] += amount;
+    this[resource] += amount;
+  }
+
+  /** Releases all resources of a request, except `unread` bytes of its answer, which wait for the client. */
+  release(holder: Holder, unread = 0): void {
+    for (const resource of counted) {
+      const more = (resource === 'unread' ? unread : 0) - holder[resource];
+      if (more !== 0) this.add(holder, resource, more);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import { badUserInput } from '../../errors.ts';
+import { isObject } from '../../is-object.ts';
+import { builder, type Fields, type MadeField, type ObjectFields, type Types } from '../builder.ts';
+import type { Context, ReadContext } from '../context.ts';
+import type { ListWork } from '../list-work.ts';
+import { fieldExtensions } from './field-extensions.ts';
+import { mapListItem } from './list-item.ts';
+
+/** The arguments of a connection. */
+export const pageArguments = builder.args((t) => t.connectionArgs());
+
+export type PageArguments = InputShapeFromFields<typeof pageArguments>;
+
+/** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
+export const checkPage = ({ first, after, last, before }: PageArguments) => ({
+  first: first == null ? Infinity : count('first', first),
+  after: after == null ? null : parseCursor('after', after),
+  last: last == null ? Infinity : count('last', last),
+  before: before == null ? null : parseCursor('before', before),
+});
+
+function count(name: string, value: number): number {
+  if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
+  return value;
+}
+
+/** BAD_USER_INPUT for an argument that has no cursor. */
+export const notACursor = (argument: string) =>
+  badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+
+/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
+function parseCursor(argument: string, cursor: string) {
+  const [, index, name = null] =
+    /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (index === undefined) throw notACursor(argument);
+  return { index: Number(index), name };
+}
+
+/** The name of an entry in its list; null if it has no name. */
+type NameOf = (entry: unknown) => string | null;
+
+function nameById(entry: unknown): string | null {
+  const name = isObject(entry) ? (entry.id ?? entry.resource_url) : null;
+  return typeof name === 'string' && name !== '' ? name.toWellFormed() : null;
+}
+
+/** Creates an entry's object from its record and its position in the list. */
+export type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+
+/** An entry of a page, as its GraphQL type reads it. */
+export interface Edge<Node> {
+  readonly node: Node;
+  readonly cursor: string;
+}
+
+/** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
+class ListedEdge<Node> implements Edge<Node> {
+  readonly node: Node;
+  readonly #page: { cursorAt(index: number): string };
+  readonly #index: number;
+
+  constructor(node: Node, page: { cursorAt(index: number): string }, index: number) {
+    this.node = node;
+    this.#page = page;
+    this.#index = index;
+  }
+
+  get cursor(): string {
+    return this.#page.cursorAt(this.#index);
+  }
+}
+
+/**
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
+ * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
+ * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
+ * costs nothing. An entry that broke the contract remains an error.
+ */
+// Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
+// major collection.
+export class Page<Item, Node> {
+  readonly totalCount: number;
+  readonly #list: readonly Item[];
+  readonly #start: number;
+  readonly #end: number;
+  readonly #toNode: ToNode<Item, Node>;
+  readonly #nameOf: NameOf;
+
+  constructor(
+    list: readonly Item[],
+    { first, after, last, before }: ReturnType<typeof checkPage>,
+    toNode: ToNode<Item, Node>,
+    { lists }: { readonly lists: Pick<ListWork, 'charge'> },
+    nameOf: NameOf = nameById,
+  ) {
+    const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
+    const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
+    this.totalCount = list.length;
+    this.#list = list;
+    this.#end = Math.min(Math.max(to, from), from + first);
+    this.#start = Math.max(from, this.#end - last);
+    this.#toNode = toNode;
+    this.#nameOf = nameOf;
+  }
+
+  get nodes(): LazyList<Node> {
+    return new LazyList(this.#start, this.#end, this.#nodeAt);
+  }
+
+  get edges(): LazyList<Edge<Node>> {
+    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
+  }
+
+  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
+
+  cursorAt(index: number): string {
+    const name = this.#nameOf(this.#list[index]);
+    return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
+  }
+
+  get pageInfo() {
+    const [start, end] = [this.#start, this.#end];
+    return {
+      hasNextPage: end < this.totalCount,
+      hasPreviousPage: start > 0,
+      startCursor: start < end ? this.cursorAt(start) : null,
+      endCursor: start < end ? this.cursorAt(end - 1) : null,
+    };
+  }
+}
+
+/**
+ * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
+ * at its position is next. If several entries have its name, the position decides.
+ */
+function placeOf(
+  { index, name }: { readonly index: number; readonly name: string | null },
+  list: readonly unknown[],
+  nameOf: NameOf,
+  lists: Pick<ListWork, 'charge'>,
+) {
+  const at = Math.min(index, list.length);
+  const found = { index: at, next: Math.min(at + 1, list.length) };
+  if (name === null || nameOf(list[index]) === name) return found;
+  lists.charge(list.length);
+  const first = list.findIndex((entry) => nameOf(entry) === name);
+  if (first < 0) return { index: at, next: at };
+  const isOnly = list.findLastIndex((entry) => nameOf(entry) === name) === first;
+  return isOnly ? { index: first, next: first + 1 } : found;
+}
+
+/** A list whose entries are created one by one during iteration, after the executor has charged for them. */
+class LazyList<Made> implements Iterable<Made> {
+  readonly length: number;
+  readonly #start: number;
+  readonly #make: (index: number) => Made;
+
+  constructor(start: number, end: number, make: (index: number) => Made) {
+    this.length = end - start;
+    this.#start = start;
+    this.#make = make;
+  }
+
+  *[Symbol.iterator](): Generator<Made> {
+    const end = this.#start + this.length;
+    for (let index = this.#start; index < end; index++) yield this.#make(index);
+  }
+}
+
+/** A page of a list as its GraphQL type reads it. */
+export type ConnectionShape<Node> = ReturnType<typeof connectionTo<Node>>['$inferType'];
+
+/** The number of entries of a connection that knows them all. */
+export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCount'>>(
+  t: ObjectFields<Page>,
+): MadeField =>
+  t.int({
+    nullable: false,
+    description: 'The number of entries in the whole list, not only in this page.',
+    resolve: ({ totalCount }) => totalCount as number,
+  });
+
+/** The GraphQL types of a list's pages and of their edges. `plural` is the name of its entries, such as `branches`. */
+export const connectionTo = <Node>(type: ObjectRef<Types, Node>, plural: string) =>
+  builder.connectionObject({
+    type,
+    name: `${type.name}Connection`,
+    description: `All ${plural}, or a page. Costs no further REST call.`,
+    fields: (t) => ({
+      nodes: t.field({
+        type: [type],
+        nullable: { list: true, items: true },
+        // A page creates its nodes without edges, and knows how many they are.
+        resolve: ({ nodes }) => nodes as Iterable<Node>,
+      }),
+      totalCount: totalCountField(t),
+    }),
+  });
+
+interface ListOptions<Parent, Args extends InputFieldMap, Item, Node> {
+  readonly description: string;
+  /** The arguments besides those of the page. */
+  readonly args?: Args;
+  readonly load: (
+    parent: Parent,
+    args: InputShapeFromFields<Args>,
+    context: ReadContext,
+  ) => Promise<readonly Item[]>;
+  /** Called once for a list, to compute the common parts of its entries once. */
+  readonly nodesIn: (
+    list: readonly NoInfer<Item>[],
+    parent: Parent,
+    args: InputShapeFromFields<Args>,
+    context: ReadContext,
+  ) => ToNode<NoInfer<Item>, Node>;
+  /** An entry's name in cursors; by default its id. */
+  readonly nameOf?: NameOf;
+}
+
+/** A field that lists records, which its parent's ids and its arguments determine. */
+export function listField<Parent extends object, Args extends InputFieldMap, Item, Node>(
+  t: Fields<Parent>,
+  type: ReturnType<typeof connectionTo<Node>>,
+  { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
+): MadeField {
+  type Given = InputShapeFromFields<Args> & PageArguments;
+  const prefetch = (parent: Parent, given: Given, context: Context) => {
+    checkPage(given);
+    return load(parent, given, context);
+  };
+  const resolve = (parent: Parent, given: Given, context: Context) => {
+    const page = checkPage(given);
+    return load(parent, given, context).then(
+      (list) => new Page(list, page, nodesIn(list, parent, given, context), context, nameOf),
+    );
+  };
+  return t.field({
+    type,
+    description,
+    args: { ...(args as Args), ...pageArguments },
+    extensions: fieldExtensions({ answeredByIds: true, prefetch }),
+    // Pothos' type of the arguments is not computed for a type parameter.
+    resolve: resolve as never,
+  });
+}

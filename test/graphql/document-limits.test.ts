@@ -1,0 +1,144 @@
+import { getIntrospectionQuery } from 'graphql';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseParams } from '../../src/graphql/params.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+let bank: RecordingBank;
+let bankql: TestBankql;
+beforeAll(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
+  bankql = await createTestBankql({ bankUrl: bank.url });
+});
+beforeEach(() => {
+  bank.calls.length = 0;
+});
+afterAll(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+});
+
+const times = (count: number, make: (index: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator);
+
+const nested = (levels: number) =>
+  `{ bank { account(accountId: "a") { ${'otherAccount(otherAccountId: "o") { account { '.repeat(levels)} label ${'} } '.repeat(levels)} } } }`;
+
+/** Doubles with each fragment: 2^17 fields out of less than 1 kB. */
+const fanOut = `{ ...F0 } ${times(17, (index) => `fragment F${index} on Query { a${index}: __typename ...F${index + 1} b${index}: node(id: "x") { ...N${index} } }`)}
+  fragment F17 on Query { __typename } ${times(17, (index) => `fragment N${index} on Node { id }`)}`;
+const doubling = `query { bank { ...F0 } } ${times(17, (index) => `fragment F${index} on Bank { bankId ...G${index} ...H${index} } fragment G${index} on Bank { ...F${index + 1} } fragment H${index} on Bank { ...F${index + 1} }`)} fragment F17 on Bank { bankId }`;
+
+describe('refused with one error, under 1 kB, before any call', () => {
+  test.each<[string, string, string]>([
+    ['17 levels', nested(8), 'LIMIT_EXCEEDED'],
+    ['300 levels', `{ ${times(300, () => 'bank {')} bankId ${'}'.repeat(301)}`, 'LIMIT_EXCEEDED'],
+    ['31 aliases', `{ bank { ${times(31, (index) => `a${index}: bankId`)} } }`, 'LIMIT_EXCEEDED'],
+    ['101 aliases of __typename', `{ ${times(101, (index) => `a${index}: __typename`)} }`, 'LIMIT_EXCEEDED'],
+    ['21 fields at the root', `{ ${times(21, (index) => `a${index}: bank { bankId }`)} }`, 'LIMIT_EXCEEDED'],
+    ['501 times the same field', `{ bank { ${times(501, () => 'bankId')} } }`, 'LIMIT_EXCEEDED'],
+    ['21 directives', `{ bank { bankId ${times(21, () => '@include(if: true)')} } }`, 'LIMIT_EXCEEDED'],
+    ['10 unknown directives', `{ __typename ${times(10, () => '@aa')} }`, 'GRAPHQL_VALIDATION_FAILED'],
+    ['2,001 tokens', `{ bank { ${times(2001, () => 'bankId')} } }`, 'LIMIT_EXCEEDED'],
+    ['100,000 aliases', `{ ${times(9000, (index) => `a${index}:id`)} }`, 'LIMIT_EXCEEDED'],
+    ['a fragment that holds itself', '{ ...F } fragment F on Query { ...F }', 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'fragments in a ring',
+      '{ ...F } fragment F on Query { ...G } fragment G on Query { ...F }',
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    ['fragments that fan out', fanOut, 'LIMIT_EXCEEDED'],
+    ['fragments that double', doubling, 'LIMIT_EXCEEDED'],
+    [
+      'a deep list',
+      `{ bank(bankId: ${'['.repeat(900)}${']'.repeat(900)}) { bankId } }`,
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+  ])('%s', async (_what, document, code) => {
+    const answer = await bankql.fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' },
+        body: JSON.stringify({ query: document }),
+      }),
+    );
+    const text = await answer.text();
+    expect(answer.status).toBe(400);
+    expect(text.length).toBeLessThan(1024);
+    expect(JSON.parse(text)).toEqual({
+      errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+});
+
+test('what is as large as it may be is answered', async () => {
+  const aliases = `{ bank { ${times(30, (index) => `a${index}: bankId`)} } }`;
+  expect((await bankql.ask(aliases)).errors).toBeUndefined();
+  expect((await bankql.ask(getIntrospectionQuery())).errors).toBeUndefined();
+  expect((await bankql.ask(`{ ${times(20, () => 'bank { bankId }')} }`)).errors).toBeUndefined();
+});
+
+test('the refusal of a document does not depend on who asked for it before', async () => {
+  const document = `{ bank { ${times(31, (index) => `a${index}: bankId`)} } }`;
+  const asked = await Promise.all(
+    [1, 2, 3].map((caller) => bankql.ask(document, undefined, { 'Auth-ID': `c${caller}` })),
+  );
+  for (const { errors } of asked) expect(errors?.[0]?.extensions.code).toBe('LIMIT_EXCEEDED');
+});
+
+test.each<[string, string, object?]>([
+  ['a field', '{ bnk { bankId } }'],
+  ['an argument', '{ bank(bankI: "x") { bankId } }'],
+  ['a type', 'query ($x: Strin) { __typename @include(if: $x) }'],
+  ['an enum value', '{ bank { accounts(accountId: "a", scope: VIEW) { totalCount } } }'],
+  ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
+  ['a directive', '{ __typename @includ(if: true) }'],
+  [
+    'a value in variables',
+    'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
+    { s: 'VIEW' },
+  ],
+])(
+  'where the schema may not be asked for, no name of it is suggested for %s',
+  async (_what, query, given) => {
+    await using closed = await createTestBankql({ bankUrl: bank.url, introspection: false });
+    const { errors = [] } = await closed.ask(query, given);
+    expect(errors[0]?.message).toBeTypeOf('string');
+    expect(JSON.stringify(errors)).not.toContain('Did you mean');
+  },
+);
+
+describe('the members of a request', () => {
+  const named = { query: '{ a }', operationName: null, variables: {} };
+
+  test.each([
+    [{ query: '{ a }' }, named],
+    [{ query: '{ a }', variables: undefined, extensions: null, documentId: '' }, named],
+    [{ query: '{ a }', unknown: 'x', id: 7, __proto__: {} }, named],
+    [
+      { query: '{ a }', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
+      { query: '{ a }', operationName: 'A', variables: { a: 1 } },
+    ],
+  ])('%j is taken', (asked, expected) => {
+    expect(parseParams(asked, null)).toEqual(expected);
+  });
+
+  test.each([
+    [null, /JSON object/],
+    ['{ a }', /JSON object/],
+    [[{ query: '{ a }' }], /Batches/],
+    [{ query: null }, /A request needs a "query"/],
+    [{ query: 1 }, /"query" has to be a text/],
+    [{ query: '{ a }', operationName: {} }, /"operationName" has to be a text/],
+    [{ query: '{ a }', variables: [] }, /"variables" has to be an object/],
+    [{ query: '{ a }', variables: '{}' }, /"variables" has to be an object/],
+    [{ query: '{ a }', extensions: 1 }, /"extensions" has to be an object/],
+    [{ doc_id: 7 }, /"doc_id" has to be a text/],
+    [{ documentId: 'secret', doc_id: 'secret 2' }, /"documentId" and "doc_id" differ/],
+    [{ documentId: 7 }, /"documentId" has to be a text/],
+  ])('%j is refused, and nothing of it repeated', (asked, message) => {
+    expect(() => parseParams(asked, null)).toThrow(message);
+    expect(() => parseParams(asked, null)).not.toThrow(/secret/);
+  });
+});
