@@ -23,7 +23,7 @@ import {
   writeLoss,
   writeStore,
 } from './identity.ts';
-import { type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
+import { asLogin, type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
 import { type Change, foundRow, type Statement, statementsFor } from './statements.ts';
 import { together } from './together.ts';
 import { lookFor, type Witness, Witnesses } from './witness.ts';
@@ -71,6 +71,9 @@ const maxLifetimeSeconds = 600;
 const maxRounds = 5;
 /** The server stops or fails. It does not report whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
+
+/** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
+const commitsWait = 'SyncRepWaitForLSN';
 
 /** pg's message for a statement that took longer than `query_timeout`. */
 const queryTimeout = 'Query read timeout';
@@ -129,9 +132,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
-    client.on('notice', ({ code, message }) => {
-      // Compares the class of the code, because severities are in the server's language.
-      if (code?.startsWith('01')) session.warning = message ?? code;
+    client.on('notice', ({ routine = commitsWait, message }) => {
+      if (routine === commitsWait) session.warning = message ?? routine;
     });
     // A connection that breaks while it is in use also fails its call.
     client.on('error', () => {});
@@ -140,7 +142,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
-    const row = await readStore(client, shown);
+    const row = await readStore(client, shown, !readOnly);
     const server = await readServer(client);
     session.timeline = server.timeline;
     const reason = row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
@@ -198,7 +200,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function endLeftBehind(client: ClientBase): Promise<void> {
     const ended = [...leftBehind];
     if (ended.length === 0) return;
-    await client.query(endBackends, [ended.map(({ pid }) => pid), ended.map(({ startedAt }) => startedAt)]);
+    const named = [ended.map(({ pid }) => pid), ended.map(({ startedAt }) => startedAt)];
+    await asLogin(client, () => client.query(endBackends, named));
     for (const backend of ended) leftBehind.delete(backend);
   }
 
