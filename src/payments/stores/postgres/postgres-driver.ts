@@ -36,6 +36,8 @@ export interface PostgresDriverOptions {
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
+  /** Whether a role that cannot write is refused although nothing is written; false by default. */
+  readonly mustBeWritable?: boolean;
   /** Called with a sentence if the server was replaced without a loss, or does not show its identity. */
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
@@ -105,7 +107,8 @@ class ConnectionBroken extends WriteUncertain {}
  * Errors: an Error that names the server and the remedy if it cannot be used.
  */
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
-  const { address, retentionMs, allowVolatile = false, readOnly = false, onNotice = () => {} } = options;
+  const { address, retentionMs, allowVolatile = false, onNotice = () => {} } = options;
+  const { readOnly = false, mustBeWritable = !readOnly } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
   const { lookEveryMs = usualLookEveryMs } = options;
   const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow, retentionMs });
@@ -142,7 +145,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
-    const row = await readStore(client, shown, !readOnly);
+    const row = await readStore(client, shown, mustBeWritable);
     const server = await readServer(client);
     session.timeline = server.timeline;
     const reason = row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
