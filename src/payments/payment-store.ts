@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import {
+  type NewRow,
+  type RowChange,
+  type RowCounts,
+  type StoreDriver,
+  type StoredRow,
+  WriteUncertain,
+} from './driver.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type AttemptOutcome,
@@ -19,8 +26,10 @@ interface PaymentStoreOptions {
   /** For messages. */
   readonly name: string;
   readonly driver: StoreDriver;
-  /** How long a DONE or REJECTED record is kept after its last change; the same value as the driver's. */
+  /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
+  /** How long no record expires after the start, and after a step of the clock (default: an hour). */
+  readonly expiryPauseMs?: number;
   /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
@@ -37,8 +46,10 @@ function pause(ms?: number): Promise<void> {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** No record expires while the clocks of the database and of this process differ by more than this. */
+/** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
 const maxDifferenceMs = 60_000;
+/** A clock that is wrong at the start of a machine, or that somebody sets, is put right within this time. */
+const usualExpiryPauseMs = 60 * 60_000;
 const pageSize = 128;
 const purgeEveryMs = 60_000;
 /** The pause between two steps of a purge, so that payments get most of the database's time. */
@@ -76,7 +87,8 @@ interface Unwritten {
  * PENDING and becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
-  const { name, driver, retentionMs, readOnly = false, onEvent = () => {}, clock = steadyClock } = options;
+  const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
+  const { onEvent = () => {}, clock = steadyClock } = options;
   /** Attempts that this process has begun and not ended. They save reading the record again. */
   const begun = new Map<string, Seen>();
   /** By Track-ID. */
@@ -84,7 +96,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   let writing: Promise<void> | null = null;
   let retrying = false;
   let purgedAt = Number.NEGATIVE_INFINITY;
-  let clocksDiffer = false;
+  /** By how much the database's clock is ahead of this process's, as far as it was seen to step. */
+  let ahead = 0;
+  let clockSetAt = clock();
+  let isTimeAhead = false;
   let loss: string | null = null;
   let closing: Promise<void> | null = null;
 
@@ -95,12 +110,27 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     if (closing !== null) throw unavailable('it is closed');
   }
 
-  /** Compares the database's time with this process's. */
+  /** Notices a step of the database's clock. */
   function compareClocks(now: number): void {
-    const byMs = Math.round(now - clock());
-    const differ = Math.abs(byMs) > maxDifferenceMs;
-    if (differ !== clocksDiffer) onEvent(differ ? { kind: 'clocks-differ', byMs } : { kind: 'clocks-agree' });
-    clocksDiffer = differ;
+    const byMs = Math.round(now - clock() - ahead);
+    if (Math.abs(byMs) <= maxDifferenceMs) return;
+    ahead += byMs;
+    clockSetAt = clock();
+    onEvent({ kind: 'clock-step', byMs });
+  }
+
+  /**
+   * Records whose last change was before this time have expired; 0 if none has. It is the database's time as this process has
+   * followed it, so that a step of the clock deletes nothing before it is noticed.
+   */
+  const expiredBefore = () =>
+    clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);
+
+  /** Notices records from the future: the clock was ahead when they were written, or is behind now. */
+  function compareNewest({ newestAt, newestEndAt, now }: RowCounts): void {
+    const byMs = Math.max(newestAt ?? 0, newestEndAt ?? 0) - now;
+    if (byMs > maxDifferenceMs && !isTimeAhead) onEvent({ kind: 'records-ahead', byMs });
+    isTimeAhead = byMs > maxDifferenceMs;
   }
 
   function noticeLoss(): string | null {
@@ -150,8 +180,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
   async function current(id: string, first?: Seen | null): Promise<Seen | null> {
     const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
-    if (after === null || clocksDiffer) return after;
-    return (await apply(id, (now) => ({ kind: 'retention over', before: now - retentionMs }), after)).after;
+    if (after === null) return null;
+    return (await apply(id, () => ({ kind: 'retention over', before: expiredBefore() }), after)).after;
   }
 
   /** Writes an unconfirmed record. Shape: whether the database has confirmed it. Errors: any. */
@@ -223,7 +253,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       const seen = see(stored);
       if (stored.version === row.version) {
         begun.set(id, seen);
-        if (!clocksDiffer && clock() - purgedAt >= purgeEveryMs) void purge();
+        if (clock() - purgedAt >= purgeEveryMs) void purge();
         return null;
       }
       const found = await current(id, seen);
@@ -254,7 +284,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** A failure is not reported here: payments fail for the same reason, and report it. */
   async function purge(): Promise<void> {
     purgedAt = clock();
-    while (closing === null && !clocksDiffer && (await driver.purge().catch(() => 0)) > 0)
+    while (closing === null && (await driver.purge(expiredBefore()).catch(() => 0)) > 0)
       await pause(purgePauseMs);
   }
 
@@ -264,7 +294,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     const records: PaymentRecord[] = [];
     for (let { after } = query; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
-      const page = await driver.search({ ...query, after, limit: wanted });
+      const page = await driver.search({ ...query, after, limit: wanted, expiredBefore: expiredBefore() });
       onPage?.(
         page.length,
         page.reduce((sum, { json }) => sum + json.length, 0),
@@ -303,6 +333,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       assertOpen();
       const counts = await driver.count();
       compareClocks(counts.now);
+      compareNewest(counts);
       noticeLoss();
       return counts;
     },

@@ -156,7 +156,8 @@ export interface PaymentStore {
    * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`
    * later.
    * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
-   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent.
+   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent, but not in the first
+   *        hour of the process, nor in the hour after a step of the database's clock.
    * Errors: StoreUnavailable: the attempt must not be sent, and if it may have been stored, it is taken back as soon as the store
    *         answers. UnreadableRecord. The same applies to the methods below.
    */
@@ -198,9 +199,10 @@ export type StoreEvent =
   | { readonly kind: 'loss'; readonly loss: string }
   /** An operator accepted the loss: `begin` works again. */
   | { readonly kind: 'loss-accepted' }
-  /** The clocks of the database and of this process differ: no record expires until they agree. */
-  | { readonly kind: 'clocks-differ'; readonly byMs: number }
-  | { readonly kind: 'clocks-agree' }
+  /** The database's clock was set, or differs from that of this process: no record expires for an hour. */
+  | { readonly kind: 'clock-step'; readonly byMs: number }
+  /** The newest record is from the future, by so much. */
+  | { readonly kind: 'records-ahead'; readonly byMs: number }
   /** A notice about the server that matters to payments. */
   | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */

@@ -289,11 +289,14 @@ const storeEvents: Readonly<
 > = {
   loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
   'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
-  'clocks-differ': [
+  'clock-step': [
     'error',
-    "bankql's clock differs from that of the payment store, or was set since bankql started: no record expires until they agree, or bankql is started again",
+    "the payment store's clock was set, or differs from bankql's: no record expires for an hour",
   ],
-  'clocks-agree': ['info', 'the clocks of the payment store agree again'],
+  'records-ahead': [
+    'error',
+    'the newest payment record is from the future: the clock of the payment store is wrong, or was',
+  ],
   notice: ['warn', 'the payment store'],
   'record-unreadable': [
     'error',

@@ -28,7 +28,7 @@ afterEach(() => void vi.useRealTimers());
 /** A store over a database whose methods the test replaces. `ahead`: by how much the database's clock is ahead, in milliseconds. */
 function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
   const clocks = { ahead };
-  const database = createMemoryDriver({ retentionMs, now: () => now + clocks.ahead });
+  const database = createMemoryDriver({ now: () => now + clocks.ahead });
   const broken: Partial<StoreDriver> = {};
   const events: StoreEvent[] = [];
   const driver: StoreDriver = {
@@ -250,34 +250,112 @@ test('a change that others are faster with starts again from what they wrote', a
 });
 
 describe('a clock that is wrong', () => {
-  /** A payment that is done, after which the database's clock differs by so much. */
-  async function differ(by: number) {
+  const hour = 60 * 60 * 1000;
+
+  /** A payment that is done; another process opens the store `later`, with the database's clock ahead by so much more. */
+  async function reopened({ later = 0, ahead = 0 }) {
     const made = setUp();
     await begin(made);
     await made.store.end({ id, trackId, outcome: done });
-    made.clocks.ahead = by;
-    return made;
+    now += later;
+    made.clocks.ahead = ahead;
+    const events: StoreEvent[] = [];
+    const driver = { ...made.database, close: async () => {} };
+    const store = createPaymentStore({
+      name: 'of another process',
+      driver,
+      retentionMs,
+      onEvent: (event) => events.push(event),
+      clock: () => now,
+    });
+    onTestFinished(() => store.close());
+    return { ...made, driver, store, events };
+  }
+  type Reopened = Awaited<ReturnType<typeof reopened>>;
+
+  /** The key is not free, its record is found and listed, and no purge deletes it. */
+  async function expectKept(made: Reopened, other: string) {
+    expect(await begin(made, { trackId: 'again' })).toMatchObject({ ...done, trackId });
+    expect(await begin(made, { id: other })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await made.store.find(id)).toMatchObject(done);
+    expect(await made.store.search({ states: ['DONE'] })).toMatchObject([{ id }]);
+    expect(await made.database.find(id)).toMatchObject({ id });
   }
 
-  test('of the database, ahead by more than the retention, frees no key', async () => {
-    const made = await differ(retentionMs + day);
-    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
-    expect(await begin(made, { id: 'b' })).toBeNull();
-    await pass(120_000);
-    expect(await begin(made, { id: 'c' })).toBeNull();
-    expect(await made.store.find(id)).toMatchObject(done);
-    expect(await made.database.find(id)).toMatchObject({ id });
-    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: retentionMs + day }]);
+  test.each([
+    ['of the machine: the process and the database have the same', { later: retentionMs + day }],
+    ['of the database alone', { ahead: retentionMs + day }],
+  ])('at the start expires nothing for an hour, then what is old: %s', async (_, wrong) => {
+    const made = await reopened(wrong);
+    await expectKept(made, 'b');
+    now += hour - 1;
+    await expectKept(made, 'c');
+    now += 1;
+    expect(await made.store.search({ states: ['DONE'] })).toEqual([]);
+    // A purge begins once a minute at most.
+    now += 60_000;
+    expect(await begin(made, { id: 'd' })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await made.database.find(id)).toBeNull();
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('that is right again lets records expire', async () => {
-    const made = await differ(61_000);
+  test('is noticed at the first answer after a step, before anything expires, and expires nothing for an hour', async () => {
+    const made = await reopened({ later: 2 * hour });
+    now += 2 * hour;
+    expect(await made.store.find(id)).toMatchObject(done);
+    expect(made.events).toEqual([]);
+    made.clocks.ahead = retentionMs + day;
+    await expectKept(made, 'b');
+    expect(made.events).toEqual([{ kind: 'clock-step', byMs: retentionMs + day }]);
+    now += hour - 1;
+    await expectKept(made, 'c');
+    // Put right within the hour: nothing is lost, and the next hour begins.
+    made.clocks.ahead = 0;
+    now += 1;
+    await expectKept(made, 'd');
+    expect(made.events).toHaveLength(2);
+    now += hour;
+    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
+  });
+
+  test('and steps while a purge is under way deletes nothing that was not old before', async () => {
+    const made = await reopened({});
+    now += 2 * hour;
+    const { purge } = made.driver;
+    const asked: number[] = [];
+    made.driver.purge = (before) => {
+      // Between the last answer and the purge.
+      made.clocks.ahead = retentionMs + day;
+      asked.push(before);
+      return purge(before);
+    };
+    expect(await begin(made, { id: 'b' })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(asked).toEqual([now - retentionMs]);
+    expect(await made.database.find(id)).toMatchObject({ id });
+  });
+
+  test('by less than a minute is no step', async () => {
+    const made = await reopened({ ahead: 59_000 });
     await made.store.count();
-    made.clocks.ahead = 59_000;
+    made.clocks.ahead = -59_000;
     await made.store.count();
-    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: 61_000 }, { kind: 'clocks-agree' }]);
-    await pass(retentionMs + day);
-    expect(await begin(made, { trackId: 'again' })).toBeNull();
+    expect(made.events).toEqual([]);
+  });
+
+  test('or was, so that the newest record is from the future, is told once, until it is right', async () => {
+    const made = await reopened({ ahead: -3 * day });
+    const told = () => made.events.filter(({ kind }) => kind === 'records-ahead');
+    await made.store.count();
+    await made.store.count();
+    expect(told()).toEqual([{ kind: 'records-ahead', byMs: 3 * day }]);
+    made.clocks.ahead = -59_000;
+    await made.store.count();
+    made.clocks.ahead = -61_000;
+    await made.store.count();
+    expect(told()).toHaveLength(2);
   });
 });
 
@@ -300,7 +378,7 @@ test('a damaged record fails the answers that need it, and nothing else', async 
 });
 
 test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
-  const driver = createMemoryDriver({ retentionMs, now: () => now });
+  const driver = createMemoryDriver({ now: () => now });
   let loss: string | null = null;
   const events: StoreEvent[] = [];
   const store = createPaymentStore({

@@ -95,9 +95,9 @@ class ConnectionBroken extends WriteUncertain {}
  * Errors: an Error that names the server and the remedy if it cannot be used.
  */
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
-  const { address, retentionMs, allowVolatile = false, readOnly = false, onNotice = () => {} } = options;
+  const { address, allowVolatile = false, readOnly = false, onNotice = () => {} } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
-  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow, retentionMs });
+  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
@@ -346,8 +346,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const { rows } = await callAgain(payments, () => statements.count);
       return rowCounts.parse(rows[0]);
     },
-    async purge() {
-      const { rowCount } = await callAgain(searches, () => statements.purge);
+    async purge(before) {
+      const { rowCount } = await callAgain(searches, () => statements.purge(before));
       return rowCount ?? 0;
     },
 
