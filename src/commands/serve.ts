@@ -131,6 +131,7 @@ export async function serveBankql(
     onFailure: telemetry.onPaymentFailure,
   });
   telemetry.watchStore(store);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -144,6 +145,9 @@ export async function serveBankql(
     identity &&
     (await import('../server/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
   const headers = identity === null ? sandbox && alice : bearer;
+  const metricsServer =
+    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
+  // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({
     ...telemetry,
     ...config.server,
@@ -177,9 +181,6 @@ export async function serveBankql(
       warnOfExpiry(tls, logger, Date.now());
     });
   const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
-  const metricsServer =
-    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
-  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
