@@ -75,6 +75,7 @@ const number = z.coerce.number();
 export const storedRow = z.object({
   id: z.string(),
   version: z.string(),
+  state: z.string(),
   json: z.string(),
   created_at: number,
   updated_at: number,

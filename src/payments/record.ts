@@ -80,8 +80,8 @@ const hashUnderSecret = (secret: string, values: readonly string[]): string =>
   createHmac('sha256', secret).update(sha256(values)).digest('hex');
 
 /**
- * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
- * sent.
+ * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
+ * path and body.
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
@@ -99,10 +99,11 @@ export function pendingRecord(
   },
 ): PaymentRecord {
   const { secret, createdAt, ...rest } = origin;
-  const { operation, request, trackId } = call;
+  const { operation, path, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  const requestFingerprint = sha256([operation.id, request.method, request.path, request.body]);
+  // Without the prefix of the bank's address: the operator may change that.
+  const requestFingerprint = sha256([operation.id, request.method, path, request.body]);
   return {
     ...details,
     id,

@@ -41,7 +41,7 @@ export const paymentRecord = z.object({
    * it.
    */
   payer: z.string(),
-  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
+  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
   fingerprint: z.string(),
   state: paymentState,
   /** The REST operation's id. */

@@ -44,7 +44,7 @@ export const changedColumns = ['version', 'state', 'json'] as const satisfies (k
 
 /** The columns of StoredRow. */
 export const storedColumns = (now: string) =>
-  `id, version, json, created_at, updated_at, lease_until, ${now} AS now`;
+  `id, version, state, json, created_at, updated_at, lease_until, ${now} AS now`;
 
 /** Payments that may need attention, and those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";

@@ -1,13 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type ClientBase, DatabaseError } from 'pg';
 import { z } from 'zod';
-import { madeByOther, missingStore } from '../missing-store.ts';
+import { madeByOther, missingStore, storeFormat } from '../missing-store.ts';
 import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
 
 /** Checks whether a server is the one that the records were written to. The only row of bankql.store identifies that server. */
-
-/** The version of the tables. bankql 0.3 had version 2. */
-const tablesVersion = 3;
 
 const serverRow = z.object({
   /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
@@ -85,13 +82,13 @@ const missing = new Set(['42P01', '3F000']);
 
 /**
  * The row of bankql.store; null if it is missing.
- * Errors: ServerIdentityRefused if there are no tables (`noTables`), or those of another version.
+ * Errors: TablesMissing; ServerRefused if the tables have another format.
  */
 export async function readStore(client: ClientBase, shown: string): Promise<StoreIdentity | null> {
   try {
     const { rows } = await client.query('SELECT * FROM bankql.store');
-    const version = rows[0] === undefined ? tablesVersion : rows[0].version;
-    if (version !== tablesVersion) throw new ServerRefused(madeByOther(version));
+    const format = rows[0] === undefined ? storeFormat : Number(rows[0].version);
+    if (format !== storeFormat) throw new ServerRefused(madeByOther(format));
     return rows[0] === undefined ? null : storeRow.parse(rows[0]);
   } catch (error) {
     if (error instanceof DatabaseError && missing.has(error.code ?? ''))
@@ -102,7 +99,7 @@ export async function readStore(client: ClientBase, shown: string): Promise<Stor
 
 /**
  * Writes which server the store is on. `acceptedBy`: the person who continues with it although records may be missing.
- * Errors: ServerIdentityRefused if the row is another store's.
+ * Errors: ServerRefused if the row is another store's.
  */
 export async function writeStore(
   client: ClientBase,
@@ -118,7 +115,7 @@ export async function writeStore(
         loss_accepted_by = coalesce(excluded.loss_accepted_by, store.loss_accepted_by),
         loss_accepted_at = coalesce(excluded.loss_accepted_at, store.loss_accepted_at)
       WHERE store.id = excluded.id RETURNING *`,
-    [tablesVersion, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
+    [storeFormat, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
   );
   if (rows[0] === undefined) throw new ServerRefused('another store was made in its place');
   return storeRow.parse(rows[0]);

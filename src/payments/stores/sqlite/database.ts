@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hrtime } from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
-import { madeByOther } from '../missing-store.ts';
+import { madeByOther, storeFormat } from '../missing-store.ts';
 import {
   changedColumns,
   changeTime,
@@ -21,9 +21,6 @@ import {
 
 /** The tables of a SQLite payment store, and the statements on them. */
 
-/** Versions 1 to 3 are those of bankql 0.1 to 0.3. */
-const schemaVersion = 4;
-
 /** meta: one row, with the secret of the store. */
 const tables = `
   CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
@@ -31,7 +28,7 @@ const tables = `
     .map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`)
     .join('\n')}
   CREATE TABLE meta (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL) STRICT;
-  PRAGMA user_version = ${schemaVersion};`;
+  PRAGMA user_version = ${storeFormat};`;
 
 /** Creates the tables in an empty database, in the caller's transaction. */
 export function createTables(database: DatabaseSync): void {
@@ -42,16 +39,16 @@ export function createTables(database: DatabaseSync): void {
 /**
  * Reads the secret of a store.
  * Shape:  null if the database is empty.
- * Errors: an Error with the reason if it is not a store of this version.
+ * Errors: an Error with the reason if it is not a store of this format.
  */
 export function readSecret(database: DatabaseSync): string | null {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  if (version === schemaVersion) {
+  const format = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (format === storeFormat) {
     const secret = database.prepare('SELECT secret FROM meta').get()?.secret;
     if (typeof secret === 'string') return secret;
     throw new Error('its secret is gone: put a backup back');
   }
-  if (version !== 0) throw new Error(madeByOther(version));
+  if (format !== 0) throw new Error(madeByOther(format));
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) return null;
   throw new Error('it belongs to another program');
 }

@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(made.toSorted()).toEqual([false, false, false, false, true]);
     const before = await storeRow();
     expect(before).toMatchObject({
-      version: 3,
+      version: 5,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       timeline: 1,
     });
@@ -92,14 +92,15 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
   });
 
-  test.each([2, 99])('tables of version %i are refused, and stay as they are', async (version) => {
+  test.each([
+    [3, /cannot be used: bankql 0\.4 or older made it \(format 3\): settle .* accept-loss --from-log FILE/],
+    [6, /cannot be used: a newer bankql made it \(format 6\)/],
+  ])('tables of format %i are refused with what to do, and stay as they are', async (format, reason) => {
     await init();
-    await postgres.query('UPDATE bankql.store SET version = $1', [version]);
-    await expect(openDriver(postgres)).rejects.toThrow(
-      `another version of bankql made it (format ${version})`,
-    );
-    await expect(init()).rejects.toThrow(`another version of bankql made it (format ${version})`);
-    expect(await storeRow()).toMatchObject({ version });
+    await postgres.query('UPDATE bankql.store SET version = $1', [format]);
+    await expect(openDriver(postgres)).rejects.toThrow(reason);
+    await expect(init()).rejects.toThrow(reason);
+    expect(await storeRow()).toMatchObject({ version: format });
   });
 
   test('tables of bankql 0.3 are refused', async () => {
@@ -110,7 +111,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       'GRANT ALL ON SCHEMA bankql TO bankql; GRANT ALL ON ALL TABLES IN SCHEMA bankql TO bankql',
     );
     await expect(openDriver(postgres)).rejects.toThrow(
-      /^The payment store .* cannot be used: another version/,
+      /^The payment store .* cannot be used: bankql 0\.4 or older made it \(format 2\)/,
     );
   });
 
