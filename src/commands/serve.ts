@@ -9,6 +9,7 @@ import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { type Limits, limits } from '../load/limits.ts';
 import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
+import type { AttemptOutcome } from '../payments/store.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
@@ -39,7 +40,7 @@ export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> 
 
 export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
-  stop(options?: ServerCloseOptions): Promise<void>;
+  stop(options?: ServerCloseOptions): Promise<0 | 1>;
 }
 
 /**
@@ -210,6 +211,7 @@ export async function serveBankql(
     },
     async stop(options) {
       isStopping = true;
+      let lost: readonly AttemptOutcome[] = [];
       announcements?.stopping();
       await takeAll([
         () => server.close(options),
@@ -218,13 +220,23 @@ export async function serveBankql(
         // A payment continues after its client has disconnected.
         () => payments.idle(),
         () => bank.close(),
-        () => store.close(),
+        async () => {
+          lost = await store.close();
+          for (const each of lost) lasting.error(lostOutcome(each), 'the payment store lacks an outcome');
+        },
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
       announcements?.stopped();
+      return lost.length === 0 ? 0 : 1;
     },
   };
+}
+
+/** What a log line says of an outcome that only this process knew. NOT_SENT: the bank executed nothing. */
+function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
+  const { state = 'NOT_SENT', code, status } = outcome ?? {};
+  return { payment: id, trackId, state, code, status };
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

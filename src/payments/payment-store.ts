@@ -101,7 +101,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   let clockSetAt = clock();
   let isTimeAhead = false;
   let loss: string | null = null;
-  let closing: Promise<void> | null = null;
+  let closing: Promise<readonly AttemptOutcome[]> | null = null;
 
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
@@ -219,7 +219,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     if (retrying) return;
     retrying = true;
     for (let n = 0; unwritten.size > 0 && closing === null; n++) {
-      // Does not keep the process alive: at its end `drain` tries once more.
+      // Does not keep the process alive: at its end `drain` tries for a while.
       await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await writeAll();
     }
@@ -340,8 +340,18 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     begin,
     end,
     async drain(timeoutMs) {
-      const all = Promise.allSettled([...unwritten.values()].map(write));
-      await Promise.race([all, pause(timeoutMs)]);
+      const over = Promise.withResolvers<void>();
+      let isOver = false;
+      // Keeps the process alive: it is about to end, and nothing else may be left that does.
+      const timer = setTimeout(() => {
+        isOver = true;
+        over.resolve();
+      }, timeoutMs);
+      while (unwritten.size > 0 && !isOver) {
+        await Promise.race([Promise.allSettled([...unwritten.values()].map(write)), over.promise]);
+        if (unwritten.size > 0) await Promise.race([pause(retryDelaysMs[0]), over.promise]);
+      }
+      clearTimeout(timer);
     },
     async find(id) {
       assertOpen();
@@ -354,7 +364,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       return (await apply(id, (at) => ({ kind: 'settled', state, by, at }), found)).changed;
     },
     close() {
-      closing ??= driver.close();
+      // A write that is under way may still succeed.
+      closing ??= driver.close().then(() => [...unwritten.values()].map(({ attempt }) => attempt));
       return closing;
     },
   };

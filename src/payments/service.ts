@@ -136,15 +136,15 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
-  /** Resolves when no payment is in progress, and the outcomes that the store lacks were tried once more. */
+  /** Waits until no payment is in progress, and then, for at most `drainMs`, until the store has every outcome. */
   idle(): Promise<void>;
 }
 
 /** How long after its deadline a payment is still assumed to be in progress. */
 export const leaseMarginMs = 60_000;
 
-/** How long the process's exit waits for an unavailable store. */
-const drainMs = 2000;
+/** How long the process's exit waits for an unavailable store after the last payment ended. */
+const drainMs = 10_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, admit, audit } = options;

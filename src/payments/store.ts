@@ -173,7 +173,7 @@ export interface PaymentStore {
   end(attempt: AttemptOutcome): Promise<boolean>;
   /** How many outcomes only this process knows. */
   readonly unwritten: number;
-  /** Tries to write the unwritten outcomes once more, for at most `timeoutMs`. */
+  /** Tries to write the unwritten outcomes, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string): Promise<PaymentRecord | null>;
@@ -185,7 +185,8 @@ export interface PaymentStore {
    * Shape: whether it was UNKNOWN and unsettled.
    */
   settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string): Promise<boolean>;
-  close(): Promise<void>;
+  /** Shape: the outcomes that only this process knew. */
+  close(): Promise<readonly AttemptOutcome[]>;
 }
 
 /** The store cannot be reached, or did not answer in time. The message says which store and why. */

@@ -210,19 +210,46 @@ describe('an outcome that cannot be written', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is tried once more by drain, for so long at most', async () => {
+  test('is tried again and again by drain, for so long at most, and told by close if it is left', async () => {
     const made = setUp();
     await begin(made);
+    await begin(made, { id: 'b', trackId: 'not sent' });
     made.broken.compareAndSet = made.away;
     await made.store.end({ id, trackId, outcome: done }).catch(() => {});
-    made.broken.compareAndSet = () => new Promise(() => {});
+    await made.store.end({ id: 'b', trackId: 'not sent', outcome: null }).catch(() => {});
+    let tries = 0;
+    made.broken.compareAndSet = () => {
+      tries++;
+      return made.away();
+    };
     const drained = made.store.drain(1_000);
     await pass(1_000);
     await drained;
     expect(made.store.unwritten).toBe(1);
+    expect(tries).toBeGreaterThan(6);
+    // A database that does not answer.
+    made.broken.compareAndSet = () => new Promise(() => {});
+    const again = made.store.drain(1_000);
+    await pass(1_000);
+    await again;
+    const left = await made.store.close();
+    expect(left).toHaveLength(2);
+    expect(left).toContainEqual({ id, trackId, outcome: done });
+    expect(left).toContainEqual({ id: 'b', trackId: 'not sent', outcome: null });
+  });
+
+  test('is written by drain as soon as the database is back', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    const drained = made.store.drain(10_000);
+    await pass(5_000);
     delete made.broken.compareAndSet;
-    await made.store.drain(1_000);
+    await pass(250);
+    await drained;
     expect(made.store.unwritten).toBe(0);
+    expect((await made.database.find(id))?.json).toContain('"state":"DONE"');
   });
 
   test('is one of a thousand at most: then no further payment begins', async () => {

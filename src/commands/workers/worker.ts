@@ -25,7 +25,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
    */
   async function end(isReplaced: boolean): Promise<void> {
     const { stop } = await started.promise;
-    await stop({ isReplaced });
+    if ((await stop({ isReplaced })) !== 0) await tellPrimary({ bankql: 'outcomes are lost' });
     await tellMetrics();
     if (worker?.isConnected() !== true) return;
     const disconnected = once(worker, 'disconnect');

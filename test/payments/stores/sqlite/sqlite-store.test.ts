@@ -193,7 +193,10 @@ describe('a file that cannot be the store stops the start, with its path and the
   });
 
   test.each([
-    [4, /bankql 0\.4 or older made it \(format 4\): settle .* make a new store .* accept-loss --from-log FILE/],
+    [
+      4,
+      /bankql 0\.4 or older made it \(format 4\): settle .* make a new store .* accept-loss --from-log FILE/,
+    ],
     [6, /a newer bankql made it \(format 6\): use that version/],
   ])('the format %i of another version of bankql, with what to do', async (format, reason) => {
     const path = freshPath();
