@@ -102,6 +102,7 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     'why=key': 0,
     'why=no keys': 0,
     'why=signature': 0,
+    'why=too long': 0,
   });
   expect(counted(text, 'bankql_rate_limit_refusals_total')).toEqual({
     'refused=call': 1,
