@@ -211,7 +211,6 @@ export async function serveBankql(
     },
     async stop(options) {
       isStopping = true;
-      let lost: readonly AttemptOutcome[] = [];
       announcements?.stopping();
       await takeAll([
         () => server.close(options),
@@ -220,15 +219,17 @@ export async function serveBankql(
         // A payment continues after its client has disconnected.
         () => payments.idle(),
         () => bank.close(),
-        async () => {
-          lost = await store.close();
-          for (const each of lost) lasting.error(lostOutcome(each), 'the payment store lacks an outcome');
+        () => store.close(),
+        // A write that was under way may have succeeded until then.
+        () => {
+          for (const lost of store.unconfirmed())
+            lasting.error(lostOutcome(lost), 'the payment store lacks an outcome');
         },
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
       announcements?.stopped();
-      return lost.length === 0 ? 0 : 1;
+      return store.unconfirmed().length === 0 ? 0 : 1;
     },
   };
 }

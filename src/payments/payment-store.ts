@@ -101,7 +101,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   let clockSetAt = clock();
   let isTimeAhead = false;
   let loss: string | null = null;
-  let closing: Promise<readonly AttemptOutcome[]> | null = null;
+  let closing: Promise<void> | null = null;
 
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
@@ -320,6 +320,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     get unwritten() {
       return [...unwritten.values()].filter(({ record }) => record !== null).length;
     },
+    unconfirmed: () => [...unwritten.values()].map(({ attempt }) => attempt),
     async recover(record, by) {
       assertOpen();
       const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
@@ -364,8 +365,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       return (await apply(id, (at) => ({ kind: 'settled', state, by, at }), found)).changed;
     },
     close() {
-      // A write that is under way may still succeed.
-      closing ??= driver.close().then(() => [...unwritten.values()].map(({ attempt }) => attempt));
+      closing ??= driver.close();
       return closing;
     },
   };

@@ -173,6 +173,8 @@ export interface PaymentStore {
   end(attempt: AttemptOutcome): Promise<boolean>;
   /** How many outcomes only this process knows. */
   readonly unwritten: number;
+  /** The ends of attempts that only this process knows, also of those that executed nothing. After `close`, they are lost. */
+  unconfirmed(): readonly AttemptOutcome[];
   /** Tries to write the unwritten outcomes, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
@@ -185,8 +187,7 @@ export interface PaymentStore {
    * Shape: whether it was UNKNOWN and unsettled.
    */
   settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string): Promise<boolean>;
-  /** Shape: the outcomes that only this process knew. */
-  close(): Promise<readonly AttemptOutcome[]>;
+  close(): Promise<void>;
 }
 
 /** The store cannot be reached, or did not answer in time. The message says which store and why. */

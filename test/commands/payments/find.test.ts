@@ -48,7 +48,7 @@ beforeEach(async () => {
 const run = (...args: string[]) =>
   operate(args, {
     state: { url: 'sqlite:state.db', retentionMs },
-    open: async () => ({ ...store, close: async () => [] }),
+    open: async () => ({ ...store, close: async () => {} }),
     now,
   });
 const idsOf = async (...args: string[]) => {

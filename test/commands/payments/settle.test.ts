@@ -51,7 +51,7 @@ const run = (args: readonly string[], answer?: string) =>
     state: { url: 'sqlite:state.db', retentionMs },
     open: async (_, { readOnly }) => {
       if (readOnly !== true) writes++;
-      return { ...store, close: async () => [] };
+      return { ...store, close: async () => {} };
     },
     answer,
     now,
