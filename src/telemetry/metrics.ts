@@ -212,7 +212,7 @@ export function createTelemetry(
       logFailedPayment(logger, payment);
     },
     /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
-    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentCounts' | 'unwritten'>) {
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'loss' | 'recentCounts' | 'unwritten'>) {
       readGauge(
         'bankql_state_up',
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
@@ -222,6 +222,16 @@ export function createTelemetry(
         },
         [],
         'min',
+      );
+      readGauge(
+        'bankql_state_lost',
+        '1 if records may be missing in the payment store: payments are refused until an operator decides.',
+        async () => {
+          await store.recentCounts();
+          return store.loss === null ? 0 : 1;
+        },
+        [],
+        'max',
       );
       readGauge(
         'bankql_state_payments',

@@ -20,7 +20,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres();
     await initPostgres(postgres.address);
   });
-  beforeEach(async () => void (await postgres.query('DELETE FROM bankql.payment')));
+  beforeEach(() => postgres.forgetPayments());
   afterAll(async () => {
     await shared?.close();
     await postgres.stop();

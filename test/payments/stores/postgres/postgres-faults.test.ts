@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres(durable);
     await initPostgres(postgres.address);
   });
-  beforeEach(async () => void (await postgres.query('DELETE FROM bankql.payment')));
+  beforeEach(() => postgres.forgetPayments());
   afterAll(() => postgres.stop());
 
   test('a server that is down fails calls in time, and is used again when it is back', async () => {

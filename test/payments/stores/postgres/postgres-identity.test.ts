@@ -32,9 +32,17 @@ test.each([
   ['a server that did not say it before', { system_identifier: null, timeline: null }, {}, null, null],
   ['standbys that need not confirm any more', {}, { standbys_confirm: false }, null, null],
 ])('compares with %s', (_, before, server, loss, change) => {
-  const result = compareServers({ ...stored, ...before }, { ...stored, ...server });
+  const result = compareServers({ ...stored, ...before }, { ...stored, ...server }, true);
   expect(result.loss).toEqual(loss === null ? null : expect.stringMatching(loss));
   expect(result.change).toEqual(change === null ? null : expect.stringMatching(change));
+});
+
+test('a promotion that no bankql watched may be a restored backup', () => {
+  const { loss, change } = compareServers(stored, { ...stored, timeline: 4 }, false);
+  expect(change).toBeNull();
+  expect(loss).toMatch(
+    /from timeline 3 to timeline 4 while no bankql ran .* your synchronous standby, nothing is lost: `bankql payments accept-loss`\. .* from a backup: `bankql payments accept-loss --from-log FILE` first$/,
+  );
 });
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
@@ -122,7 +130,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const driver = await openDriver(postgres);
     expect(driver.loss).toContain('its row in bankql.store is missing');
     await expect(driver.insert(newRow('b'))).rejects.toThrow(
-      /not available: its row in bankql\.store is missing/,
+      /may lack records: its row in bankql\.store is missing\.$/,
     );
     expect(await driver.find('a')).toMatchObject({ id: 'a' });
     await driver.acceptLoss('Ada: partly restored');
