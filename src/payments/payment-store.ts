@@ -1,25 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
-import {
-  type NewRow,
-  type RowChange,
-  type RowCounts,
-  type StoreDriver,
-  type StoredRow,
-  WriteUncertain,
-} from './driver.ts';
+import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type AttemptOutcome,
+  isUnreadable,
   type OnPage,
   type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
   type PaymentStore,
-  parseJson,
-  paymentRecord,
   StoreUnavailable,
-  UnreadableRecord,
 } from './store.ts';
 
 interface PaymentStoreOptions {
@@ -140,15 +130,11 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     return loss;
   }
 
-  /** Errors: UnreadableRecord. */
   function see(row: StoredRow): Seen {
     compareClocks(row.now);
-    try {
-      return { held: heldPaymentIn(row), version: row.version, now: row.now };
-    } catch (error) {
-      if (error instanceof UnreadableRecord) onEvent({ kind: 'record-unreadable', id: row.id });
-      throw error;
-    }
+    const held = heldPaymentIn(row);
+    if (isUnreadable(held.record)) onEvent({ kind: 'record-unreadable', id: row.id });
+    return { held, version: row.version, now: row.now };
   }
 
   async function load(id: string): Promise<Seen | null> {
@@ -375,48 +361,3 @@ const eventOf =
   ({ trackId, outcome }: AttemptOutcome) =>
   (at: number): ProtocolEvent =>
     outcome === null ? { kind: 'taken back', trackId, at } : { kind: 'ended', trackId, outcome, at };
-
-const rowChange = ({ record, awaited }: HeldPayment): RowChange => ({
-  version: randomUUID(),
-  state: record.state,
-  json: JSON.stringify({ ...record, awaited }),
-});
-
-function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
-  if (held == null) throw new Error('a beginning stores a record');
-  const { id, caller, payer, trackId, requestId, accountId, toAccountId } = held.record;
-  return {
-    ...rowChange(held),
-    ...{ id, caller, payer, track_id: trackId, request_id: requestId },
-    ...{ account_id: accountId, to_account_id: toAccountId, lease_ms: leaseMs },
-  };
-}
-
-const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
-
-/**
- * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
- * first and last change.
- * Errors: UnreadableRecord.
- */
-function heldPaymentIn({ id, json, created_at, updated_at, lease_until }: StoredRow): HeldPayment {
-  const { data, error } = storedPayment.safeParse(parseJson(json));
-  if (data === undefined || data.id !== id)
-    throw new UnreadableRecord(`The stored record of the payment ${id} is damaged.`, { cause: error });
-  const { awaited, ...record } = data;
-  const { history } = record;
-  const times = history.map((event, n) => ({
-    ...event,
-    at: n === history.length - 1 ? updated_at : n === 0 ? created_at : event.at,
-  }));
-  return {
-    record: {
-      ...record,
-      history: times,
-      createdAt: created_at,
-      updatedAt: updated_at,
-      leaseUntil: lease_until,
-    },
-    awaited,
-  };
-}

@@ -14,6 +14,7 @@ import {
   neverSent,
   notLogged,
   outcomeUnknown,
+  recordDamaged,
   recordNotRead,
   recordsNotKept,
   recordsNotRead,
@@ -41,6 +42,7 @@ import {
   recordId,
 } from './record.ts';
 import {
+  isUnreadable,
   type OnPage,
   type PaymentOutcome,
   type PaymentQuery,
@@ -187,7 +189,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
     const earlier = await inStore(store.begin(record, leaseMs));
-    if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
+    if (earlier !== null) {
+      const belongs = belongsTo(payer, earlier, store.secret);
+      return replay(operation, earlier, { belongs, record }, idempotencyKey);
+    }
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
@@ -271,7 +276,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    */
   function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
     // A caller without a proven identity learns nothing of payments under another subscription key.
-    if (record !== null && belongsTo(payer, record)) return record;
+    if (record !== null && belongsTo(payer, record, store.secret)) return record;
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -292,6 +297,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
+        if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
         // Null would say that nothing was paid under this key.
         if (found === null && record !== null)
@@ -338,12 +344,14 @@ const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
 /** Returns the outcome of the earlier payment. Errors: the error that the earlier payment ended with. */
 function replay<T extends PaymentOperation>(
   operation: T,
-  earlier: PaymentRecord,
-  { payer, record }: { readonly payer: Payer; readonly record: PaymentRecord },
+  stored: PaymentRecord,
+  { belongs, record }: { readonly belongs: boolean; readonly record: PaymentRecord },
   idempotencyKey: string,
 ): PaymentResult<T> {
+  if (isUnreadable(stored)) throw recordDamaged(stored);
+  // A record that was damaged, or made from a log, lacks them.
+  const earlier = { ...stored, operation: stored.operation || operation.id, idempotencyKey };
   const { state, trackId, answer, status, message } = earlier;
-  const belongs = belongsTo(payer, earlier);
   if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });

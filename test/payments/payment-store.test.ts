@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type StoreDriver, WriteUncertain } from '../../src/payments/driver.ts';
 import { createPaymentStore } from '../../src/payments/payment-store.ts';
-import { type StoreEvent, StoreUnavailable, UnreadableRecord } from '../../src/payments/store.ts';
+import { type StoreEvent, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import {
   describePaymentStore,
@@ -387,22 +387,72 @@ describe('a clock that is wrong', () => {
   });
 });
 
-test('a damaged record fails the answers that need it, and nothing else', async () => {
-  const made = setUp();
-  await begin(made, { id: 'a' });
-  await begin(made, { id: 'b' });
-  const row = await made.database.find('a');
-  await made.database.compareAndSet('a', row?.version ?? '', {
-    version: 'x',
-    state: 'DONE',
-    json: '{"state"',
+describe('a damaged record', () => {
+  const damaged = { id: 'a', trackId, accountId: pending().accountId, damaged: true, operation: '' };
+
+  /** A payment `a` in a state, whose record is damaged in the database, beside a payment `b`. */
+  async function damage(state: 'PENDING' | 'UNKNOWN' | 'DONE', json = '{"state"') {
+    const made = setUp();
+    await begin(made, { id: 'a' });
+    await begin(made, { id: 'b', trackId: 'other' });
+    const row = await made.database.find('a');
+    await made.database.compareAndSet('a', row?.version ?? '', { version: 'x', state, json });
+    return made;
+  }
+
+  test.each(['{"state"', '{}', '', JSON.stringify(pending({ id: 'other' }))])(
+    'is what its columns say, UNKNOWN, and is told as damaged: %j',
+    async (json) => {
+      const made = await damage('DONE', json);
+      expect(await made.store.find('a')).toMatchObject({
+        ...damaged,
+        state: 'UNKNOWN',
+        code: 'OUTCOME_UNKNOWN',
+      });
+      expect(await begin(made, { id: 'a', trackId: 'again' })).toMatchObject({
+        ...damaged,
+        state: 'UNKNOWN',
+      });
+      expect(await made.store.search({})).toMatchObject([damaged, { id: 'b', state: 'PENDING' }]);
+      expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
+      expect(await made.store.end({ id: 'b', trackId: 'other', outcome: done })).toBe(true);
+      expect(await begin(made, { id: 'c' })).toBeNull();
+      // Nothing was written to it.
+      expect((await made.database.find('a'))?.json).toBe(json);
+    },
+  );
+
+  test('may be under way until its lease is over; then it can be settled, once and for good', async () => {
+    const made = await damage('PENDING');
+    expect(await made.store.find('a')).toMatchObject({ ...damaged, state: 'PENDING' });
+    expect(await made.store.settle('a', 'DONE', 'Ada')).toBe(false);
+    now += lease;
+    expect(await made.store.settle('a', 'DONE', 'Ada')).toBe(true);
+    expect(await made.store.settle('a', 'REJECTED', 'Ada')).toBe(false);
+    made.events.length = 0;
+    const settled = { ...damaged, state: 'DONE', settledBy: 'Ada', code: null, message: null };
+    expect(await made.store.find('a')).toMatchObject(settled);
+    expect(await begin(made, { id: 'a', trackId: 'again' })).toMatchObject(settled);
+    expect(made.events).toEqual([]);
+    expect((await made.store.find('a'))?.history).toMatchObject([
+      { state: 'PENDING' },
+      { state: 'DONE', settledBy: 'Ada' },
+    ]);
   });
-  await expect(made.store.find('a')).rejects.toThrow(UnreadableRecord);
-  await expect(begin(made, { id: 'a', trackId: 'again' })).rejects.toThrow('is damaged');
-  await expect(made.store.search({})).rejects.toThrow(UnreadableRecord);
-  expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
-  expect(await made.store.end({ id: 'b', trackId, outcome: done })).toBe(true);
-  expect(await begin(made, { id: 'c' })).toBeNull();
+
+  test('gets the outcome of its own attempt, which is the truth', async () => {
+    const made = await damage('PENDING');
+    expect(await made.store.end({ id: 'a', trackId: 'other', outcome: done })).toBe(false);
+    expect(await made.store.end({ id: 'a', trackId, outcome: done })).toBe(true);
+    expect(await made.store.find('a')).toMatchObject({ ...done, id: 'a' });
+  });
+
+  test('of a finished payment takes no outcome', async () => {
+    const made = await damage('DONE');
+    expect(await made.store.end({ id: 'a', trackId, outcome: rejected })).toBe(false);
+    expect(await made.store.end({ id: 'a', trackId, outcome: null })).toBe(false);
+    expect(await made.store.find('a')).toMatchObject({ state: 'UNKNOWN' });
+  });
 });
 
 test('a store that lost records begins no payment, still tells of others, and says so once', async () => {

@@ -42,9 +42,8 @@ export const insertedTimes = (now: string, leaseMs: string) => [now, now, `${now
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
 export const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
-/** The columns of StoredRow. */
-export const storedColumns = (now: string) =>
-  `id, version, state, json, created_at, updated_at, lease_until, ${now} AS now`;
+/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
+export const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
 /** Payments that may need attention, and those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
