@@ -1,4 +1,5 @@
 import { maxErrorLength } from '../bank/errors.ts';
+import { type GatewayAnswers, type GatewayRefusal, knownGatewayAnswers } from '../bank/gateway-answers.ts';
 import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import { withoutHeadOffice } from '../bank/ids.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
@@ -27,6 +28,8 @@ interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
   readonly isAccepted: boolean;
+  /** RELEASED: what is refused; undefined if it is the caller's credentials. */
+  readonly refusal?: GatewayRefusal | undefined;
   /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
   /** Why the answer is UNKNOWN, if its shape or its texts are not known. */
@@ -53,6 +56,8 @@ type Sent = Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amoun
 interface ClassifyOptions {
   readonly operation: Operation;
   readonly bankWords: BankWords;
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  readonly gateways?: GatewayAnswers | undefined;
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
   /** Values that no stored answer may contain; the bank may repeat the request. */
@@ -86,8 +91,9 @@ export function classifyPaymentResponse(response: Answered, options: ClassifyOpt
     isAccepted: false,
     drifts: isForeign ? ['charset'] : [],
   });
+  const refusal = (options.gateways ?? knownGatewayAnswers).refusalIn(response);
+  if (refusal !== null) return { ...verdict('RELEASED'), refusal };
   if (status === 401) return verdict(mayBeExecuted(body) ? 'UNKNOWN' : 'RELEASED');
-  if (isGatewayLimit(status, said.value)) return verdict('RELEASED');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
   if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
   const { meaning, names } = readRefusal(status, said.value, options.bankWords);
@@ -453,13 +459,6 @@ function readReason(
   if (folded === 'status' && words.readText(text, bankWords) === 'neutral') return 'neutral';
   return reason === 'unknown' ? 'strange' : reason;
 }
-
-/** Whether the gateway refused the request before the bank saw it. */
-const isGatewayLimit = (status: number, value: unknown): boolean =>
-  isObject(value) &&
-  Object.keys(value).length === 2 &&
-  value.statusCode === status &&
-  (words.gatewayLimits[status]?.test(String(value.message)) ?? false);
 
 /** Whether a 401 speaks of an execution all the same: otherwise the caller was refused, whatever the body is. */
 function mayBeExecuted({ kind, value }: AnswerBody): boolean {
