@@ -6,6 +6,7 @@ import { type BreakerReason, createBreakers, paused } from './breaker.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
+import { RefusedReads } from './refused-reads.ts';
 import { type CallReport, reportOf, type TraceCall } from './report.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall, resend } from './request.ts';
 import { type Drift, ErrorInSuccess, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
@@ -89,6 +90,8 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the same reads as a write, without sending it (Reads.invalidate). */
   invalidate(call: PreparedCall): void;
+  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -172,6 +175,7 @@ export function createBankClient(options: BankOptions): BankClient {
   const retries = new Retries(options.retryShare);
   const transport = createTransport({ ...options, origin });
   const updates = new UpdateQueue();
+  const refusedReads = new RefusedReads();
 
   /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
   const attempt: Send = async (call, limits) => {
@@ -181,6 +185,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const generation = breaker === undefined ? 0 : breaker.tryAcquire();
     const result = generation === null ? paused() : await transport.send(call, limits);
     if (generation !== null) breaker?.record(generation, result);
+    if (call.operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
     if (onCall === undefined && trace === null) return result;
     const report = reportOf(call, result, performance.now() - startedAt, trace);
     onCall?.(report);
@@ -254,6 +259,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     invalidate: (call) => reads.invalidate(call),
+    isRefusalOfReads: (response) => refusedReads.has(response),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
     held: transport.held,

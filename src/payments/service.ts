@@ -39,6 +39,7 @@ import {
   paymentDetails,
   pendingRecord,
   recordId,
+  textsOf,
 } from './record.ts';
 import {
   type OnPage,
@@ -218,7 +219,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
     const judge = (response: HttpResponse) => {
       const { status } = response;
-      const verdict = classifyPaymentResponse(response, { operation, bankWords, sent: details, secrets });
+      const verdict = classifyPaymentResponse(response, {
+        ...{ operation, bankWords, secrets, now: now() },
+        sent: { ...details, trackId: record.trackId, createdAt, others: textsOf(input) },
+        isRefusalOfReads: bank.isRefusalOfReads,
+      });
       const said = bankText(response, secretsOf(input.credentials)) || null;
       const refusal =
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
