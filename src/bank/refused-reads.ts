@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { type HttpResponse, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
+import { type HttpResponse, isSaidToBeEmpty, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
@@ -43,7 +43,8 @@ function shapeOf(response: Answered): string | null {
   const { status, headers, body } = response;
   if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)
     return null;
-  if (!isSaidToEnd(headers) || body.length === 0 || body.length > maxLength) return null;
+  if (body.length > maxLength || !(body.length === 0 ? isSaidToBeEmpty(headers) : isSaidToEnd(headers)))
+    return null;
   if (!isUtf8(body) || otherCharsetOf(response) !== null) return null;
   const challenge = [headers['www-authenticate'] ?? ''].flat().join();
   const said = `${challenge}\n${textOf(response).trim()}`;

@@ -75,7 +75,7 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     case 'accept for later':
       return unknown(reply(202, '{"id":"tx-later"}'));
     case 'refuse the caller':
-      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"who?"}') };
+      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"Unauthorized"}') };
     case 'refuse with 200':
       return { name, ends: 'REJECTED', executed: false, act: reply(200, '{"status":"declined"}') };
     case 'an error with 200':
