@@ -115,6 +115,33 @@ describe('the details of a payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
+  const both = [
+    ['makeTransaction', transfer, {}],
+    ['putTransactionRequest', request, { transactionRequestType: 'T' }],
+  ] as const;
+  const other = { accountId: 'ANOTHER' };
+  test.each([
+    ...[{}, { bankId: 'B' }, { accountId: null }].flatMap((to) =>
+      both.map((of) => [{ to }, 'accountId', of] as const),
+    ),
+    [{ to: { accountId: ' ' } }, 'accountId', both[1]],
+    [{ from: other }, 'accountId', both[0]],
+    [{ from: { ...other, bankId: 'BANK' } }, 'accountId', both[0]],
+    [{ from: { bankId: 'ANOTHER' } }, 'bankId', both[0]],
+  ] as const)(
+    'that no bank can carry out are refused before anything is recorded: %j',
+    async (change, part, [field, document, more]) => {
+      await using fixture = await startBankqlFixture();
+      const { errors } = await fixture.ask(document, { input: { ...input, ...more, ...change } });
+      const argument = [...Object.keys(change), part];
+      expect(errors).toMatchObject([{ path: [field], extensions: { code: 'BAD_USER_INPUT', argument } }]);
+      expect(fixture.bank.calls).toEqual([]);
+      expect(fixture.bankql.audit).toEqual([]);
+      fixture.bank.otherwise({ body: '' });
+      expect((await fixture.ask(document, { input: { ...input, ...more } })).errors).toBeUndefined();
+    },
+  );
+
   test('what a record says is what was sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });

@@ -29,6 +29,12 @@ const secret = 'the word of the bank';
 const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [
   ['202', { status: 202, body: { status: 'ACCEPTED' } }, 202],
   ['a word for later', { body: { status: 'PDNG' } }, 200],
+  [
+    '401 of a bank that wants a confirmation',
+    { status: 401, body: { code: 'SCA_REQUIRED', message: secret } },
+    401,
+  ],
+  ['401 that leads to the payment', { status: 401, headers: { Location: '/payments/T' } }, 401],
   ['another word', { body: { status: 'KO', message: secret } }, 200],
   ['403 of a firewall', { status: 403, body: `<html>${secret}</html>` }, 403],
   ['a refusal in words that bankql does not know', { status: 422, body: { message: secret } }, 422],
@@ -87,6 +93,25 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     expect(fixture.bank.calls).toHaveLength(3);
     const ends = endedIn(fixture.bankql).map(({ state, status }) => `${state} ${status}`);
     expect(ends).toEqual(['RELEASED 401', 'RELEASED 401', 'DONE 200']);
+  });
+
+  test('that the bank answers with the 401 that a read got leaves no record, in whatever language', async () => {
+    await using fixture = await startBankqlFixture();
+    const says = (id: string, message: string) => ({
+      status: 401,
+      body: { requestId: id, code: 'LOGIN-1', message },
+    });
+    fixture.bank.otherwise(says('r-1', 'Η σύνδεση έληξε στις 10:00'));
+    expect(failuresOf(await fixture.ask('{ bank { branches { totalCount } } }'))).toEqual([
+      'bank.branches UNAUTHENTICATED',
+    ]);
+    fixture.bank.otherwise(says('r-2', 'Η σύνδεση έληξε στις 10:05'));
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+    expect((await fixture.ask(recorded)).data).toEqual({ payment: null });
+    fixture.bank.otherwise(says('r-3', 'Η πληρωμή εκτελέστηκε στις 10:05'));
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'OUTCOME_UNKNOWN' } }]);
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'OUTCOME_UNKNOWN' } }]);
+    expect(fixture.bank.calls).toHaveLength(3);
   });
 
   test.each(unknowns)('that ends in %s is never sent again', async (name, reply, status) => {
