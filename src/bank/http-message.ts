@@ -22,12 +22,16 @@ export interface HttpResponse {
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
-/** The charset that an answer declares, in lower case; null if it declares none, or UTF-8. */
+/**
+ * The charset that an answer declares, in lower case; null if it declares none, or UTF-8. Some servers declare it in
+ * Content-Encoding.
+ */
 export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): string | null {
-  const [, charset] =
+  const [, ofType = ''] =
     /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(String(headers['content-type'] ?? '')) ?? [];
-  const name = charset?.toLowerCase() ?? 'utf-8';
-  return name === 'utf-8' || name === 'utf8' ? null : name;
+  const ofEncoding = String(headers['content-encoding'] ?? '');
+  const names = decoderOf(ofEncoding) === null ? [ofType] : [ofType, ofEncoding];
+  return names.map((name) => name.toLowerCase()).find((name) => !/^(utf-?8)?$/.test(name)) ?? null;
 }
 
 /** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
@@ -64,8 +68,8 @@ export const partialContent = 206;
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql did not read a successful answer completely: the answer is too large, or encoded although no encoding
- *   was requested.
+ * - `refused`: bankql did not read a successful answer completely: the answer or its head is too large, or the answer is
+ *   encoded although no encoding was requested.
  * - `overloaded`: no connection became free in time.
  * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
  *   bankql had no time to read it.
