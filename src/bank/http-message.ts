@@ -57,8 +57,14 @@ export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;
 }
 
-/** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
+/**
+ * Statuses that a proxy in front of the bank sends while the bank is unavailable or slow. 408 and 425 ask for the same request again;
+ * 520 to 527 are Cloudflare's (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
+ */
+export const gatewayErrors: ReadonlySet<number> = new Set([
+  ...[408, 425, 502, 503, 504],
+  ...[520, 521, 522, 523, 524, 525, 526, 527],
+]);
 
 /** A success whose body is only a part of the answer. */
 export const partialContent = 206;
