@@ -30,8 +30,9 @@ export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): stri
   const [, ofType = ''] =
     /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(String(headers['content-type'] ?? '')) ?? [];
   const ofEncoding = String(headers['content-encoding'] ?? '');
-  const names = decoderOf(ofEncoding) === null ? [ofType] : [ofType, ofEncoding];
-  return names.map((name) => name.toLowerCase()).find((name) => !/^(utf-?8)?$/.test(name)) ?? null;
+  const saysNothing = (name: string) => /^(utf-?8|identity)?$/i.test(name);
+  if (!saysNothing(ofType)) return ofType.toLowerCase();
+  return saysNothing(ofEncoding) || decoderOf(ofEncoding) === null ? null : ofEncoding.toLowerCase();
 }
 
 /** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
