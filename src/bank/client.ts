@@ -4,6 +4,7 @@ import { BankqlError } from '../errors.ts';
 import { slices } from '../load/slices.ts';
 import { type BreakerReason, createBreakers, paused } from './breaker.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
+import type { GatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
 import { RefusedReads } from './refused-reads.ts';
@@ -20,6 +21,8 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  readonly gateways?: GatewayAnswers | undefined;
   /** The share of reads that may be tried again; 0 for none, a tenth by default. */
   readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -225,13 +228,13 @@ export function createBankClient(options: BankOptions): BankClient {
   };
 
   return {
-    prepare: (operation, input) => prepareCall(prefix, operation, input),
+    prepare: (operation, input) => prepareCall(prefix, operation, input, options.gateways),
     send,
 
     // Reads are keyed by their request, so the answer has this operation's type.
     read(operation, input, limits) {
       try {
-        const call = prepareCall(prefix, operation, input);
+        const call = prepareCall(prefix, operation, input, options.gateways);
         return reads.read(call, limits).catch((error: unknown) => {
           throw errorOf(call, error);
         }) as Promise<BankRead<never>>;
@@ -241,7 +244,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     async write(operation, input) {
-      const call = prepareCall(prefix, operation, input);
+      const call = prepareCall(prefix, operation, input, options.gateways);
       const { trackId } = call;
       try {
         const response = await send(call);

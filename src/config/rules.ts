@@ -24,6 +24,7 @@ export function contradictions(values: Values) {
     problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
+  checkPaymentPaths(values, refuse);
   checkPorts(values, refuse);
   checkBank(values, refuse);
   checkCallers(values, refuse);
@@ -36,9 +37,17 @@ function checkPaymentWords(values: Values, refuse: Refuse): void {
   const both = values.BANK_PAYMENT_DONE.find((word) => rejected.includes(foldValue(word)));
   if (both !== undefined)
     refuse('BANK_PAYMENT_DONE', `BANK_PAYMENT_REJECTED has this word too: ${both}.`, 'BANK_PAYMENT_REJECTED');
+  const notSent = values.BANK_PAYMENT_NOT_SENT.map(foldValue);
+  for (const name of ['BANK_PAYMENT_DONE', 'BANK_PAYMENT_REJECTED'] as const) {
+    const shared = values[name].find((word) => notSent.includes(foldValue(word)));
+    if (shared !== undefined) refuse('BANK_PAYMENT_NOT_SENT', `${name} has this text too: ${shared}.`, name);
+  }
   const duplicate = values.BANK_PAYMENT_REJECTED.find((word) => duplicateCodes.has(foldValue(word)));
   if (duplicate !== undefined)
     refuse('BANK_PAYMENT_REJECTED', `${duplicate} means a duplicate, which the bank may have executed.`);
+}
+
+function checkPaymentPaths(values: Values, refuse: Refuse): void {
   const paths = [values.BANK_PAYMENT_STATUS, values.BANK_PAYMENT_RECEIPT].filter(
     (path) => path !== undefined,
   );

@@ -1,5 +1,5 @@
 import { maxErrorLength } from '../bank/errors.ts';
-import { type GatewayAnswers, type GatewayRefusal, knownGatewayAnswers } from '../bank/gateway-answers.ts';
+import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
 import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -22,15 +22,14 @@ import { isTaught, readPaths, taughtContent } from './taught-answer.ts';
 /**
  * - `DONE`: the bank executed it. `answer`: the parts that bankql reads, see stored-response.ts.
  * - `REJECTED`: the bank did not execute it and will not.
- * - `RELEASED`: the answer refuses the caller, not the payment; nothing is kept, and the key is free again.
+ * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept, and the key is
+ *   free again.
  * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer` then as above.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
   readonly isAccepted: boolean;
-  /** RELEASED: what is refused; undefined if it is the caller's credentials. */
-  readonly refusal?: GatewayRefusal | undefined;
   /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
   /** Why the answer is UNKNOWN, if its shape or its texts are not known. */
@@ -78,8 +77,8 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
     ...{ state, answer: null, isAccepted: false },
     drifts: isForeign ? ['charset'] : [],
   });
-  const refusal = (options.gateways ?? knownGatewayAnswers).refusalIn(response);
-  if (refusal !== null) return { ...verdict('RELEASED'), refusal };
+  const { gateways = knownGatewayAnswers } = options;
+  if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
   if (status === 401) return verdict(options.isRefusalOfReads?.(response) ? 'RELEASED' : 'UNKNOWN');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
   if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
